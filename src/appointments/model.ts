@@ -1,0 +1,20 @@
+/** A booking made through this gateway (`apis/appointments.md` §2), as the ledger keeps it. */
+export interface Appointment {
+  readonly kind: 'Appointment';
+  /** The ledger's id, a UUID: the service's own may never be known. */
+  readonly ledgerId: string;
+  readonly upstreamId: string | null;
+  readonly status: 'BOOKED' | 'CANCELLED' | 'FULFILLED' | 'NOSHOW';
+  readonly start: string;
+  readonly end: string;
+  readonly participants: readonly Participant[];
+  readonly bookedAt: string;
+  readonly bookedBy: string;
+  readonly confirmation: 'CONFIRMED' | 'UNCONFIRMED';
+}
+
+/** A participant; `reference` is `<ResourceType>/<id>`. */
+export interface Participant {
+  readonly actor: { readonly reference: string };
+  readonly status: 'ACCEPTED' | 'DECLINED' | 'TENTATIVE' | 'NEEDS_ACTION';
+}

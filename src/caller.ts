@@ -1,0 +1,36 @@
+import { GatewayError } from './errors.js';
+import type { Grant } from './generated/resolvers.js';
+
+/** Who is calling: one live session. Holds no token. */
+export interface Caller {
+  /** The session's key at rest (a digest of its token): good for comparing, not for signing in. */
+  readonly sessionId: string;
+  /** The notes service's id of the user. */
+  readonly userId: string;
+  readonly email: string;
+  readonly grants: ReadonlySet<Grant>;
+}
+
+/** A context slice that says who is calling; null for an anonymous caller. */
+export interface CallerContext {
+  readonly caller: Caller | null;
+}
+
+/** What every domain has of an operation. */
+export interface OperationContext extends CallerContext {
+  /** Aborted at the operation's deadline, or when its client is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** The caller, or `UNAUTHENTICATED`. */
+export function signedIn({ caller }: CallerContext): Caller {
+  if (!caller) throw new GatewayError('UNAUTHENTICATED', 'Sign in first.');
+  return caller;
+}
+
+/** The caller, who holds this grant; or `UNAUTHENTICATED` or `FORBIDDEN`. */
+export function granted(context: CallerContext, grant: Grant): Caller {
+  const caller = signedIn(context);
+  if (!caller.grants.has(grant)) throw new GatewayError('FORBIDDEN', `This needs the grant ${grant}.`);
+  return caller;
+}

@@ -1,0 +1,35 @@
+/** The codes that a GraphQL error of this gateway may bear in `extensions.code` (beside GraphQL's own). */
+export type ErrorCode =
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'BAD_USER_INPUT'
+  | 'CURSOR_INVALID'
+  | 'CURSOR_EXPIRED'
+  | 'RATE_LIMITED'
+  | 'UPSTREAM_UNAVAILABLE'
+  | 'UPSTREAM_TIMEOUT'
+  | 'UPSTREAM_INVALID_RESPONSE'
+  | 'QUERY_TOO_COMPLEX';
+
+/** Where the cause of an error lies, and for `RATE_LIMITED` when to try again. */
+export interface ErrorDetails {
+  readonly cause?: unknown;
+  /** Seconds, whole, at least 1. */
+  readonly retryAfter?: number;
+}
+
+/**
+ * An error that clients may see: its message is one sentence without a secret or an upstream's text.
+ * graphql-js takes `extensions` over into the answer; every other error is masked at the doors.
+ */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly extensions: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, { cause, retryAfter }: ErrorDetails = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.extensions = retryAfter === undefined ? { code } : { code, retryAfter };
+  }
+}

@@ -1,0 +1,1525 @@
+import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { User as UserModel } from '../sessions/model.js';
+import type { Note as NoteModel, Tag as TagModel } from '../notes/model.js';
+import type { Appointment as AppointmentModel, Participant as ParticipantModel } from '../appointments/model.js';
+import type { Shipment as ShipmentModel, ShipmentEvent as ShipmentEventModel, ShipmentUpdate as ShipmentUpdateModel } from '../shipments/model.js';
+import type { Payment as PaymentModel, PaymentEvent as PaymentEventModel, PaymentUpdate as PaymentUpdateModel } from '../payments/model.js';
+export type Maybe<T> = T | null;
+export type InputMaybe<T> = Maybe<T>;
+export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
+export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /**
+   * A date and time in ISO 8601 (RFC 3339) form with an offset, for example `2026-11-21T09:30:00.125+01:00`.
+   * Any fraction of a second and any offset; given on and returned exactly as it was written.
+   */
+  DateTime: { input: string; output: string; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+  /** An integer between -(2^53 - 1) and 2^53 - 1: wider than `Int`, and exact in JavaScript. */
+  SafeInt: { input: number; output: number; }
+};
+
+/** An appointment booked through this gateway. */
+export type Appointment = Node & {
+  readonly __typename?: 'Appointment';
+  /** When it was booked through this gateway. */
+  readonly bookedAt: Scalars['DateTime']['output'];
+  /** The e-mail address of the person who booked it. */
+  readonly bookedBy: Scalars['String']['output'];
+  /** Whether the service is known to have taken it. */
+  readonly confirmation: BookingConfirmation;
+  /** When it ends, as it was written. */
+  readonly end: Scalars['DateTime']['output'];
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** Who takes part: the patient, and others. */
+  readonly participants: ReadonlyArray<AppointmentParticipant>;
+  /** When it starts, as it was written. */
+  readonly start: Scalars['DateTime']['output'];
+  /** The appointment's status as booked. */
+  readonly status: AppointmentStatus;
+  /** The appointment service's own id; null when its answer bore none or is not known. */
+  readonly upstreamId?: Maybe<Scalars['String']['output']>;
+};
+
+/** A page of appointments. */
+export type AppointmentConnection = {
+  readonly __typename?: 'AppointmentConnection';
+  /** The appointments of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<AppointmentEdge>;
+  /** The appointments of this page. */
+  readonly nodes: ReadonlyArray<Appointment>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** An appointment in a connection. */
+export type AppointmentEdge = {
+  readonly __typename?: 'AppointmentEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The appointment. */
+  readonly node: Appointment;
+};
+
+/** Which appointments; all conditions together. */
+export type AppointmentFilter = {
+  /** Only those that start at this moment or later. */
+  readonly from?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Only those in which this reference takes part, for example `Patient/42`. */
+  readonly participant?: InputMaybe<Scalars['String']['input']>;
+  /** Only those of this status. */
+  readonly status?: InputMaybe<AppointmentStatus>;
+  /** Only those that start before this moment. */
+  readonly to?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
+/** One who takes part in an appointment. */
+export type AppointmentParticipant = {
+  readonly __typename?: 'AppointmentParticipant';
+  /** Who it is. */
+  readonly actor: Reference;
+  /** Whether they take part. */
+  readonly status: ParticipantStatus;
+};
+
+/** One who is to take part. */
+export type AppointmentParticipantInput = {
+  /** Who it is. Required. */
+  readonly actor?: InputMaybe<ReferenceInput>;
+  /** Whether they take part. Required. */
+  readonly status?: InputMaybe<ParticipantStatus>;
+};
+
+/** The states of an appointment. */
+export type AppointmentStatus =
+  /** It is to take place. */
+  | 'BOOKED'
+  /** It was called off. */
+  | 'CANCELLED'
+  /** It took place. */
+  | 'FULFILLED'
+  /** The patient did not come. */
+  | 'NOSHOW';
+
+/** Whether the appointment service is known to have taken the booking. */
+export type BookingConfirmation =
+  /** The service answered that it is booked. */
+  | 'CONFIRMED'
+  /** The call's outcome is not known: it may or may not be booked. */
+  | 'UNCONFIRMED';
+
+/** The input of `createAppointment`. */
+export type CreateAppointmentInput = {
+  /** When it ends: an ISO 8601 date-time not before the start, sent on as written. Required. */
+  readonly end?: InputMaybe<Scalars['String']['input']>;
+  /** A key of the caller's own: the same key with the same input books once, however often it is sent. */
+  readonly idempotencyKey?: InputMaybe<Scalars['String']['input']>;
+  /** Who takes part: at least one `Patient/<id>`. Required. */
+  readonly participants?: InputMaybe<ReadonlyArray<AppointmentParticipantInput>>;
+  /** When it starts: an ISO 8601 date-time, sent on as written. Required. */
+  readonly start?: InputMaybe<Scalars['String']['input']>;
+  /** The appointment's status. Required. */
+  readonly status?: InputMaybe<AppointmentStatus>;
+};
+
+/** What `createAppointment` gives. */
+export type CreateAppointmentPayload = {
+  readonly __typename?: 'CreateAppointmentPayload';
+  /** The booking; null when there are errors. */
+  readonly appointment?: Maybe<Appointment>;
+  /** The booking as an edge of `appointments`, for a client's store; null when there are errors. */
+  readonly appointmentEdge?: Maybe<AppointmentEdge>;
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+};
+
+/** The input of `createNote`. */
+export type CreateNoteInput = {
+  /** The text, at most 10,000 characters. Required. */
+  readonly content?: InputMaybe<Scalars['String']['input']>;
+  /** Whether to pin the note; false when absent. */
+  readonly isPinned?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The tags; none when absent. */
+  readonly tags?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** The title. Required. */
+  readonly title?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What `createNote` gives. */
+export type CreateNotePayload = {
+  readonly __typename?: 'CreateNotePayload';
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+  /** The new note; null when there are errors. */
+  readonly note?: Maybe<Note>;
+  /** The new note as an edge of `notes`, for a client's store; null when there are errors. */
+  readonly noteEdge?: Maybe<NoteEdge>;
+};
+
+/** The input of `deleteNote`. */
+export type DeleteNoteInput = {
+  /** The note's global id. */
+  readonly id: Scalars['ID']['input'];
+};
+
+/** What `deleteNote` gives. */
+export type DeleteNotePayload = {
+  readonly __typename?: 'DeleteNotePayload';
+  /** The global id of the note that was deleted; null when there are errors. */
+  readonly deletedNoteId?: Maybe<Scalars['ID']['output']>;
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+};
+
+/** What a session may do beyond its own notes and bookings. */
+export type Grant =
+  /** `appointments:read`: see everybody's bookings. */
+  | 'APPOINTMENTS_READ'
+  /** `appointments:write`: book appointments. */
+  | 'APPOINTMENTS_WRITE'
+  /** `payments:read`: see payments and their live updates. */
+  | 'PAYMENTS_READ'
+  /** `shipments:read`: see shipments and their live updates. */
+  | 'SHIPMENTS_READ'
+  /** `webhooks:rotate`: rotate the signing secret of a payment webhook endpoint. */
+  | 'WEBHOOKS_ROTATE';
+
+/** The entry points for writing. */
+export type Mutation = {
+  readonly __typename?: 'Mutation';
+  /** Book an appointment. A booking is posted once: when its outcome stays unknown it is `UNCONFIRMED`. */
+  readonly createAppointment: CreateAppointmentPayload;
+  /** Create a note. */
+  readonly createNote: CreateNotePayload;
+  /** Delete a note. The notes service keeps it, marked as deleted, for 30 days. */
+  readonly deleteNote: DeleteNotePayload;
+  /**
+   * Have the payment service make a new signing secret for a webhook endpoint and take it into use. The secret
+   * itself is never shown. Needs the grant `WEBHOOKS_ROTATE`.
+   */
+  readonly rotatePaymentWebhookSecret: RotatePaymentWebhookSecretPayload;
+  /** Share a note with another person. */
+  readonly shareNote: ShareNotePayload;
+  /**
+   * Trade an e-mail address and password for a session. Programs send its token as
+   * `Authorization: Bearer <token>`; browsers also get it as a cookie.
+   */
+  readonly signIn: SignInPayload;
+  /** End the caller's session here and close its websockets. */
+  readonly signOut: SignOutPayload;
+  /** Change a note; what is absent stays untouched. */
+  readonly updateNote: UpdateNotePayload;
+};
+
+
+/** The entry points for writing. */
+export type MutationCreateAppointmentArgs = {
+  input: CreateAppointmentInput;
+};
+
+
+/** The entry points for writing. */
+export type MutationCreateNoteArgs = {
+  input: CreateNoteInput;
+};
+
+
+/** The entry points for writing. */
+export type MutationDeleteNoteArgs = {
+  input: DeleteNoteInput;
+};
+
+
+/** The entry points for writing. */
+export type MutationRotatePaymentWebhookSecretArgs = {
+  input: RotatePaymentWebhookSecretInput;
+};
+
+
+/** The entry points for writing. */
+export type MutationShareNoteArgs = {
+  input: ShareNoteInput;
+};
+
+
+/** The entry points for writing. */
+export type MutationSignInArgs = {
+  input: SignInInput;
+};
+
+
+/** The entry points for writing. */
+export type MutationUpdateNoteArgs = {
+  input: UpdateNoteInput;
+};
+
+/** Any object with an id that is unique over all types (Relay's Object Identification). */
+export type Node = {
+  /** The global id: opaque, and good for `node` and `nodes`. */
+  readonly id: Scalars['ID']['output'];
+};
+
+/** A note of the signed-in user. */
+export type Note = Node & {
+  readonly __typename?: 'Note';
+  /** The text, at most 10,000 characters. */
+  readonly content: Scalars['String']['output'];
+  /** When the note was created. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** Whether the note is pinned; a user may have 50 pinned notes. */
+  readonly isPinned: Scalars['Boolean']['output'];
+  /** The note's tags. Asking for their `count` costs one more call for all notes together. */
+  readonly tags: ReadonlyArray<Tag>;
+  /** The title. */
+  readonly title: Scalars['String']['output'];
+  /** When the note was last changed. */
+  readonly updatedAt: Scalars['DateTime']['output'];
+  /** The notes service's own id. */
+  readonly upstreamId: Scalars['String']['output'];
+};
+
+/** A page of notes. */
+export type NoteConnection = {
+  readonly __typename?: 'NoteConnection';
+  /** The notes of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<NoteEdge>;
+  /** The notes of this page. */
+  readonly nodes: ReadonlyArray<Note>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A note in a connection. */
+export type NoteEdge = {
+  readonly __typename?: 'NoteEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The note. */
+  readonly node: Note;
+};
+
+/** Which notes; all conditions together. */
+export type NoteFilter = {
+  /** Only pinned notes, or only those that are not. */
+  readonly pinned?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only notes with this tag, case-insensitive. */
+  readonly tag?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Where a page stands in its connection (Relay Cursor Connections). */
+export type PageInfo = {
+  readonly __typename?: 'PageInfo';
+  /** The cursor of the last edge; null when the page is empty. */
+  readonly endCursor?: Maybe<Scalars['String']['output']>;
+  /** Whether more edges follow the last one of this page. */
+  readonly hasNextPage: Scalars['Boolean']['output'];
+  /** Whether edges precede the first one of this page. */
+  readonly hasPreviousPage: Scalars['Boolean']['output'];
+  /** The cursor of the first edge; null when the page is empty. */
+  readonly startCursor?: Maybe<Scalars['String']['output']>;
+};
+
+/** A participant's own participation status; not the appointment's. */
+export type ParticipantStatus =
+  /** Takes part. */
+  | 'ACCEPTED'
+  /** Does not take part. */
+  | 'DECLINED'
+  /** Has not answered yet. */
+  | 'NEEDS_ACTION'
+  /** May take part. */
+  | 'TENTATIVE';
+
+/** A payment as its events tell. */
+export type Payment = Node & {
+  readonly __typename?: 'Payment';
+  /** The service's raw number; its unit is the service's. */
+  readonly amount?: Maybe<Scalars['SafeInt']['output']>;
+  /** The currency, as the service writes it. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** The payment's events that are still kept, newest in the log first. */
+  readonly events: PaymentEventConnection;
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** Whether it is real money. */
+  readonly livemode: Scalars['Boolean']['output'];
+  /** The payment service's own id. */
+  readonly paymentId: Scalars['String']['output'];
+  /** The service's own word for the status: free text, passed through. */
+  readonly status?: Maybe<Scalars['String']['output']>;
+  /** The time of the newest event. */
+  readonly updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** A payment as its events tell. */
+export type PaymentEventsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** A page of payments. */
+export type PaymentConnection = {
+  readonly __typename?: 'PaymentConnection';
+  /** The payments of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<PaymentEdge>;
+  /** The payments of this page. */
+  readonly nodes: ReadonlyArray<Payment>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A payment in a connection. */
+export type PaymentEdge = {
+  readonly __typename?: 'PaymentEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The payment. */
+  readonly node: Payment;
+};
+
+/** One event of a payment, as the webhook told it. */
+export type PaymentEvent = Node & {
+  readonly __typename?: 'PaymentEvent';
+  /** The service's raw number in this event. */
+  readonly amount?: Maybe<Scalars['SafeInt']['output']>;
+  /** The schema version in which the event was rendered, for example `2026-01-01`. */
+  readonly apiVersion?: Maybe<Scalars['String']['output']>;
+  /** The service's raw timestamp. */
+  readonly created: Scalars['SafeInt']['output'];
+  /** The currency in this event. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** The event's `data` member as it was sent. */
+  readonly data?: Maybe<Scalars['JSON']['output']>;
+  /** The service's own id of the event. */
+  readonly eventId: Scalars['String']['output'];
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** Whether it is real money. */
+  readonly livemode: Scalars['Boolean']['output'];
+  /** The payment service's own id of the payment. */
+  readonly paymentId: Scalars['String']['output'];
+  /** When this gateway received it. */
+  readonly receivedAt: Scalars['DateTime']['output'];
+  /** The service's own word for the status in this event. */
+  readonly status?: Maybe<Scalars['String']['output']>;
+  /** The service's own type of the event, for example `payment.succeeded`. */
+  readonly type: Scalars['String']['output'];
+};
+
+/** A page of events. */
+export type PaymentEventConnection = {
+  readonly __typename?: 'PaymentEventConnection';
+  /** The events of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<PaymentEventEdge>;
+  /** The events of this page. */
+  readonly nodes: ReadonlyArray<PaymentEvent>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A payment event in a connection. */
+export type PaymentEventEdge = {
+  readonly __typename?: 'PaymentEventEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The payment event. */
+  readonly node: PaymentEvent;
+};
+
+/** Which payments, by exact match; all conditions together. */
+export type PaymentFilter = {
+  /** Only those in this currency. */
+  readonly currency?: InputMaybe<Scalars['String']['input']>;
+  /** Only those with real money, or only those without. */
+  readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only those of this status. */
+  readonly status?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A payment event and the payment just after it. */
+export type PaymentUpdate = {
+  readonly __typename?: 'PaymentUpdate';
+  /** The place of this event in the durable log; resume with `after:` it. */
+  readonly cursor: Scalars['String']['output'];
+  /** The event. */
+  readonly event: PaymentEvent;
+  /** The payment as folded just after this event. */
+  readonly payment: Payment;
+  /** Whether the event was in the log before this subscription reached its end. */
+  readonly replayed: Scalars['Boolean']['output'];
+};
+
+/** Which updates; all conditions together, any value within one. */
+export type PaymentUpdateFilter = {
+  /** Only events with real money, or only those without. */
+  readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only events of these payments, by the service's own ids. */
+  readonly paymentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** Only events of these types. */
+  readonly types?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+};
+
+/** The entry points for reading. */
+export type Query = {
+  readonly __typename?: 'Query';
+  /**
+   * The appointments booked through this gateway, newest booking first: one's own, or everybody's with the grant
+   * `APPOINTMENTS_READ`. The appointment service has no way to read others.
+   */
+  readonly appointments: AppointmentConnection;
+  /**
+   * A place in the durable event log no later than anything else in the same operation shows. Subscribe with
+   * `after:` it and nothing falls between the query and the subscription.
+   */
+  readonly liveCursor: Scalars['String']['output'];
+  /** The object with this global id; null when it does not exist or is not the caller's. */
+  readonly node?: Maybe<Node>;
+  /** The objects with these global ids, in the same order; null for what does not exist or is not the caller's. */
+  readonly nodes: ReadonlyArray<Maybe<Node>>;
+  /** The signed-in user's notes, in the order of the notes service. */
+  readonly notes: NoteConnection;
+  /** One payment; null when no event has told of it. Needs the grant `PAYMENTS_READ`. */
+  readonly payment?: Maybe<Payment>;
+  /** The payments, latest activity first. Needs the grant `PAYMENTS_READ`. */
+  readonly payments: PaymentConnection;
+  /** One shipment; null when no event has told of it. Needs the grant `SHIPMENTS_READ`. */
+  readonly shipment?: Maybe<Shipment>;
+  /** The shipments, latest activity first. Needs the grant `SHIPMENTS_READ`. */
+  readonly shipments: ShipmentConnection;
+  /** One tag of the signed-in user; null when no note bears it. */
+  readonly tag?: Maybe<Tag>;
+  /** The signed-in user's tags. */
+  readonly tags: TagConnection;
+  /** The person who is signed in; null for an anonymous caller. */
+  readonly viewer?: Maybe<User>;
+};
+
+
+/** The entry points for reading. */
+export type QueryAppointmentsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AppointmentFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** The entry points for reading. */
+export type QueryNodeArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** The entry points for reading. */
+export type QueryNodesArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+};
+
+
+/** The entry points for reading. */
+export type QueryNotesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<NoteFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** The entry points for reading. */
+export type QueryPaymentArgs = {
+  paymentId: Scalars['String']['input'];
+};
+
+
+/** The entry points for reading. */
+export type QueryPaymentsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<PaymentFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** The entry points for reading. */
+export type QueryShipmentArgs = {
+  shipmentId: Scalars['String']['input'];
+};
+
+
+/** The entry points for reading. */
+export type QueryShipmentsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<ShipmentFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** The entry points for reading. */
+export type QueryTagArgs = {
+  name: Scalars['String']['input'];
+};
+
+
+/** The entry points for reading. */
+export type QueryTagsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** A reference to a record of the appointment service. */
+export type Reference = {
+  readonly __typename?: 'Reference';
+  /** The whole reference: `<ResourceType>/<id>`. */
+  readonly reference: Scalars['String']['output'];
+  /** The part after the first slash. */
+  readonly resourceId: Scalars['String']['output'];
+  /** The part before the first slash, for example `Patient`. */
+  readonly resourceType: Scalars['String']['output'];
+};
+
+/** A reference to a record of the appointment service. */
+export type ReferenceInput = {
+  /** The reference: `<ResourceType>/<id>`. Required. */
+  readonly reference?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** The input of `rotatePaymentWebhookSecret`. */
+export type RotatePaymentWebhookSecretInput = {
+  /** The webhook endpoint's id. */
+  readonly endpointId: Scalars['String']['input'];
+};
+
+/** What `rotatePaymentWebhookSecret` gives. */
+export type RotatePaymentWebhookSecretPayload = {
+  readonly __typename?: 'RotatePaymentWebhookSecretPayload';
+  /** The webhook endpoint's id; null when there are errors. */
+  readonly endpointId?: Maybe<Scalars['String']['output']>;
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+  /** Until when the previous secret is accepted as well; null when there are errors. */
+  readonly previousSecretValidUntil?: Maybe<Scalars['DateTime']['output']>;
+  /** When the new secret was taken into use; null when there are errors. */
+  readonly rotatedAt?: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** The input of `shareNote`. */
+export type ShareNoteInput = {
+  /** The e-mail address of the person to share with. Required. */
+  readonly email?: InputMaybe<Scalars['String']['input']>;
+  /** The note's global id. */
+  readonly id: Scalars['ID']['input'];
+  /** What that person may do. Required. */
+  readonly permission?: InputMaybe<SharePermission>;
+};
+
+/** What `shareNote` gives. */
+export type ShareNotePayload = {
+  readonly __typename?: 'ShareNotePayload';
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+  /** The global id of the note that was shared; null when there are errors. */
+  readonly sharedNoteId?: Maybe<Scalars['ID']['output']>;
+};
+
+/** What a person with whom a note is shared may do. */
+export type SharePermission =
+  /** Read the note and comment on it. */
+  | 'COMMENT'
+  /** Read and change the note. */
+  | 'EDIT'
+  /** Read the note. */
+  | 'READ';
+
+/** A shipment as its events tell. */
+export type Shipment = Node & {
+  readonly __typename?: 'Shipment';
+  /** Who carries it. */
+  readonly carrier?: Maybe<Scalars['String']['output']>;
+  /** The shipment's events that are still kept, newest in the log first. */
+  readonly events: ShipmentEventConnection;
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** The shipment service's own id. */
+  readonly shipmentId: Scalars['String']['output'];
+  /** How far it has come, as the newest event tells. */
+  readonly stage: ShipmentStage;
+  /** The service's own word for the status: free text, passed through. */
+  readonly status?: Maybe<Scalars['String']['output']>;
+  /** The carrier's tracking number. */
+  readonly trackingNumber?: Maybe<Scalars['String']['output']>;
+  /** The time of the newest event, as it was written. */
+  readonly updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** A shipment as its events tell. */
+export type ShipmentEventsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** A page of shipments. */
+export type ShipmentConnection = {
+  readonly __typename?: 'ShipmentConnection';
+  /** The shipments of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<ShipmentEdge>;
+  /** The shipments of this page. */
+  readonly nodes: ReadonlyArray<Shipment>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A shipment in a connection. */
+export type ShipmentEdge = {
+  readonly __typename?: 'ShipmentEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The shipment. */
+  readonly node: Shipment;
+};
+
+/** One event of a shipment, as the webhook told it. */
+export type ShipmentEvent = Node & {
+  readonly __typename?: 'ShipmentEvent';
+  /** Who carries it, in this event. */
+  readonly carrier?: Maybe<Scalars['String']['output']>;
+  /** The service's own id of the event. */
+  readonly eventId: Scalars['String']['output'];
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** When it occurred, as it was written. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+  /** When this gateway received it. */
+  readonly receivedAt: Scalars['DateTime']['output'];
+  /** The shipment service's own id of the shipment. */
+  readonly shipmentId: Scalars['String']['output'];
+  /** The stage that the event names. */
+  readonly stage: ShipmentStage;
+  /** The service's own word for the status in this event. */
+  readonly status?: Maybe<Scalars['String']['output']>;
+  /** The tracking number in this event. */
+  readonly trackingNumber?: Maybe<Scalars['String']['output']>;
+  /** The service's own type of the event, for example `shipment.in_transit`. */
+  readonly type: Scalars['String']['output'];
+};
+
+/** A page of events. */
+export type ShipmentEventConnection = {
+  readonly __typename?: 'ShipmentEventConnection';
+  /** The events of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<ShipmentEventEdge>;
+  /** The events of this page. */
+  readonly nodes: ReadonlyArray<ShipmentEvent>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A shipment event in a connection. */
+export type ShipmentEventEdge = {
+  readonly __typename?: 'ShipmentEventEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The shipment event. */
+  readonly node: ShipmentEvent;
+};
+
+/** Which shipments, by exact match; all conditions together. */
+export type ShipmentFilter = {
+  /** Only those of this carrier. */
+  readonly carrier?: InputMaybe<Scalars['String']['input']>;
+  /** Only those at this stage. */
+  readonly stage?: InputMaybe<ShipmentStage>;
+  /** Only those with this tracking number. */
+  readonly trackingNumber?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** How far a shipment has come, in the order of the lifecycle. */
+export type ShipmentStage =
+  /** `shipment.created`: it exists. */
+  | 'CREATED'
+  /** `shipment.delivered`: it arrived. */
+  | 'DELIVERED'
+  /** `shipment.delivery_failed`: an attempt to deliver it failed. */
+  | 'DELIVERY_FAILED'
+  /** `shipment.in_transit`: it is on its way. */
+  | 'IN_TRANSIT'
+  /** `shipment.out_for_delivery`: it is on its last leg. */
+  | 'OUT_FOR_DELIVERY';
+
+/** A shipment event and the shipment just after it. */
+export type ShipmentUpdate = {
+  readonly __typename?: 'ShipmentUpdate';
+  /** The place of this event in the durable log; resume with `after:` it. */
+  readonly cursor: Scalars['String']['output'];
+  /** The event. */
+  readonly event: ShipmentEvent;
+  /** Whether the event was in the log before this subscription reached its end. */
+  readonly replayed: Scalars['Boolean']['output'];
+  /** The shipment as folded just after this event. */
+  readonly shipment: Shipment;
+};
+
+/** Which updates; all conditions together, any value within one. */
+export type ShipmentUpdateFilter = {
+  /** Only events of shipments of these carriers. */
+  readonly carriers?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** Only events of these shipments, by the service's own ids. */
+  readonly shipmentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** Only events that name one of these stages. */
+  readonly stages?: InputMaybe<ReadonlyArray<ShipmentStage>>;
+};
+
+/** The input of `signIn`. */
+export type SignInInput = {
+  /** The user's e-mail address at the notes service. Required. */
+  readonly email?: InputMaybe<Scalars['String']['input']>;
+  /** The user's password at the notes service. Required. */
+  readonly password?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What `signIn` gives. */
+export type SignInPayload = {
+  readonly __typename?: 'SignInPayload';
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+  /** When the session ends at the latest; null when there are errors. */
+  readonly expiresAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The session's opaque bearer token; null when there are errors. */
+  readonly sessionToken?: Maybe<Scalars['String']['output']>;
+  /** Who signed in; null when there are errors. */
+  readonly viewer?: Maybe<User>;
+};
+
+/** What `signOut` gives. */
+export type SignOutPayload = {
+  readonly __typename?: 'SignOutPayload';
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+  /** Whether the session was ended. */
+  readonly signedOut?: Maybe<Scalars['Boolean']['output']>;
+};
+
+/** The entry points for live updates, over `graphql-transport-ws`. */
+export type Subscription = {
+  readonly __typename?: 'Subscription';
+  /** Every payment event of a known type, in the order of the log. Needs the grant `PAYMENTS_READ`. */
+  readonly paymentUpdates: PaymentUpdate;
+  /** Every shipment event, in the order of the log. Needs the grant `SHIPMENTS_READ`. */
+  readonly shipmentUpdates: ShipmentUpdate;
+};
+
+
+/** The entry points for live updates, over `graphql-transport-ws`. */
+export type SubscriptionPaymentUpdatesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<PaymentUpdateFilter>;
+};
+
+
+/** The entry points for live updates, over `graphql-transport-ws`. */
+export type SubscriptionShipmentUpdatesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<ShipmentUpdateFilter>;
+};
+
+/** A tag of the signed-in user's notes; its name is case-insensitive. */
+export type Tag = Node & {
+  readonly __typename?: 'Tag';
+  /** How often the tag is used. */
+  readonly count: Scalars['Int']['output'];
+  /** The global id: the same for every spelling of the name. */
+  readonly id: Scalars['ID']['output'];
+  /** The name as the service spells it. */
+  readonly name: Scalars['String']['output'];
+  /** The notes that bear this tag. */
+  readonly notes: NoteConnection;
+};
+
+
+/** A tag of the signed-in user's notes; its name is case-insensitive. */
+export type TagNotesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  pinned?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** A page of tags. */
+export type TagConnection = {
+  readonly __typename?: 'TagConnection';
+  /** The tags of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<TagEdge>;
+  /** The tags of this page. */
+  readonly nodes: ReadonlyArray<Tag>;
+  /** Where this page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A tag in a connection. */
+export type TagEdge = {
+  readonly __typename?: 'TagEdge';
+  /** The opaque place of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The tag. */
+  readonly node: Tag;
+};
+
+/** The input of `updateNote`: what is absent stays untouched, null is `INVALID`. */
+export type UpdateNoteInput = {
+  /** The new text, at most 10,000 characters. */
+  readonly content?: InputMaybe<Scalars['String']['input']>;
+  /** The note's global id. */
+  readonly id: Scalars['ID']['input'];
+  /** Whether the note is pinned. */
+  readonly isPinned?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The new tags, in place of the old ones. */
+  readonly tags?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** The new title. */
+  readonly title?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What `updateNote` gives. */
+export type UpdateNotePayload = {
+  readonly __typename?: 'UpdateNotePayload';
+  /** What to mend; empty on success. */
+  readonly errors: ReadonlyArray<UserError>;
+  /** The note as it is now; null when there are errors. */
+  readonly note?: Maybe<Note>;
+};
+
+/** The person who is signed in. */
+export type User = Node & {
+  readonly __typename?: 'User';
+  /** When the user was created. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** The e-mail address. */
+  readonly email: Scalars['String']['output'];
+  /** What this user may do here beyond their own notes and bookings. */
+  readonly grants: ReadonlyArray<Grant>;
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** The name. */
+  readonly name: Scalars['String']['output'];
+  /** The notes service's own id of the user. */
+  readonly upstreamId: Scalars['String']['output'];
+};
+
+/** What the person who typed can mend, as data. */
+export type UserError = {
+  readonly __typename?: 'UserError';
+  /** What kind of fault it is, for programs. */
+  readonly code: UserErrorCode;
+  /** One sentence for people. */
+  readonly message: Scalars['String']['output'];
+  /** Which member is at fault, as a path below `input`; empty when it is the input as a whole. */
+  readonly path: ReadonlyArray<Scalars['String']['output']>;
+};
+
+/** The kinds of `UserError`. */
+export type UserErrorCode =
+  /** The same idempotency key was used for another input. */
+  | 'CONFLICT'
+  /** A value is not of the form that is needed, or the service refused it. */
+  | 'INVALID'
+  /** What the id names does not exist, or is not the caller's. */
+  | 'NOT_FOUND'
+  /** A member that is needed is absent, null or empty. */
+  | 'REQUIRED'
+  /** A text is longer than the service keeps. */
+  | 'TOO_LONG'
+  /** The user has 50 pinned notes already. */
+  | 'TOO_MANY_PINNED'
+  /** The e-mail address and password do not belong together. */
+  | 'WRONG_CREDENTIALS';
+
+
+
+export type ResolverTypeWrapper<T> = Promise<T> | T;
+
+
+export type ResolverWithResolve<TResult, TParent, TContext, TArgs> = {
+  resolve: ResolverFn<TResult, TParent, TContext, TArgs>;
+};
+export type Resolver<TResult, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = ResolverFn<TResult, TParent, TContext, TArgs> | ResolverWithResolve<TResult, TParent, TContext, TArgs>;
+
+export type ResolverFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Promise<TResult> | TResult;
+
+export type SubscriptionSubscribeFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => AsyncIterable<TResult> | Promise<AsyncIterable<TResult>>;
+
+export type SubscriptionResolveFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+export interface SubscriptionSubscriberObject<TResult, TKey extends string, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<{ [key in TKey]: TResult }, TParent, TContext, TArgs>;
+  resolve?: SubscriptionResolveFn<TResult, { [key in TKey]: TResult }, TContext, TArgs>;
+}
+
+export interface SubscriptionResolverObject<TResult, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<any, TParent, TContext, TArgs>;
+  resolve: SubscriptionResolveFn<TResult, any, TContext, TArgs>;
+}
+
+export type SubscriptionObject<TResult, TKey extends string, TParent, TContext, TArgs> =
+  | SubscriptionSubscriberObject<TResult, TKey, TParent, TContext, TArgs>
+  | SubscriptionResolverObject<TResult, TParent, TContext, TArgs>;
+
+export type SubscriptionResolver<TResult, TKey extends string, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> =
+  | ((...args: any[]) => SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>)
+  | SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>;
+
+export type TypeResolveFn<TTypes, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (
+  parent: TParent,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Maybe<TTypes> | Promise<Maybe<TTypes>>;
+
+export type IsTypeOfResolverFn<T = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (obj: T, context: TContext, info: GraphQLResolveInfo) => boolean | Promise<boolean>;
+
+export type NextResolverFn<T> = () => Promise<T>;
+
+export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = (
+  next: NextResolverFn<TResult>,
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+
+
+
+/** Mapping of interface types */
+export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = {
+  Node:
+    | ( AppointmentModel )
+    | ( NoteModel )
+    | ( PaymentModel )
+    | ( PaymentEventModel )
+    | ( ShipmentModel )
+    | ( ShipmentEventModel )
+    | ( TagModel )
+    | ( UserModel )
+  ;
+};
+
+/** Mapping between all available schema types and the resolvers types */
+export type ResolversTypes = {
+  Appointment: ResolverTypeWrapper<AppointmentModel>;
+  AppointmentConnection: ResolverTypeWrapper<Omit<AppointmentConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AppointmentEdge']>, nodes: ReadonlyArray<ResolversTypes['Appointment']> }>;
+  AppointmentEdge: ResolverTypeWrapper<Omit<AppointmentEdge, 'node'> & { node: ResolversTypes['Appointment'] }>;
+  AppointmentFilter: AppointmentFilter;
+  AppointmentParticipant: ResolverTypeWrapper<ParticipantModel>;
+  AppointmentParticipantInput: AppointmentParticipantInput;
+  AppointmentStatus: AppointmentStatus;
+  BookingConfirmation: BookingConfirmation;
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  CreateAppointmentInput: CreateAppointmentInput;
+  CreateAppointmentPayload: ResolverTypeWrapper<Omit<CreateAppointmentPayload, 'appointment' | 'appointmentEdge'> & { appointment?: Maybe<ResolversTypes['Appointment']>, appointmentEdge?: Maybe<ResolversTypes['AppointmentEdge']> }>;
+  CreateNoteInput: CreateNoteInput;
+  CreateNotePayload: ResolverTypeWrapper<Omit<CreateNotePayload, 'note' | 'noteEdge'> & { note?: Maybe<ResolversTypes['Note']>, noteEdge?: Maybe<ResolversTypes['NoteEdge']> }>;
+  DateTime: ResolverTypeWrapper<Scalars['DateTime']['output']>;
+  DeleteNoteInput: DeleteNoteInput;
+  DeleteNotePayload: ResolverTypeWrapper<DeleteNotePayload>;
+  Grant: Grant;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  JSON: ResolverTypeWrapper<Scalars['JSON']['output']>;
+  Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  Node: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['Node']>;
+  Note: ResolverTypeWrapper<NoteModel>;
+  NoteConnection: ResolverTypeWrapper<Omit<NoteConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['NoteEdge']>, nodes: ReadonlyArray<ResolversTypes['Note']> }>;
+  NoteEdge: ResolverTypeWrapper<Omit<NoteEdge, 'node'> & { node: ResolversTypes['Note'] }>;
+  NoteFilter: NoteFilter;
+  PageInfo: ResolverTypeWrapper<PageInfo>;
+  ParticipantStatus: ParticipantStatus;
+  Payment: ResolverTypeWrapper<PaymentModel>;
+  PaymentConnection: ResolverTypeWrapper<Omit<PaymentConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['PaymentEdge']>, nodes: ReadonlyArray<ResolversTypes['Payment']> }>;
+  PaymentEdge: ResolverTypeWrapper<Omit<PaymentEdge, 'node'> & { node: ResolversTypes['Payment'] }>;
+  PaymentEvent: ResolverTypeWrapper<PaymentEventModel>;
+  PaymentEventConnection: ResolverTypeWrapper<Omit<PaymentEventConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['PaymentEventEdge']>, nodes: ReadonlyArray<ResolversTypes['PaymentEvent']> }>;
+  PaymentEventEdge: ResolverTypeWrapper<Omit<PaymentEventEdge, 'node'> & { node: ResolversTypes['PaymentEvent'] }>;
+  PaymentFilter: PaymentFilter;
+  PaymentUpdate: ResolverTypeWrapper<PaymentUpdateModel>;
+  PaymentUpdateFilter: PaymentUpdateFilter;
+  Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  Reference: ResolverTypeWrapper<{ readonly reference: string }>;
+  ReferenceInput: ReferenceInput;
+  RotatePaymentWebhookSecretInput: RotatePaymentWebhookSecretInput;
+  RotatePaymentWebhookSecretPayload: ResolverTypeWrapper<RotatePaymentWebhookSecretPayload>;
+  SafeInt: ResolverTypeWrapper<Scalars['SafeInt']['output']>;
+  ShareNoteInput: ShareNoteInput;
+  ShareNotePayload: ResolverTypeWrapper<ShareNotePayload>;
+  SharePermission: SharePermission;
+  Shipment: ResolverTypeWrapper<ShipmentModel>;
+  ShipmentConnection: ResolverTypeWrapper<Omit<ShipmentConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['ShipmentEdge']>, nodes: ReadonlyArray<ResolversTypes['Shipment']> }>;
+  ShipmentEdge: ResolverTypeWrapper<Omit<ShipmentEdge, 'node'> & { node: ResolversTypes['Shipment'] }>;
+  ShipmentEvent: ResolverTypeWrapper<ShipmentEventModel>;
+  ShipmentEventConnection: ResolverTypeWrapper<Omit<ShipmentEventConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['ShipmentEventEdge']>, nodes: ReadonlyArray<ResolversTypes['ShipmentEvent']> }>;
+  ShipmentEventEdge: ResolverTypeWrapper<Omit<ShipmentEventEdge, 'node'> & { node: ResolversTypes['ShipmentEvent'] }>;
+  ShipmentFilter: ShipmentFilter;
+  ShipmentStage: ShipmentStage;
+  ShipmentUpdate: ResolverTypeWrapper<ShipmentUpdateModel>;
+  ShipmentUpdateFilter: ShipmentUpdateFilter;
+  SignInInput: SignInInput;
+  SignInPayload: ResolverTypeWrapper<Omit<SignInPayload, 'viewer'> & { viewer?: Maybe<ResolversTypes['User']> }>;
+  SignOutPayload: ResolverTypeWrapper<SignOutPayload>;
+  String: ResolverTypeWrapper<Scalars['String']['output']>;
+  Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  Tag: ResolverTypeWrapper<TagModel>;
+  TagConnection: ResolverTypeWrapper<Omit<TagConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['TagEdge']>, nodes: ReadonlyArray<ResolversTypes['Tag']> }>;
+  TagEdge: ResolverTypeWrapper<Omit<TagEdge, 'node'> & { node: ResolversTypes['Tag'] }>;
+  UpdateNoteInput: UpdateNoteInput;
+  UpdateNotePayload: ResolverTypeWrapper<Omit<UpdateNotePayload, 'note'> & { note?: Maybe<ResolversTypes['Note']> }>;
+  User: ResolverTypeWrapper<UserModel>;
+  UserError: ResolverTypeWrapper<UserError>;
+  UserErrorCode: UserErrorCode;
+};
+
+/** Mapping between all available schema types and the resolvers parents */
+export type ResolversParentTypes = {
+  Appointment: AppointmentModel;
+  AppointmentConnection: Omit<AppointmentConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AppointmentEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Appointment']> };
+  AppointmentEdge: Omit<AppointmentEdge, 'node'> & { node: ResolversParentTypes['Appointment'] };
+  AppointmentFilter: AppointmentFilter;
+  AppointmentParticipant: ParticipantModel;
+  AppointmentParticipantInput: AppointmentParticipantInput;
+  Boolean: Scalars['Boolean']['output'];
+  CreateAppointmentInput: CreateAppointmentInput;
+  CreateAppointmentPayload: Omit<CreateAppointmentPayload, 'appointment' | 'appointmentEdge'> & { appointment?: Maybe<ResolversParentTypes['Appointment']>, appointmentEdge?: Maybe<ResolversParentTypes['AppointmentEdge']> };
+  CreateNoteInput: CreateNoteInput;
+  CreateNotePayload: Omit<CreateNotePayload, 'note' | 'noteEdge'> & { note?: Maybe<ResolversParentTypes['Note']>, noteEdge?: Maybe<ResolversParentTypes['NoteEdge']> };
+  DateTime: Scalars['DateTime']['output'];
+  DeleteNoteInput: DeleteNoteInput;
+  DeleteNotePayload: DeleteNotePayload;
+  ID: Scalars['ID']['output'];
+  Int: Scalars['Int']['output'];
+  JSON: Scalars['JSON']['output'];
+  Mutation: Record<PropertyKey, never>;
+  Node: ResolversInterfaceTypes<ResolversParentTypes>['Node'];
+  Note: NoteModel;
+  NoteConnection: Omit<NoteConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['NoteEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Note']> };
+  NoteEdge: Omit<NoteEdge, 'node'> & { node: ResolversParentTypes['Note'] };
+  NoteFilter: NoteFilter;
+  PageInfo: PageInfo;
+  Payment: PaymentModel;
+  PaymentConnection: Omit<PaymentConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['PaymentEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Payment']> };
+  PaymentEdge: Omit<PaymentEdge, 'node'> & { node: ResolversParentTypes['Payment'] };
+  PaymentEvent: PaymentEventModel;
+  PaymentEventConnection: Omit<PaymentEventConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['PaymentEventEdge']>, nodes: ReadonlyArray<ResolversParentTypes['PaymentEvent']> };
+  PaymentEventEdge: Omit<PaymentEventEdge, 'node'> & { node: ResolversParentTypes['PaymentEvent'] };
+  PaymentFilter: PaymentFilter;
+  PaymentUpdate: PaymentUpdateModel;
+  PaymentUpdateFilter: PaymentUpdateFilter;
+  Query: Record<PropertyKey, never>;
+  Reference: { readonly reference: string };
+  ReferenceInput: ReferenceInput;
+  RotatePaymentWebhookSecretInput: RotatePaymentWebhookSecretInput;
+  RotatePaymentWebhookSecretPayload: RotatePaymentWebhookSecretPayload;
+  SafeInt: Scalars['SafeInt']['output'];
+  ShareNoteInput: ShareNoteInput;
+  ShareNotePayload: ShareNotePayload;
+  Shipment: ShipmentModel;
+  ShipmentConnection: Omit<ShipmentConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['ShipmentEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Shipment']> };
+  ShipmentEdge: Omit<ShipmentEdge, 'node'> & { node: ResolversParentTypes['Shipment'] };
+  ShipmentEvent: ShipmentEventModel;
+  ShipmentEventConnection: Omit<ShipmentEventConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['ShipmentEventEdge']>, nodes: ReadonlyArray<ResolversParentTypes['ShipmentEvent']> };
+  ShipmentEventEdge: Omit<ShipmentEventEdge, 'node'> & { node: ResolversParentTypes['ShipmentEvent'] };
+  ShipmentFilter: ShipmentFilter;
+  ShipmentUpdate: ShipmentUpdateModel;
+  ShipmentUpdateFilter: ShipmentUpdateFilter;
+  SignInInput: SignInInput;
+  SignInPayload: Omit<SignInPayload, 'viewer'> & { viewer?: Maybe<ResolversParentTypes['User']> };
+  SignOutPayload: SignOutPayload;
+  String: Scalars['String']['output'];
+  Subscription: Record<PropertyKey, never>;
+  Tag: TagModel;
+  TagConnection: Omit<TagConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['TagEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Tag']> };
+  TagEdge: Omit<TagEdge, 'node'> & { node: ResolversParentTypes['Tag'] };
+  UpdateNoteInput: UpdateNoteInput;
+  UpdateNotePayload: Omit<UpdateNotePayload, 'note'> & { note?: Maybe<ResolversParentTypes['Note']> };
+  User: UserModel;
+  UserError: UserError;
+};
+
+export type AppointmentResolvers<ContextType = any, ParentType extends ResolversParentTypes['Appointment'] = ResolversParentTypes['Appointment']> = {
+  bookedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  bookedBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  confirmation?: Resolver<ResolversTypes['BookingConfirmation'], ParentType, ContextType>;
+  end?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  participants?: Resolver<ReadonlyArray<ResolversTypes['AppointmentParticipant']>, ParentType, ContextType>;
+  start?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['AppointmentStatus'], ParentType, ContextType>;
+  upstreamId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type AppointmentConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['AppointmentConnection'] = ResolversParentTypes['AppointmentConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AppointmentEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Appointment']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type AppointmentEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['AppointmentEdge'] = ResolversParentTypes['AppointmentEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Appointment'], ParentType, ContextType>;
+};
+
+export type AppointmentParticipantResolvers<ContextType = any, ParentType extends ResolversParentTypes['AppointmentParticipant'] = ResolversParentTypes['AppointmentParticipant']> = {
+  actor?: Resolver<ResolversTypes['Reference'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['ParticipantStatus'], ParentType, ContextType>;
+};
+
+export type CreateAppointmentPayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['CreateAppointmentPayload'] = ResolversParentTypes['CreateAppointmentPayload']> = {
+  appointment?: Resolver<Maybe<ResolversTypes['Appointment']>, ParentType, ContextType>;
+  appointmentEdge?: Resolver<Maybe<ResolversTypes['AppointmentEdge']>, ParentType, ContextType>;
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+};
+
+export type CreateNotePayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['CreateNotePayload'] = ResolversParentTypes['CreateNotePayload']> = {
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  note?: Resolver<Maybe<ResolversTypes['Note']>, ParentType, ContextType>;
+  noteEdge?: Resolver<Maybe<ResolversTypes['NoteEdge']>, ParentType, ContextType>;
+};
+
+export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
+  name: 'DateTime';
+}
+
+export type DeleteNotePayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['DeleteNotePayload'] = ResolversParentTypes['DeleteNotePayload']> = {
+  deletedNoteId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+};
+
+export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['JSON'], any> {
+  name: 'JSON';
+}
+
+export type MutationResolvers<ContextType = any, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  createAppointment?: Resolver<ResolversTypes['CreateAppointmentPayload'], ParentType, ContextType, RequireFields<MutationCreateAppointmentArgs, 'input'>>;
+  createNote?: Resolver<ResolversTypes['CreateNotePayload'], ParentType, ContextType, RequireFields<MutationCreateNoteArgs, 'input'>>;
+  deleteNote?: Resolver<ResolversTypes['DeleteNotePayload'], ParentType, ContextType, RequireFields<MutationDeleteNoteArgs, 'input'>>;
+  rotatePaymentWebhookSecret?: Resolver<ResolversTypes['RotatePaymentWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRotatePaymentWebhookSecretArgs, 'input'>>;
+  shareNote?: Resolver<ResolversTypes['ShareNotePayload'], ParentType, ContextType, RequireFields<MutationShareNoteArgs, 'input'>>;
+  signIn?: Resolver<ResolversTypes['SignInPayload'], ParentType, ContextType, RequireFields<MutationSignInArgs, 'input'>>;
+  signOut?: Resolver<ResolversTypes['SignOutPayload'], ParentType, ContextType>;
+  updateNote?: Resolver<ResolversTypes['UpdateNotePayload'], ParentType, ContextType, RequireFields<MutationUpdateNoteArgs, 'input'>>;
+};
+
+export type NodeResolvers<ContextType = any, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = {
+  __resolveType: TypeResolveFn<'Appointment' | 'Note' | 'Payment' | 'PaymentEvent' | 'Shipment' | 'ShipmentEvent' | 'Tag' | 'User', ParentType, ContextType>;
+};
+
+export type NoteResolvers<ContextType = any, ParentType extends ResolversParentTypes['Note'] = ResolversParentTypes['Note']> = {
+  content?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  isPinned?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  tags?: Resolver<ReadonlyArray<ResolversTypes['Tag']>, ParentType, ContextType>;
+  title?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  upstreamId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type NoteConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['NoteConnection'] = ResolversParentTypes['NoteConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['NoteEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Note']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type NoteEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['NoteEdge'] = ResolversParentTypes['NoteEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Note'], ParentType, ContextType>;
+};
+
+export type PageInfoResolvers<ContextType = any, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = {
+  endCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  hasNextPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasPreviousPage?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  startCursor?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type PaymentResolvers<ContextType = any, ParentType extends ResolversParentTypes['Payment'] = ResolversParentTypes['Payment']> = {
+  amount?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  currency?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  events?: Resolver<ResolversTypes['PaymentEventConnection'], ParentType, ContextType, Partial<PaymentEventsArgs>>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  livemode?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  paymentId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type PaymentConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['PaymentConnection'] = ResolversParentTypes['PaymentConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['PaymentEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Payment']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type PaymentEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['PaymentEdge'] = ResolversParentTypes['PaymentEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Payment'], ParentType, ContextType>;
+};
+
+export type PaymentEventResolvers<ContextType = any, ParentType extends ResolversParentTypes['PaymentEvent'] = ResolversParentTypes['PaymentEvent']> = {
+  amount?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  apiVersion?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  created?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  currency?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  data?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  livemode?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  paymentId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  receivedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type PaymentEventConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['PaymentEventConnection'] = ResolversParentTypes['PaymentEventConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['PaymentEventEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['PaymentEvent']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type PaymentEventEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['PaymentEventEdge'] = ResolversParentTypes['PaymentEventEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['PaymentEvent'], ParentType, ContextType>;
+};
+
+export type PaymentUpdateResolvers<ContextType = any, ParentType extends ResolversParentTypes['PaymentUpdate'] = ResolversParentTypes['PaymentUpdate']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  event?: Resolver<ResolversTypes['PaymentEvent'], ParentType, ContextType>;
+  payment?: Resolver<ResolversTypes['Payment'], ParentType, ContextType>;
+  replayed?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+};
+
+export type QueryResolvers<ContextType = any, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  appointments?: Resolver<ResolversTypes['AppointmentConnection'], ParentType, ContextType, Partial<QueryAppointmentsArgs>>;
+  liveCursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
+  nodes?: Resolver<ReadonlyArray<Maybe<ResolversTypes['Node']>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
+  notes?: Resolver<ResolversTypes['NoteConnection'], ParentType, ContextType, Partial<QueryNotesArgs>>;
+  payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType, RequireFields<QueryPaymentArgs, 'paymentId'>>;
+  payments?: Resolver<ResolversTypes['PaymentConnection'], ParentType, ContextType, Partial<QueryPaymentsArgs>>;
+  shipment?: Resolver<Maybe<ResolversTypes['Shipment']>, ParentType, ContextType, RequireFields<QueryShipmentArgs, 'shipmentId'>>;
+  shipments?: Resolver<ResolversTypes['ShipmentConnection'], ParentType, ContextType, Partial<QueryShipmentsArgs>>;
+  tag?: Resolver<Maybe<ResolversTypes['Tag']>, ParentType, ContextType, RequireFields<QueryTagArgs, 'name'>>;
+  tags?: Resolver<ResolversTypes['TagConnection'], ParentType, ContextType, Partial<QueryTagsArgs>>;
+  viewer?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+};
+
+export type ReferenceResolvers<ContextType = any, ParentType extends ResolversParentTypes['Reference'] = ResolversParentTypes['Reference']> = {
+  reference?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  resourceId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  resourceType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type RotatePaymentWebhookSecretPayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['RotatePaymentWebhookSecretPayload'] = ResolversParentTypes['RotatePaymentWebhookSecretPayload']> = {
+  endpointId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  previousSecretValidUntil?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  rotatedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+};
+
+export interface SafeIntScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['SafeInt'], any> {
+  name: 'SafeInt';
+}
+
+export type ShareNotePayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShareNotePayload'] = ResolversParentTypes['ShareNotePayload']> = {
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  sharedNoteId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+};
+
+export type ShipmentResolvers<ContextType = any, ParentType extends ResolversParentTypes['Shipment'] = ResolversParentTypes['Shipment']> = {
+  carrier?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  events?: Resolver<ResolversTypes['ShipmentEventConnection'], ParentType, ContextType, Partial<ShipmentEventsArgs>>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  shipmentId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  stage?: Resolver<ResolversTypes['ShipmentStage'], ParentType, ContextType>;
+  status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  trackingNumber?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type ShipmentConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShipmentConnection'] = ResolversParentTypes['ShipmentConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['ShipmentEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Shipment']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type ShipmentEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShipmentEdge'] = ResolversParentTypes['ShipmentEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Shipment'], ParentType, ContextType>;
+};
+
+export type ShipmentEventResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShipmentEvent'] = ResolversParentTypes['ShipmentEvent']> = {
+  carrier?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  receivedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  shipmentId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  stage?: Resolver<ResolversTypes['ShipmentStage'], ParentType, ContextType>;
+  status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  trackingNumber?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type ShipmentEventConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShipmentEventConnection'] = ResolversParentTypes['ShipmentEventConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['ShipmentEventEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['ShipmentEvent']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type ShipmentEventEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShipmentEventEdge'] = ResolversParentTypes['ShipmentEventEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['ShipmentEvent'], ParentType, ContextType>;
+};
+
+export type ShipmentUpdateResolvers<ContextType = any, ParentType extends ResolversParentTypes['ShipmentUpdate'] = ResolversParentTypes['ShipmentUpdate']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  event?: Resolver<ResolversTypes['ShipmentEvent'], ParentType, ContextType>;
+  replayed?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  shipment?: Resolver<ResolversTypes['Shipment'], ParentType, ContextType>;
+};
+
+export type SignInPayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['SignInPayload'] = ResolversParentTypes['SignInPayload']> = {
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  expiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  sessionToken?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  viewer?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+};
+
+export type SignOutPayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['SignOutPayload'] = ResolversParentTypes['SignOutPayload']> = {
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  signedOut?: Resolver<Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
+};
+
+export type SubscriptionResolvers<ContextType = any, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
+  paymentUpdates?: SubscriptionResolver<ResolversTypes['PaymentUpdate'], "paymentUpdates", ParentType, ContextType, Partial<SubscriptionPaymentUpdatesArgs>>;
+  shipmentUpdates?: SubscriptionResolver<ResolversTypes['ShipmentUpdate'], "shipmentUpdates", ParentType, ContextType, Partial<SubscriptionShipmentUpdatesArgs>>;
+};
+
+export type TagResolvers<ContextType = any, ParentType extends ResolversParentTypes['Tag'] = ResolversParentTypes['Tag']> = {
+  count?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  notes?: Resolver<ResolversTypes['NoteConnection'], ParentType, ContextType, Partial<TagNotesArgs>>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type TagConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['TagConnection'] = ResolversParentTypes['TagConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['TagEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Tag']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type TagEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['TagEdge'] = ResolversParentTypes['TagEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Tag'], ParentType, ContextType>;
+};
+
+export type UpdateNotePayloadResolvers<ContextType = any, ParentType extends ResolversParentTypes['UpdateNotePayload'] = ResolversParentTypes['UpdateNotePayload']> = {
+  errors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  note?: Resolver<Maybe<ResolversTypes['Note']>, ParentType, ContextType>;
+};
+
+export type UserResolvers<ContextType = any, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = {
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  grants?: Resolver<ReadonlyArray<ResolversTypes['Grant']>, ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  upstreamId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type UserErrorResolvers<ContextType = any, ParentType extends ResolversParentTypes['UserError'] = ResolversParentTypes['UserError']> = {
+  code?: Resolver<ResolversTypes['UserErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type Resolvers<ContextType = any> = {
+  Appointment?: AppointmentResolvers<ContextType>;
+  AppointmentConnection?: AppointmentConnectionResolvers<ContextType>;
+  AppointmentEdge?: AppointmentEdgeResolvers<ContextType>;
+  AppointmentParticipant?: AppointmentParticipantResolvers<ContextType>;
+  CreateAppointmentPayload?: CreateAppointmentPayloadResolvers<ContextType>;
+  CreateNotePayload?: CreateNotePayloadResolvers<ContextType>;
+  DateTime?: GraphQLScalarType;
+  DeleteNotePayload?: DeleteNotePayloadResolvers<ContextType>;
+  JSON?: GraphQLScalarType;
+  Mutation?: MutationResolvers<ContextType>;
+  Node?: NodeResolvers<ContextType>;
+  Note?: NoteResolvers<ContextType>;
+  NoteConnection?: NoteConnectionResolvers<ContextType>;
+  NoteEdge?: NoteEdgeResolvers<ContextType>;
+  PageInfo?: PageInfoResolvers<ContextType>;
+  Payment?: PaymentResolvers<ContextType>;
+  PaymentConnection?: PaymentConnectionResolvers<ContextType>;
+  PaymentEdge?: PaymentEdgeResolvers<ContextType>;
+  PaymentEvent?: PaymentEventResolvers<ContextType>;
+  PaymentEventConnection?: PaymentEventConnectionResolvers<ContextType>;
+  PaymentEventEdge?: PaymentEventEdgeResolvers<ContextType>;
+  PaymentUpdate?: PaymentUpdateResolvers<ContextType>;
+  Query?: QueryResolvers<ContextType>;
+  Reference?: ReferenceResolvers<ContextType>;
+  RotatePaymentWebhookSecretPayload?: RotatePaymentWebhookSecretPayloadResolvers<ContextType>;
+  SafeInt?: GraphQLScalarType;
+  ShareNotePayload?: ShareNotePayloadResolvers<ContextType>;
+  Shipment?: ShipmentResolvers<ContextType>;
+  ShipmentConnection?: ShipmentConnectionResolvers<ContextType>;
+  ShipmentEdge?: ShipmentEdgeResolvers<ContextType>;
+  ShipmentEvent?: ShipmentEventResolvers<ContextType>;
+  ShipmentEventConnection?: ShipmentEventConnectionResolvers<ContextType>;
+  ShipmentEventEdge?: ShipmentEventEdgeResolvers<ContextType>;
+  ShipmentUpdate?: ShipmentUpdateResolvers<ContextType>;
+  SignInPayload?: SignInPayloadResolvers<ContextType>;
+  SignOutPayload?: SignOutPayloadResolvers<ContextType>;
+  Subscription?: SubscriptionResolvers<ContextType>;
+  Tag?: TagResolvers<ContextType>;
+  TagConnection?: TagConnectionResolvers<ContextType>;
+  TagEdge?: TagEdgeResolvers<ContextType>;
+  UpdateNotePayload?: UpdateNotePayloadResolvers<ContextType>;
+  User?: UserResolvers<ContextType>;
+  UserError?: UserErrorResolvers<ContextType>;
+};
+

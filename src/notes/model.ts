@@ -1,0 +1,18 @@
+/** A note as the notes service gives it (`apis/notes.md` §2), in the schema's spelling. */
+export interface Note {
+  readonly kind: 'Note';
+  readonly upstreamId: string;
+  readonly title: string;
+  readonly content: string;
+  readonly tags: readonly Tag[];
+  readonly isPinned: boolean;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** A tag: its name as spelled where it was found; `count` only where `GET /tags` was asked. */
+export interface Tag {
+  readonly kind: 'Tag';
+  readonly name: string;
+  readonly count?: number;
+}

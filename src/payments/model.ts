@@ -1,0 +1,34 @@
+/** A payment as folded from its events; what no event has told yet is null. */
+export interface Payment {
+  readonly kind: 'Payment';
+  readonly paymentId: string;
+  readonly amount: number | null;
+  readonly currency: string | null;
+  readonly status: string | null;
+  readonly livemode: boolean;
+  readonly updatedAt: string;
+}
+
+/** One payment event (`apis/webhooks.md` §2); `amount` and `created` are the service's raw numbers. */
+export interface PaymentEvent {
+  readonly kind: 'PaymentEvent';
+  readonly eventId: string;
+  readonly type: string;
+  readonly apiVersion: string | null;
+  readonly created: number;
+  readonly livemode: boolean;
+  readonly receivedAt: string;
+  readonly paymentId: string;
+  readonly amount: number | null;
+  readonly currency: string | null;
+  readonly status: string | null;
+  readonly data: unknown;
+}
+
+/** What a subscriber of `paymentUpdates` gets for each event. */
+export interface PaymentUpdate {
+  readonly cursor: string;
+  readonly replayed: boolean;
+  readonly event: PaymentEvent;
+  readonly payment: Payment;
+}

@@ -1,0 +1,162 @@
+import { GatewayError } from './errors.js';
+import type { Sealer } from './seal.js';
+
+/** A global id: opaque to clients, the same for the same object on every replica. */
+export function toGlobalId(type: string, id: string): string {
+  return Buffer.from(JSON.stringify([type, id])).toString('base64url');
+}
+
+/** What a global id names; undefined where it is none that `toGlobalId` wrote. */
+export function fromGlobalId(globalId: string): { readonly type: string; readonly id: string } | undefined {
+  try {
+    const pair: unknown = JSON.parse(Buffer.from(globalId, 'base64url').toString('utf8'));
+    if (!Array.isArray(pair)) return undefined;
+    const [type, id] = pair as unknown[];
+    if (typeof type !== 'string' || typeof id !== 'string' || toGlobalId(type, id) !== globalId) return undefined;
+    return { type, id };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The id part of a global id of this type; undefined for anything else. */
+export function idOf(type: string, globalId: string): string | undefined {
+  const named = fromGlobalId(globalId);
+  return named?.type === type ? named.id : undefined;
+}
+
+/** An edge; its cursor is sealed when it is asked for. */
+export interface Edge<T> {
+  readonly node: T;
+  readonly cursor: string;
+}
+
+/** A page of a connection (Relay Cursor Connections). */
+export interface Connection<T> {
+  readonly edges: readonly Edge<T>[];
+  readonly nodes: readonly T[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+}
+
+/** The arguments of a connection, as clients give them. */
+export interface PageArguments {
+  readonly first?: number | null;
+  readonly after?: string | null;
+  readonly last?: number | null;
+  readonly before?: string | null;
+}
+
+const greatestPage = 100;
+const usualPage = 20;
+
+/** How many rows from which end: `first`/`last` outside 0…100, or both at once, is `BAD_USER_INPUT`. */
+export function pageSize({ first, last }: PageArguments): { readonly size: number; readonly backward: boolean } {
+  if (first != null && last != null) throw new GatewayError('BAD_USER_INPUT', 'Give `first` or `last`, not both.');
+  for (const [name, value] of Object.entries({ first, last })) {
+    if (value != null && (value < 0 || value > greatestPage))
+      throw new GatewayError('BAD_USER_INPUT', `\`${name}\` is ${value}; it must be from 0 to ${greatestPage}.`);
+  }
+  return { size: first ?? last ?? usualPage, backward: last != null };
+}
+
+/** What a cursor is bound to: a cursor of another caller, connection or filter does not open. */
+export interface CursorPlace {
+  readonly connection: string;
+  /** The caller's user id; absent where the connection is the same for everybody. */
+  readonly userId?: string;
+  readonly filter?: unknown;
+}
+
+/** Sealed cursors: opaque, bound to their place, the same for the same position. */
+export interface Cursors {
+  seal(place: CursorPlace, position: unknown): string;
+  /** The position; `CURSOR_INVALID` where the cursor was altered or is of another place. */
+  open(place: CursorPlace, cursor: string): unknown;
+}
+
+/** Cursors over a sealer. */
+export function createCursors(sealer: Sealer): Cursors {
+  const text = ({ connection, userId, filter }: CursorPlace) =>
+    `cursor ${JSON.stringify([connection, userId ?? null, canonical(filter)])}`;
+  return {
+    seal: (place, position) => sealer.sealSame(JSON.stringify(position), text(place)),
+    open(place, cursor) {
+      const position = sealer.open(cursor, text(place));
+      if (position === undefined)
+        throw new GatewayError('CURSOR_INVALID', 'This cursor is not one of this connection, filter and caller.');
+      return JSON.parse(position);
+    },
+  };
+}
+
+/** A filter with its members in one order and its empty ones left out, so that equal filters are equal texts. */
+function canonical(filter: unknown): unknown {
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return filter ?? null;
+  const members = Object.entries(filter).filter(([, value]) => value != null);
+  return members.toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** A connection over edges; `more` says whether rows lie beyond this page at either end. */
+export function toConnection<T>(
+  edges: readonly Edge<T>[],
+  more: { readonly before: boolean; readonly after: boolean },
+): Connection<T> {
+  return {
+    edges,
+    get nodes() {
+      return edges.map(({ node }) => node);
+    },
+    pageInfo: {
+      hasNextPage: more.after,
+      hasPreviousPage: more.before,
+      get startCursor() {
+        return edges[0]?.cursor ?? null;
+      },
+      get endCursor() {
+        return edges.at(-1)?.cursor ?? null;
+      },
+    },
+  };
+}
+
+/** How rows of our own are read: in the connection's order, or backward; strictly beyond the given positions. */
+export interface RowQuery {
+  readonly limit: number;
+  readonly backward: boolean;
+  readonly after?: unknown;
+  readonly before?: unknown;
+}
+
+/**
+ * A connection over rows of our own. `read` gives at most `limit` rows strictly after `after` and strictly before
+ * `before`, in the connection's order or, backward, in the reverse of it; `position` names a row for good.
+ */
+export async function rowConnection<T>(
+  cursors: Cursors,
+  place: CursorPlace,
+  page: PageArguments,
+  { read, position }: { read(query: RowQuery): Promise<readonly T[]>; position(row: T): unknown },
+): Promise<Connection<T>> {
+  const { size, backward } = pageSize(page);
+  const after = page.after == null ? undefined : cursors.open(place, page.after);
+  const before = page.before == null ? undefined : cursors.open(place, page.before);
+  const found = await read({ limit: size + 1, backward, after, before });
+  const rows = found.slice(0, size);
+  if (backward) rows.reverse();
+  const edges = rows.map((node) => ({
+    node,
+    get cursor() {
+      return cursors.seal(place, position(node));
+    },
+  }));
+  const beyond = found.length > size;
+  return toConnection(edges, {
+    after: backward ? before !== undefined : beyond,
+    before: backward ? beyond : after !== undefined,
+  });
+}

@@ -1,0 +1,64 @@
+import { pino, type DestinationStream, type Logger } from 'pino';
+
+/** What the process tells its operator. */
+export interface Telemetry {
+  readonly log: Logger;
+  /** Count one occurrence of `name`, for example `webhook_duplicate`. */
+  count(name: CountName, labels?: Readonly<Record<string, string>>): void;
+  /** The counts so far, keyed `name{label="value"}`. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** What is counted. */
+export type CountName =
+  | 'upstream_call'
+  | 'webhook_stored'
+  | 'webhook_duplicate'
+  | 'webhook_altered_duplicate'
+  | 'webhook_skipped'
+  | 'webhook_refused';
+
+const forbidden = /authorization|cookie|password|secret|token|signature/i;
+
+/** A copy in which every member with a telling name is struck out, however deep it is nested. */
+export function scrub(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (depth > 6) return '[deep]';
+  if (Array.isArray(value)) return value.map((item) => scrub(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      forbidden.test(name) ? '[hidden]' : scrub(member, depth + 1),
+    ]),
+  );
+}
+
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return scrub(error);
+  const { name, message, stack, cause } = error;
+  return { name, message, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) };
+}
+
+/** A telemetry that logs JSON lines from `level` on; nothing under a telling name is ever written. */
+export function createTelemetry(level: string, destination?: DestinationStream): Telemetry {
+  const counts = new Map<string, number>();
+  const options = {
+    level,
+    base: null,
+    serializers: { err: describeError },
+    formatters: { log: (record: Record<string, unknown>) => ({ ...scrubbed(record) }) },
+  };
+  return {
+    log: destination ? pino(options, destination) : pino(options),
+    counts,
+    count(name, labels = {}) {
+      const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+      const key = pairs.length ? `${name}{${pairs.join(',')}}` : name;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    },
+  };
+}
+
+function scrubbed({ err, ...record }: Record<string, unknown>): Record<string, unknown> {
+  return { ...(scrub(record) as Record<string, unknown>), ...(err === undefined ? {} : { err }) };
+}
