@@ -1,0 +1,56 @@
+const dateTime =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|z|[+-]\d\d(?::?\d\d)?)$/;
+
+/**
+ * A date-time (ISO 8601, with an offset) as a text that sorts by time, exact to any fraction: UTC digits, then the
+ * fraction without trailing zeros. Undefined where the text is no such date-time. `24:00` and a leap second are taken.
+ */
+export function instant(text: string): string | undefined {
+  const match = dateTime.exec(text);
+  if (!match) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((digits) => Number(digits ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const offset = offsetMinutes(match[8]!);
+  if (!isDate(year, month, day) || minute > 59 || second > 60 || offset === undefined) return undefined;
+  const fraction = (match[7] ?? '').replace(/0+$/, '');
+  if (hour > 24 || (hour === 24 && (minute > 0 || second > 0 || fraction !== ''))) return undefined;
+  const time = new Date(0);
+  time.setUTCFullYear(year, month - 1, day);
+  time.setUTCHours(hour, minute - offset, second);
+  return key(time.getTime()) + fraction;
+}
+
+/** The same sortable text for milliseconds since the epoch. */
+export function instantOf(milliseconds: number): string {
+  const whole = Math.floor(milliseconds / 1000) * 1000;
+  return (
+    key(whole) +
+    String(milliseconds - whole)
+      .padStart(3, '0')
+      .replace(/0+$/, '')
+  );
+}
+
+/** Seconds since the year 0000, shifted to stay positive for any offset and padded to one width. */
+function key(milliseconds: number): string {
+  return String(milliseconds / 1000 + 62_167_305_600).padStart(12, '0') + '.';
+}
+
+function isDate(year: number, month: number, day: number): boolean {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+function offsetMinutes(offset: string): number | undefined {
+  if (offset === 'Z' || offset === 'z') return 0;
+  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(3).replace(':', '') || 0)];
+  if (hours > 23 || minutes > 59) return undefined;
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
+}

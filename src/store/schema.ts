@@ -1,0 +1,146 @@
+/** Every table. Times are milliseconds since the epoch unless a name says `instant` (see `src/instant.ts`). */
+export interface Tables {
+  readonly keyv: KeyvTable;
+  readonly leases: LeaseTable;
+  readonly sessions: SessionTable;
+  readonly webhook_secrets: WebhookSecretTable;
+  readonly bookings: BookingTable;
+  readonly booking_participants: BookingParticipantTable;
+  readonly log_head: LogHeadTable;
+  readonly event_ids: EventIdTable;
+  readonly events: EventTable;
+  readonly event_renderings: EventRenderingTable;
+  readonly shipments: ShipmentTable;
+  readonly payments: PaymentTable;
+}
+
+/** Cached values, sealed by their key. */
+export interface KeyvTable {
+  readonly key: string;
+  readonly value: string;
+  readonly expires_at: number | null;
+}
+
+/** Who may do a thing alone for a while, among replicas. */
+export interface LeaseTable {
+  readonly key: string;
+  readonly holder: string;
+  readonly expires_at: number;
+}
+
+/** Sessions by the SHA-256 of their token; the notes token is sealed. */
+export interface SessionTable {
+  readonly id: string;
+  readonly user_id: string;
+  readonly email: string;
+  readonly notes_token: string;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+/** The signing secrets of a webhook subscription or endpoint, sealed. */
+export interface WebhookSecretTable {
+  readonly family: string;
+  readonly endpoint_id: string;
+  readonly current: string;
+  readonly previous: string | null;
+  readonly previous_until: number | null;
+  /** A sealed copy of the value configured at the last start, to see when the operator changed it. */
+  readonly configured: string;
+  readonly changed_at: number;
+}
+
+/** The appointments ledger: written before the call, settled after it. */
+export interface BookingTable {
+  readonly id: string;
+  readonly user_id: string;
+  readonly email: string;
+  readonly idempotency_key: string | null;
+  readonly input_digest: string;
+  readonly state: 'PENDING' | 'CONFIRMED' | 'UNCONFIRMED';
+  /** Past this time a pending row reads as unconfirmed. */
+  readonly pending_until: number;
+  readonly upstream_id: string | null;
+  readonly status: string;
+  readonly start_text: string;
+  readonly start_instant: string;
+  readonly end_text: string;
+  /** JSON. */
+  readonly participants: string;
+  readonly booked_at: number;
+}
+
+/** Who takes part in which booking, for the filter. */
+export interface BookingParticipantTable {
+  readonly booking_id: string;
+  readonly reference: string;
+}
+
+/** One row: where the log ends. Its lock is what makes commit order equal sequence order. */
+export interface LogHeadTable {
+  readonly id: number;
+  readonly log_id: string;
+  readonly seq: number;
+  /** Events up to this one are gone (retention). */
+  readonly pruned: number;
+}
+
+/** Every event id ever taken, for ever. */
+export interface EventIdTable {
+  readonly family: string;
+  readonly event_id: string;
+  readonly seq: number;
+  readonly body_digest: string;
+}
+
+/** The log. */
+export interface EventTable {
+  readonly seq: number;
+  readonly family: string;
+  readonly event_id: string;
+  readonly endpoint_id: string;
+  readonly type: string;
+  readonly api_version: string | null;
+  readonly entity_id: string | null;
+  readonly received_at: number;
+  readonly body: string;
+  /** JSON of the domain's event; null where it was skipped. */
+  readonly event: string | null;
+  /** JSON of the entity as folded just after this event; null where it was skipped. */
+  readonly entity: string | null;
+}
+
+/** The same event rendered otherwise, kept beside the first. */
+export interface EventRenderingTable {
+  readonly family: string;
+  readonly event_id: string;
+  readonly body_digest: string;
+  readonly api_version: string | null;
+  readonly received_at: number;
+  readonly body: string;
+}
+
+/** The shipments as folded; the columns beside `state` are for filters and order. */
+export interface ShipmentTable {
+  readonly shipment_id: string;
+  readonly stage: string;
+  readonly carrier: string | null;
+  readonly tracking_number: string | null;
+  /** The instant of the newest event. */
+  readonly updated_instant: string;
+  /** JSON. */
+  readonly state: string;
+}
+
+/** The payments as folded; the columns beside `state` are for filters and order. */
+export interface PaymentTable {
+  readonly payment_id: string;
+  readonly status: string | null;
+  readonly currency: string | null;
+  /** 0 or 1. */
+  readonly livemode: number;
+  /** The instant of the newest event. */
+  readonly updated_instant: string;
+  /** JSON. */
+  readonly state: string;
+}
