@@ -1,0 +1,89 @@
+/** A task that a clock starts; what it returns is awaited by `advance` only. */
+export type Task = () => void | Promise<void>;
+
+/** Time that flows as usual and can also be moved forward. */
+export interface Clock {
+  /** Milliseconds since 1970: real time plus all that was advanced. */
+  now(): number;
+  /** Moves time on, running each task that falls due at its own moment, in order, one after the other. */
+  advance(ms: number): Promise<void>;
+  /** Runs the task once `ms` have passed, by real time or by `advance`; the answer cancels it. */
+  setTimeout(task: Task, ms: number): () => void;
+  /** Resolves once `ms` have passed, as `setTimeout` does. */
+  sleep(ms: number): Promise<void>;
+  /** Drops every timer; none is taken any more. */
+  stop(): void;
+}
+
+interface Timer {
+  readonly due: number;
+  readonly task: Task;
+}
+
+/** The longest wait that the platform's own timer knows (some 24.8 days). */
+const longestWait = 2 ** 31 - 1;
+
+/** A clock that starts at the present time. */
+export function createClock(): Clock {
+  const timers = new Set<Timer>();
+  let ahead = 0;
+  let stopped = false;
+  let alarm: NodeJS.Timeout | undefined;
+
+  const now = () => Date.now() + ahead;
+
+  function next(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of timers) if (!first || timer.due < first.due) first = timer;
+    return first;
+  }
+
+  function arm(): void {
+    clearTimeout(alarm);
+    const timer = next();
+    if (!timer) return;
+    alarm = setTimeout(ring, Math.min(Math.max(timer.due - now(), 0), longestWait));
+    alarm.unref();
+  }
+
+  function ring(): void {
+    for (let timer = next(); timer && timer.due <= now(); timer = next()) void fire(timer);
+    arm();
+  }
+
+  async function fire(timer: Timer): Promise<void> {
+    timers.delete(timer);
+    await timer.task();
+  }
+
+  function moveTo(moment: number): void {
+    ahead += Math.max(0, moment - now());
+  }
+
+  async function advance(ms: number): Promise<void> {
+    const target = now() + ms;
+    for (let timer = next(); timer && timer.due <= target; timer = next()) {
+      moveTo(timer.due);
+      await fire(timer);
+    }
+    moveTo(target);
+    arm();
+  }
+
+  function setTimer(task: Task, ms: number): () => void {
+    if (stopped) return () => {};
+    const timer = { due: now() + ms, task };
+    timers.add(timer);
+    arm();
+    return () => void timers.delete(timer);
+  }
+
+  function stop(): void {
+    stopped = true;
+    timers.clear();
+    clearTimeout(alarm);
+  }
+
+  const sleep = (ms: number) => new Promise<void>((resolve) => setTimer(resolve, ms));
+  return { now, advance, setTimeout: setTimer, sleep, stop };
+}

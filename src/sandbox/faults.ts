@@ -1,0 +1,125 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from './clock.js';
+import type { Answer, ServiceName } from './http.js';
+
+/** A way to misbehave. */
+export type Act =
+  /** Never answers. */
+  | { readonly kind: 'hang' }
+  /** Ends the connection at once. */
+  | { readonly kind: 'refuse' }
+  /** Handles the request, then ends the connection in the middle of the answer's body. */
+  | { readonly kind: 'cut'; readonly afterBytes?: number }
+  /** Answers this instead of handling the request. */
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+      readonly contentType?: string;
+    }
+  /** Waits, then does `then`; without one, handles the request as usual. */
+  | { readonly kind: 'delay'; readonly ms: number; readonly then?: Act }
+  /** Handles the request (it takes effect), and only then does `act`. */
+  | { readonly kind: 'afterwards'; readonly act: Act };
+
+/** Which requests misbehave, how often (for ever unless told), and how. */
+export interface Fault {
+  readonly service: ServiceName;
+  readonly method?: string;
+  /** Tried against the path below the service's prefix, with its query string. */
+  readonly path?: RegExp;
+  readonly times?: number;
+  readonly act: Act;
+}
+
+/** The faults in force. */
+export interface Faults {
+  /** Puts a fault in force, behind those added before; the answer takes it back. */
+  add(fault: Fault): () => void;
+  /** Takes back every fault. */
+  clear(): void;
+}
+
+/** What a fault is matched against. */
+interface Asked {
+  readonly service: ServiceName;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Faults, together with what the listener needs: `take` spends one use of the first fault that fits. */
+export function createFaults(): Faults & { take(asked: Asked): Act | undefined } {
+  const inForce = new Map<Fault, number>();
+
+  function take(asked: Asked): Act | undefined {
+    for (const [fault, left] of inForce) {
+      if (!fits(fault, asked)) continue;
+      if (left > 1) inForce.set(fault, left - 1);
+      else inForce.delete(fault);
+      return fault.act;
+    }
+    return undefined;
+  }
+
+  function add(fault: Fault): () => void {
+    const own = { ...fault };
+    inForce.set(own, fault.times ?? Infinity);
+    return () => void inForce.delete(own);
+  }
+
+  return { add, clear: () => inForce.clear(), take };
+}
+
+function fits(fault: Fault, asked: Asked): boolean {
+  if (fault.service !== asked.service) return false;
+  if (fault.method && fault.method !== asked.method) return false;
+  return !fault.path || asked.path.search(fault.path) >= 0;
+}
+
+/** Misbehaves on one response; `handle` is what would have answered it. */
+export async function enact(
+  act: Act,
+  response: ServerResponse,
+  clock: Clock,
+  handle: () => Promise<Answer>,
+): Promise<void> {
+  switch (act.kind) {
+    case 'hang':
+      return;
+    case 'refuse':
+      response.destroy();
+      return;
+    case 'cut':
+      cut(response, await handle(), act.afterBytes);
+      return;
+    case 'answer':
+      send(response, {
+        ...act,
+        headers: { 'content-type': act.contentType ?? 'application/json', ...act.headers },
+      });
+      return;
+    case 'delay':
+      await clock.sleep(act.ms);
+      if (act.then) await enact(act.then, response, clock, handle);
+      else send(response, await handle());
+      return;
+    case 'afterwards': {
+      const handled = await handle();
+      await enact(act.act, response, clock, async () => handled);
+    }
+  }
+}
+
+/** Sends a whole answer. */
+export function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, headers).end(body);
+}
+
+function cut(response: ServerResponse, { status, headers, body = '' }: Answer, afterBytes?: number): void {
+  const whole = Buffer.from(body);
+  const part = whole.subarray(0, afterBytes ?? whole.length / 2);
+  response.writeHead(status, { ...headers, 'content-length': whole.length });
+  response.flushHeaders();
+  response.write(part, () => response.destroy());
+}

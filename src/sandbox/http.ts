@@ -1,0 +1,134 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The services whose calls are recorded and can be made to fail. */
+export type ServiceName = 'notes' | 'appointments' | 'issuer' | 'payments';
+
+/** What a handler sees of a request. */
+export interface Request {
+  readonly query: URLSearchParams;
+  readonly params: Readonly<Record<string, string>>;
+  /** The bearer token, if the request carries one. */
+  readonly bearer: string | undefined;
+  /** The body as a JSON object; refuses with 415 or 400 whatever is not one. */
+  json(): Record<string, unknown>;
+}
+
+/** What is sent back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** One operation: a method, a path such as `/notes/:id`, and what answers it. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly handle: (request: Request) => Answer | Promise<Answer>;
+}
+
+/** A JSON answer. */
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Answer {
+  return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(value) };
+}
+
+/** Thrown by a handler to answer with something other than success. */
+export class Refusal extends Error {
+  readonly answer: Answer;
+
+  constructor(instead: Answer) {
+    super(`refused with ${instead.status}`);
+    this.answer = instead;
+  }
+}
+
+/** A refusal with the body `{error:{code,message}}` (no document shows the shape of an error's body). */
+export function refuse(
+  status: number,
+  code: string,
+  message: string,
+  headers?: Record<string, string>,
+): Refusal {
+  return new Refusal(json(status, { error: { code, message } }, headers));
+}
+
+/** Answers a request by the first route that fits: 404 for an unknown path, 405 for an unknown method. */
+export async function answer(
+  routes: readonly Route[],
+  message: IncomingMessage,
+  url: URL,
+  body: string,
+): Promise<Answer> {
+  try {
+    const { route, params } = findRoute(routes, message.method ?? 'GET', url.pathname);
+    return await route.handle({
+      query: url.searchParams,
+      params,
+      bearer: /^Bearer +(\S+)$/i.exec(message.headers.authorization ?? '')?.[1],
+      json: () => parseObject(message.headers['content-type'], body),
+    });
+  } catch (error) {
+    if (error instanceof Refusal) return error.answer;
+    throw error;
+  }
+}
+
+function findRoute(routes: readonly Route[], method: string, path: string) {
+  const fitting = routes.flatMap((route) => {
+    const params = matchPath(route.path, path);
+    return params ? [{ route, params }] : [];
+  });
+  if (fitting.length === 0) throw refuse(404, 'not_found', `There is nothing at ${path}.`);
+  const found = fitting.find(({ route }) => route.method === method);
+  if (!found) throw refuse(405, 'method_not_allowed', `${path} does not take ${method}.`);
+  return found;
+}
+
+function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const [wanted, given] = [pattern.split('/'), path.split('/')];
+  if (wanted.length !== given.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const actual = given[index] ?? '';
+    if (part.startsWith(':') && actual !== '') params[part.slice(1)] = decode(actual);
+    else if (part !== actual) return undefined;
+  }
+  return params;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw refuse(400, 'invalid_path', 'The path is not well encoded.');
+  }
+}
+
+function parseObject(contentType: string | undefined, body: string): Record<string, unknown> {
+  if (!/^application\/json\s*(;|$)/i.test(contentType ?? ''))
+    throw refuse(415, 'unsupported_media_type', 'The body has to be application/json.');
+  const value = parse(body);
+  if (!isObject(value)) throw refuse(400, 'invalid_json', 'The body has to be a JSON object.');
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a parsed JSON value is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads a request's body as text. */
+export async function readBody(message: IncomingMessage): Promise<string> {
+  message.setEncoding('utf8');
+  let body = '';
+  for await (const chunk of message) body += String(chunk);
+  return body;
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './clock.js';
+import { type Answer, json, Refusal, type Request, type Route } from './http.js';
+import { createTokens } from './tokens.js';
+
+/** The token issuer of the appointment service. */
+export interface Issuer {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly routes: readonly Route[];
+  /** The scopes of a live token. */
+  scopesOf(token: string | undefined): readonly string[] | undefined;
+  /** Makes every access token invalid. */
+  revokeTokens(): void;
+}
+
+const lifetimeSeconds = 3600;
+const knownScopes = ['records:read', 'appointments:read', 'appointments:write'];
+
+/** An issuer with one registered client; OAuth 2.0 client credentials (apis/appointments.md §4, §5). */
+export function createIssuer(clock: Clock): Issuer {
+  const clientId = 'sandbox-client';
+  const clientSecret = randomBytes(24).toString('base64url');
+  const tokens = createTokens<readonly string[]>(clock, lifetimeSeconds * 1000);
+
+  function giveToken(request: Request): Answer {
+    const { grant_type, client_id, client_secret, scope } = request.json();
+    if (grant_type !== 'client_credentials') throw refuse(400, 'unsupported_grant_type');
+    if (client_id !== clientId || client_secret !== clientSecret) throw refuse(401, 'invalid_client');
+    const scopes = readScopes(scope);
+    return json(200, {
+      access_token: tokens.issue(scopes),
+      token_type: 'bearer',
+      expires_in: lifetimeSeconds,
+      scope: scopes.join(' '),
+    });
+  }
+
+  return {
+    clientId,
+    clientSecret,
+    routes: [{ method: 'POST', path: '/oauth/token', handle: giveToken }],
+    scopesOf: (token) => tokens.find(token),
+    revokeTokens: () => tokens.revoke(),
+  };
+}
+
+function readScopes(scope: unknown): string[] {
+  const scopes = typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [];
+  if (scopes.length === 0) throw refuse(400, 'invalid_request');
+  if (!scopes.every((name) => knownScopes.includes(name))) throw refuse(400, 'invalid_scope');
+  return scopes;
+}
+
+/** A refusal in the shape of OAuth 2.0. */
+function refuse(status: number, error: string): Refusal {
+  return new Refusal(json(status, { error }));
+}

@@ -1,0 +1,56 @@
+import http from 'node:http';
+import type { Clock } from './clock.js';
+import { type createFaults, enact, send } from './faults.js';
+import { type Answer, answer, json, readBody, type Route, type ServiceName } from './http.js';
+import { keepLatest } from './latest.js';
+
+/** A request that was received. It never holds credentials. */
+export interface Call {
+  readonly service: ServiceName;
+  readonly method: string;
+  /** Below the service's prefix, with its query string. */
+  readonly path: string;
+  /** Milliseconds since 1970, by the sandbox's clock. */
+  readonly at: number;
+}
+
+/** Routes below a prefix; those without a service's name are neither recorded nor made to fail. */
+export interface Mount {
+  readonly prefix: string;
+  readonly service?: ServiceName;
+  readonly routes: readonly Route[];
+}
+
+/** A server that records calls, lets faults have their way with them, and otherwise answers by the routes. */
+export function createListener(
+  mounts: readonly Mount[],
+  clock: Clock,
+  faults: ReturnType<typeof createFaults>,
+  calls: Call[],
+): http.Server {
+  return http.createServer((request, response) => {
+    receive(request, response).catch(() => {
+      // The caller has gone, or a handler broke a law of its own: there is nobody or nothing to answer with.
+      if (response.headersSent) response.destroy();
+      else send(response, json(500, { error: { code: 'broken', message: 'The sandbox has a fault.' } }));
+    });
+  });
+
+  async function receive(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const target = request.url ?? '/';
+    const mount = mounts.find(({ prefix }) => target.startsWith(`${prefix}/`));
+    const path = target.slice(mount?.prefix.length ?? 0);
+    const act = mount?.service && record(mount.service, request.method ?? 'GET', path);
+    const body = await readBody(request);
+    const handle = (): Promise<Answer> =>
+      answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
+    if (act) await enact(act, response, clock, handle);
+    else send(response, await handle());
+  }
+
+  function record(service: ServiceName, method: string, path: string) {
+    const call = { service, method, path, at: clock.now() };
+    keepLatest(calls, call);
+    return faults.take(call);
+  }
+}

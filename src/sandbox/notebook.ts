@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from './clock.js';
+import { refuse } from './http.js';
+
+/** A note as the service shows it (apis/notes.md §2). */
+export interface Note {
+  readonly id: string;
+  readonly title: string;
+  readonly content: string;
+  readonly tags: readonly string[];
+  readonly is_pinned: boolean;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** What a client sends of a note; a change sends any part of it. */
+export interface NoteFields {
+  readonly title: string;
+  readonly content: string;
+  readonly tags: readonly string[];
+  readonly is_pinned: boolean;
+}
+
+/** Which notes a page holds: those after `cursor`, newest first. */
+export interface PageQuery {
+  readonly tag: string | undefined;
+  readonly pinned: boolean | undefined;
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+/** One user's notes. */
+export type Notebook = ReturnType<typeof createNotebook>;
+
+/** A note's place in the order, newest first; it stays when notes around it come and go. */
+interface Place {
+  readonly createdAt: number;
+  readonly sequence: number;
+}
+
+interface Entry {
+  readonly place: Place;
+  note: Note;
+}
+
+const mostPinned = 50;
+const recoveryWindowMs = 30 * 24 * 60 * 60 * 1000;
+
+/** An empty notebook, which keeps the rules of apis/notes.md §2, §3 and §8. */
+export function createNotebook(clock: Clock) {
+  const active: Entry[] = [];
+  const deleted = new Set<Entry>();
+  const spellings = new Map<string, string>();
+  let sequence = 0;
+
+  /** Tag names are case-insensitive: the spelling first used is kept. */
+  function spell(tags: readonly string[]): string[] {
+    const kept = tags.map((tag) => {
+      const key = tag.toLowerCase();
+      if (!spellings.has(key)) spellings.set(key, tag);
+      return spellings.get(key) ?? tag;
+    });
+    return [...new Set(kept)];
+  }
+
+  function find(id: string): Entry {
+    const entry = active.find(({ note }) => note.id === id);
+    if (!entry) throw refuse(404, 'not_found', 'There is no such note.');
+    return entry;
+  }
+
+  function allowPin(): void {
+    if (active.filter(({ note }) => note.is_pinned).length >= mostPinned)
+      throw refuse(422, 'too_many_pinned', `At most ${mostPinned} notes can be pinned.`);
+  }
+
+  /** Adds a note; 422 where it would be one pinned note too many. */
+  function add(fields: NoteFields, createdAt = clock.now()): Note {
+    if (fields.is_pinned) allowPin();
+    const at = new Date(createdAt).toISOString();
+    const tags = spell(fields.tags);
+    const note = { id: `note_${randomUUID()}`, ...fields, tags, created_at: at, updated_at: at };
+    const entry = { place: { createdAt, sequence: sequence++ }, note };
+    const index = active.findIndex(({ place }) => comesBefore(entry.place, place));
+    active.splice(index < 0 ? active.length : index, 0, entry);
+    return note;
+  }
+
+  /** Changes only the fields given; 404 where there is no such note. */
+  function change(id: string, fields: Partial<NoteFields>): Note {
+    const entry = find(id);
+    if (fields.is_pinned && !entry.note.is_pinned) allowPin();
+    const tags = fields.tags ? spell(fields.tags) : entry.note.tags;
+    entry.note = { ...entry.note, ...fields, tags, updated_at: new Date(clock.now()).toISOString() };
+    return entry.note;
+  }
+
+  /** Marks a note as deleted; after 30 days it is gone for good. 404 where there is no such note. */
+  function remove(id: string): void {
+    const entry = find(id);
+    active.splice(active.indexOf(entry), 1);
+    deleted.add(entry);
+    clock.setTimeout(() => void deleted.delete(entry), recoveryWindowMs);
+  }
+
+  /** One page, and the cursor of the next page if there is one. */
+  function page({ tag, pinned, cursor, limit }: PageQuery): { notes: Note[]; next: string | undefined } {
+    const after = cursor === undefined ? undefined : decodeCursor(cursor);
+    const wanted = tag?.toLowerCase();
+    const fitting = active.filter(
+      ({ note, place }) =>
+        (!after || comesBefore(after, place)) &&
+        (pinned === undefined || note.is_pinned === pinned) &&
+        (wanted === undefined || note.tags.some((name) => name.toLowerCase() === wanted)),
+    );
+    const shown = fitting.slice(0, limit);
+    const last = fitting.length > limit ? shown.at(-1) : undefined;
+    return { notes: shown.map(({ note }) => note), next: last && encodeCursor(last.place) };
+  }
+
+  /** Every tag in use, with the number of notes that carry it. */
+  function tagCounts(): { name: string; count: number }[] {
+    const counts = new Map<string, number>();
+    for (const { note } of active) for (const tag of note.tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+    return [...counts].map(([name, count]) => ({ name, count }));
+  }
+
+  return {
+    add,
+    change,
+    remove,
+    page,
+    tagCounts,
+    find: (id: string): Note => find(id).note,
+    count: () => active.length,
+    deletedCount: () => deleted.size,
+  };
+}
+
+function comesBefore(one: Place, other: Place): boolean {
+  if (one.createdAt !== other.createdAt) return one.createdAt > other.createdAt;
+  return one.sequence > other.sequence;
+}
+
+function encodeCursor({ createdAt, sequence }: Place): string {
+  return Buffer.from(`${createdAt}/${sequence}`).toString('base64url');
+}
+
+function decodeCursor(cursor: string): Place {
+  const match = /^(\d+)\/(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString());
+  if (!match) throw refuse(400, 'invalid_cursor', 'The cursor is not one of ours.');
+  return { createdAt: Number(match[1]), sequence: Number(match[2]) };
+}

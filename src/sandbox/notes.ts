@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from './clock.js';
+import { type Answer, json, refuse, type Request, type Route } from './http.js';
+import { createNotebook, type Note, type Notebook, type NoteFields } from './notebook.js';
+import {
+  type PageLimit,
+  readNewNote,
+  readNoteChange,
+  readPageQuery,
+  readShare,
+  type Share,
+} from './note-fields.js';
+import { createTokens } from './tokens.js';
+
+/** A user to be known to the notes service. */
+export interface NewUser {
+  readonly email: string;
+  readonly password: string;
+  readonly name: string;
+}
+
+/** What a test can see and set of the notes service. */
+export interface NotesControl {
+  addUser(user: NewUser): void;
+  /** Makes every access token invalid. */
+  revokeTokens(): void;
+  /** How many notes a user has. */
+  noteCount(email: string): number;
+  /** How many notes of a user are marked as deleted and not yet gone for good. */
+  deletedCount(email: string): number;
+  /** Adds a note past the API. */
+  insert(email: string, fields: Partial<NoteFields>, createdAt?: number): Note;
+  /** Deletes a note past the API. */
+  delete(email: string, id: string): void;
+  /** Every share that was made. */
+  readonly shares: readonly (Share & { readonly noteId: string })[];
+  readonly pageLimit: PageLimit;
+  /** How the last page says that it is the last (undocumented). */
+  nextCursorAtEnd: 'null' | 'empty' | 'absent';
+  /** Requests that one token may make in an hour (apis/notes.md §8). */
+  requestsPerHour: number;
+}
+
+interface User extends NewUser {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly notebook: Notebook;
+}
+
+/** What a token stands for, and how much of its hour it has used. */
+interface Session {
+  readonly user: User;
+  hourEndsAt: number;
+  used: number;
+}
+
+const hourMs = 60 * 60 * 1000;
+const tokenLifetimeSeconds = 24 * 60 * 60;
+const lastCursor = { null: { next_cursor: null }, empty: { next_cursor: '' }, absent: {} };
+
+/** The note-taking service (apis/notes.md). */
+export function createNotes(clock: Clock): {
+  readonly control: NotesControl;
+  readonly routes: readonly Route[];
+} {
+  const users = new Map<string, User>();
+  const tokens = createTokens<Session>(clock, tokenLifetimeSeconds * 1000);
+  const shares: (Share & { noteId: string })[] = [];
+
+  const control: NotesControl = {
+    addUser,
+    revokeTokens: () => tokens.revoke(),
+    noteCount: (email) => notebookOf(email).count(),
+    deletedCount: (email) => notebookOf(email).deletedCount(),
+    insert: (email, fields, createdAt) =>
+      notebookOf(email).add(
+        { title: 'A note', content: 'Words.', tags: [], is_pinned: false, ...fields },
+        createdAt,
+      ),
+    delete: (email, id) => notebookOf(email).remove(id),
+    shares,
+    pageLimit: { max: 100, mode: 'reject' },
+    nextCursorAtEnd: 'null',
+    requestsPerHour: 1000,
+  };
+
+  function addUser(user: NewUser): void {
+    // apis/notes.md §2: a user's created_at has fractional seconds; here six digits of them.
+    const createdAt = new Date(clock.now()).toISOString().replace('Z', '042Z');
+    const more = { id: `user_${randomUUID()}`, createdAt, notebook: createNotebook(clock) };
+    users.set(user.email.toLowerCase(), { ...user, ...more });
+  }
+
+  function notebookOf(email: string): Notebook {
+    const user = users.get(email.toLowerCase());
+    if (!user) throw new Error(`The sandbox knows no user ${email}.`);
+    return user.notebook;
+  }
+
+  function giveToken(request: Request): Answer {
+    const { email, password } = request.json();
+    if (typeof email !== 'string' || typeof password !== 'string')
+      throw refuse(400, 'invalid', 'email and password have to be given.');
+    const user = users.get(email.toLowerCase());
+    if (user?.password !== password) throw refuse(401, 'wrong_credentials', 'E-mail or password is wrong.');
+    const token = tokens.issue({ user, hourEndsAt: clock.now() + hourMs, used: 0 });
+    return json(200, { access_token: token, token_type: 'bearer', expires_in: tokenLifetimeSeconds });
+  }
+
+  function spend(session: Session): void {
+    const now = clock.now();
+    if (session.hourEndsAt <= now) Object.assign(session, { hourEndsAt: now + hourMs, used: 0 });
+    session.used += 1;
+    if (session.used <= control.requestsPerHour) return;
+    const seconds = Math.ceil((session.hourEndsAt - now) / 1000);
+    throw refuse(429, 'too_many_requests', 'The hour is used up.', { 'retry-after': String(seconds) });
+  }
+
+  /** A route that needs a live token and counts against its hour. */
+  function route(method: string, path: string, handle: (request: Request, user: User) => Answer): Route {
+    return {
+      method,
+      path,
+      handle: (request) => {
+        const session = tokens.find(request.bearer);
+        if (!session) throw refuse(401, 'unauthorized', 'The token is missing or invalid.');
+        spend(session);
+        return handle(request, session.user);
+      },
+    };
+  }
+
+  function list(request: Request, { notebook }: User): Answer {
+    const { notes, next } = notebook.page(readPageQuery(request.query, control.pageLimit));
+    return json(200, {
+      data: notes,
+      ...(next ? { next_cursor: next } : lastCursor[control.nextCursorAtEnd]),
+    });
+  }
+
+  function share(request: Request, { notebook }: User): Answer {
+    const { id: noteId } = notebook.find(request.params['id'] ?? '');
+    shares.push({ noteId, ...readShare(request.json()) });
+    return { status: 204 };
+  }
+
+  const routes = [
+    { method: 'POST', path: '/auth/token', handle: giveToken },
+    route('GET', '/me', (_, { id, email, name, createdAt }) =>
+      json(200, { id, email, name, created_at: createdAt }),
+    ),
+    route('GET', '/tags', (_, { notebook }) => json(200, { tags: notebook.tagCounts() })),
+    route('GET', '/notes', list),
+    route('POST', '/notes', (request, { notebook }) => json(201, notebook.add(readNewNote(request.json())))),
+    route('PATCH', '/notes/:id', (request, { notebook }) => {
+      const { id } = notebook.find(request.params['id'] ?? '');
+      return json(200, notebook.change(id, readNoteChange(request.json())));
+    }),
+    route('DELETE', '/notes/:id', (request, { notebook }) => {
+      notebook.remove(request.params['id'] ?? '');
+      return json(200, { deleted: true });
+    }),
+    route('POST', '/notes/:id/share', share),
+  ];
+
+  return { control, routes };
+}

@@ -1,0 +1,137 @@
+import { type AppointmentsControl, createAppointments } from './appointments.js';
+import { type Clock, createClock } from './clock.js';
+import { controlRoutes } from './control.js';
+import { addDemoData } from './demo.js';
+import { createFaults, type Faults } from './faults.js';
+import { createIssuer } from './issuer.js';
+import { type Call, createListener } from './listener.js';
+import { createNotes, type NotesControl } from './notes.js';
+import { createPoster } from './post.js';
+import { startTraffic } from './traffic.js';
+import { createWebhooks, type WebhooksControl } from './webhooks.js';
+
+/** How a sandbox is to be. */
+export interface SandboxOptions {
+  /** 0, the default, takes a port from the system. */
+  readonly port?: number;
+  /** 127.0.0.1 unless told. */
+  readonly host?: string;
+  /** Whether shipments and payments move by themselves; they do not unless told. */
+  readonly traffic?: boolean;
+  /** Whether there is a demo user with notes; there is unless told. */
+  readonly demo?: boolean;
+  /** The base address of the receiver of webhooks, as `deliverTo` sets it. */
+  readonly deliverTo?: string;
+}
+
+/** The three upstream services, running. */
+export interface Sandbox {
+  readonly url: string;
+  readonly clock: Clock;
+  /** The environment settings with which a gateway uses this sandbox, as of now. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly notes: NotesControl;
+  readonly appointments: AppointmentsControl;
+  readonly webhooks: WebhooksControl;
+  /** The requests received, in order. */
+  readonly calls: Call[];
+  readonly faults: Faults;
+  /** From now on webhooks go to `<url>/webhooks/shipments/<id>` and `<url>/webhooks/payments/<id>`. */
+  deliverTo(url: string): void;
+  /** Ends timers and sockets at once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the three services of apis/ on one port of the loopback interface, complete to what is written there.
+ *
+ * The sandbox is a stand-in for development and tests, and not more than that: it keeps everything in memory,
+ * shares no code with the gateway, hands its secrets out in `settings`, and lets whoever reaches it move its
+ * clock. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real
+ * services. It is not for production, for measuring them, or for a network that others can reach.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { port = 0, host = '127.0.0.1', traffic = false, demo = true } = options;
+  const clock = createClock();
+  const faults = createFaults();
+  const calls: Call[] = [];
+  const poster = createPoster();
+  let receiver: string | undefined;
+  let moving: { stop(): void } | undefined;
+
+  const notes = createNotes(clock);
+  const issuer = createIssuer(clock);
+  const appointments = createAppointments(issuer);
+  const webhooks = createWebhooks(clock, poster, () => receiver);
+  if (demo) addDemoData(notes.control, clock.now());
+
+  const server = createListener(
+    [
+      { prefix: '/notes/v1', service: 'notes', routes: notes.routes },
+      { prefix: '/appointments/v1', service: 'appointments', routes: appointments.routes },
+      { prefix: '/issuer', service: 'issuer', routes: issuer.routes },
+      { prefix: '/payments/v1', service: 'payments', routes: webhooks.routes },
+      { prefix: '/control', routes: controlRoutes(clock) },
+    ],
+    clock,
+    faults,
+    calls,
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, resolve);
+  });
+  const address = server.address();
+  const url = `http://${host}:${typeof address === 'object' ? address?.port : port}`;
+
+  function deliverTo(base: string): void {
+    const target = base.replace(/\/+$/, '');
+    const listens = () => poster.reaches(receiver ?? target);
+    receiver = target;
+    if (traffic) moving ??= startTraffic(webhooks.control, clock, listens);
+  }
+
+  async function stop(): Promise<void> {
+    moving?.stop();
+    clock.stop();
+    poster.stop();
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  function settings(): Record<string, string> {
+    const { apiToken } = webhooks.control;
+    return {
+      NOTES_BASE_URL: `${url}/notes/v1`,
+      APPOINTMENTS_BASE_URL: `${url}/appointments/v1`,
+      APPOINTMENTS_AUTH_URL: `${url}/issuer`,
+      APPOINTMENTS_CLIENT_ID: issuer.clientId,
+      APPOINTMENTS_CLIENT_SECRET: issuer.clientSecret,
+      PAYMENTS_BASE_URL: `${url}/payments/v1`,
+      ...(apiToken !== undefined && { PAYMENTS_API_TOKEN: apiToken }),
+      SHIPMENT_WEBHOOKS: pairs(webhooks.control.subscriptions()),
+      PAYMENT_WEBHOOKS: pairs(webhooks.control.endpoints()),
+    };
+  }
+
+  if (options.deliverTo !== undefined) deliverTo(options.deliverTo);
+  return {
+    url,
+    clock,
+    get settings() {
+      return settings();
+    },
+    notes: notes.control,
+    appointments: appointments.control,
+    webhooks: webhooks.control,
+    calls,
+    faults,
+    deliverTo,
+    stop,
+  };
+}
+
+/** Secrets as a gateway is told them: `id=secret`, separated by commas. */
+function pairs(endpoints: readonly { readonly id: string; readonly secret: string }[]): string {
+  return endpoints.map(({ id, secret }) => `${id}=${secret}`).join(',');
+}

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './clock.js';
+
+/** Bearer tokens, each with what it stands for. */
+export interface Tokens<Grant> {
+  /** A new token that lives as long as all of these do. */
+  issue(grant: Grant): string;
+  /** What a live token stands for. */
+  find(token: string | undefined): Grant | undefined;
+  /** Makes every token given out so far invalid. */
+  revoke(): void;
+}
+
+/** Tokens that expire `lifetimeMs` after they were issued, by the sandbox's clock. */
+export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Grant> {
+  const live = new Map<string, { readonly grant: Grant; readonly expiresAt: number }>();
+
+  function issue(grant: Grant): string {
+    const token = randomBytes(24).toString('base64url');
+    live.set(token, { grant, expiresAt: clock.now() + lifetimeMs });
+    return token;
+  }
+
+  function find(token = ''): Grant | undefined {
+    const held = live.get(token);
+    if (held && held.expiresAt > clock.now()) return held.grant;
+    live.delete(token);
+    return undefined;
+  }
+
+  return { issue, find, revoke: () => live.clear() };
+}
