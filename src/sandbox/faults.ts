@@ -18,8 +18,8 @@ export type Act =
       readonly body?: string;
       readonly contentType?: string;
     }
-  /** Waits, then does `then`; without one, handles the request as usual. */
-  | { readonly kind: 'delay'; readonly ms: number; readonly then?: Act }
+  /** Waits, by the sandbox's clock, then does `act`; without one, handles the request as usual. */
+  | { readonly kind: 'delay'; readonly ms: number; readonly act?: Act }
   /** Handles the request (it takes effect), and only then does `act`. */
   | { readonly kind: 'afterwards'; readonly act: Act };
 
@@ -101,7 +101,7 @@ export async function enact(
       return;
     case 'delay':
       await clock.sleep(act.ms);
-      if (act.then) await enact(act.then, response, clock, handle);
+      if (act.act) await enact(act.act, response, clock, handle);
       else send(response, await handle());
       return;
     case 'afterwards': {

@@ -84,7 +84,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const url = `http://${host}:${typeof address === 'object' ? address?.port : port}`;
 
   function deliverTo(base: string): void {
-    const target = base.replace(/\/+$/, '');
+    const target = new URL(base).href.replace(/\/+$/, '');
     const listens = () => poster.reaches(receiver ?? target);
     receiver = target;
     if (traffic) moving ??= startTraffic(webhooks.control, clock, listens);

@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { deliver, type Delivery } from './delivery.js';
+import { createEndpoints, type Endpoint, type EndpointsControl, signedHeaders } from './endpoints.js';
 import {
-  type ApiVersion,
-  apiVersions,
   createPaymentEvent,
   createShipmentEvent,
   newId,
@@ -13,43 +11,16 @@ import {
   renderShipment,
   type ShipmentChoice,
   type ShipmentEvent,
-  shipmentEventTypes,
 } from './events.js';
 import { type Answer, json, refuse, type Request, type Route } from './http.js';
 import { keepLatest } from './latest.js';
 import type { Poster } from './post.js';
-import { signPayment, signShipment } from './signing.js';
-
-/** A shipment subscription: the events it names, and its secret. */
-export interface ShipmentSubscription {
-  readonly family: 'shipments';
-  readonly id: string;
-  readonly events: readonly string[];
-  readonly secret: string;
-}
-
-/** A payment endpoint: its schema version, its secret, and for 24 hours the secret before. */
-export interface PaymentEndpoint {
-  readonly family: 'payments';
-  readonly id: string;
-  readonly secret: string;
-  readonly previous: { readonly secret: string; readonly expiresAt: number } | undefined;
-  readonly apiVersion: ApiVersion;
-}
 
 /** What a test can see and do of the sender of webhooks. */
-export interface WebhooksControl {
-  addShipmentSubscription(options?: { id?: string; events?: readonly string[] }): ShipmentSubscription;
-  addPaymentEndpoint(options?: { id?: string; apiVersion?: ApiVersion }): PaymentEndpoint;
-  /** The subscriptions and endpoints as they are now. */
-  subscriptions(): readonly ShipmentSubscription[];
-  endpoints(): readonly PaymentEndpoint[];
-  /** Upgrades an endpoint: only what is sent from now on is rendered in this version. */
-  setApiVersion(endpointId: string, apiVersion: ApiVersion): void;
-  /** Rotates an endpoint's secret without the API, as its operator might in a portal. */
-  rotateSecret(endpointId: string): PaymentEndpoint;
-  /** Sends an event; resolves after the first attempt. Throws where the subscription does not name its type. */
+export interface WebhooksControl extends EndpointsControl {
+  /** Sends an event; resolves after the first attempt. Rejects where the subscription does not name its type. */
   emitShipment(choice?: ShipmentChoice): Promise<Delivery>;
+  /** Sends an event; resolves after the first attempt. */
   emitPayment(choice?: PaymentChoice): Promise<Delivery>;
   /** Sends an event of before again, rendered in the version currently set on the endpoint. */
   replay(eventId: string, endpointId: string): Promise<Delivery>;
@@ -61,122 +32,82 @@ export interface WebhooksControl {
   apiToken: string | undefined;
 }
 
-type Endpoint = ShipmentSubscription | PaymentEndpoint;
-
-const overlapMs = 24 * 60 * 60 * 1000;
+type Event = ShipmentEvent | PaymentEvent;
 
 /** The webhook sender (apis/webhooks.md), with one subscription `sub_demo` and one endpoint `pe_demo`. */
-export function createWebhooks(clock: Clock, poster: Poster, receiver: () => string | undefined) {
-  const endpoints = new Map<string, Endpoint>();
-  const events = new Map<string, ShipmentEvent | PaymentEvent>();
+export function createWebhooks(
+  clock: Clock,
+  poster: Poster,
+  receiver: () => string | undefined,
+): { readonly control: WebhooksControl; readonly routes: readonly Route[] } {
+  const endpoints = createEndpoints(clock);
+  const events = new Map<string, Event>();
   const deliveries: Delivery[] = [];
+  const remember = (delivery: Delivery) => keepLatest(deliveries, delivery);
 
-  const control: WebhooksControl = {
-    addShipmentSubscription: ({ id = newId('sub'), events: named = shipmentEventTypes } = {}) =>
-      put({ family: 'shipments', id, events: named, secret: newSecret() }),
-    addPaymentEndpoint: ({ id = newId('pe'), apiVersion = apiVersions[1] } = {}) =>
-      put({ family: 'payments', id, secret: newSecret(), previous: undefined, apiVersion }),
-    subscriptions: () => [...endpoints.values()].filter((one) => one.family === 'shipments'),
-    endpoints: () => [...endpoints.values()].filter((one) => one.family === 'payments'),
-    setApiVersion: (id, apiVersion) => void put({ ...paymentEndpoint(id), apiVersion }),
-    rotateSecret: (id) => rotate(paymentEndpoint(id)),
-    emitShipment: ({ to = 'sub_demo', ...choice } = {}) =>
-      emit(createShipmentEvent(choice, clock.now()), endpoint(to)),
-    emitPayment: ({ to = 'pe_demo', ...choice } = {}) =>
-      emit(createPaymentEvent(choice, clock.now()), endpoint(to)),
-    replay: (eventId, endpointId) => emit(event(eventId), endpoint(endpointId)),
-    sendBody: (id, body, { eventId = newId('evt'), type = 'shipment.created' } = {}) =>
-      send(id, eventId, type, body),
-    deliveries,
-    apiToken: undefined,
-  };
-
-  function put<One extends Endpoint>(one: One): One {
-    endpoints.set(one.id, one);
-    return one;
+  async function emit(event: Event, endpointId: string): Promise<Delivery> {
+    const body = render(event, find(endpointId));
+    events.set(event.id, event);
+    return send(endpointId, body, event.id, event.type);
   }
 
-  function endpoint(id: string): Endpoint {
-    const found = endpoints.get(id);
+  async function replay(eventId: string, endpointId: string): Promise<Delivery> {
+    const event = events.get(eventId);
+    if (!event) throw new Error(`The sandbox sent no event ${eventId}.`);
+    return emit(event, endpointId);
+  }
+
+  /** Each attempt is signed anew: with its own time, and the secrets that are valid then. */
+  async function send(endpointId: string, body: string, eventId: string, type: string): Promise<Delivery> {
+    async function post(): Promise<number | null> {
+      const to = find(endpointId);
+      const url = receiver();
+      if (url === undefined) return null;
+      const headers = signedHeaders(to, type, body, clock.now());
+      return poster.post(`${url}/webhooks/${to.family}/${to.id}`, headers, body);
+    }
+    return deliver({ endpointId, eventId, body }, clock, post, remember);
+  }
+
+  function find(id: string): Endpoint {
+    const found = endpoints.find(id);
     if (!found) throw new Error(`The sandbox has no subscription or endpoint ${id}.`);
     return found;
   }
 
-  function paymentEndpoint(id: string): PaymentEndpoint {
-    const found = endpoint(id);
-    if (found.family !== 'payments') throw new Error(`${id} is not a payment endpoint.`);
-    return found;
-  }
-
-  function event(id: string): ShipmentEvent | PaymentEvent {
-    const found = events.get(id);
-    if (!found) throw new Error(`The sandbox sent no event ${id}.`);
-    return found;
-  }
-
-  async function emit(one: ShipmentEvent | PaymentEvent, to: Endpoint): Promise<Delivery> {
-    events.set(one.id, one);
-    return send(to.id, one.id, one.type, render(one, to));
-  }
-
-  function send(endpointId: string, eventId: string, type: string, body: string): Promise<Delivery> {
-    const post = async () => {
-      const to = endpoint(endpointId);
-      const url = receiver();
-      if (url === undefined) return null;
-      return poster.post(`${url}/webhooks/${to.family}/${to.id}`, headers(to, type, body), body);
-    };
-    return deliver({ endpointId, eventId, body }, clock, post, (delivery) =>
-      keepLatest(deliveries, delivery),
-    );
-  }
-
-  /** Each attempt is signed anew: with its own time, and the secrets that are valid then. */
-  function headers(to: Endpoint, type: string, body: string): Record<string, string> {
-    const seconds = Math.floor(clock.now() / 1000);
-    const own: Record<string, string> =
-      to.family === 'shipments'
-        ? { 'shipping-signature': signShipment(to.secret, seconds, body), 'shipping-event': type }
-        : { 'payments-signature': signPayment(to.secret, validPrevious(to), seconds, body) };
-    return { 'content-type': 'application/json', ...own };
-  }
-
-  function validPrevious({ previous }: PaymentEndpoint): string | undefined {
-    return previous && previous.expiresAt > clock.now() ? previous.secret : undefined;
-  }
-
-  function rotate(one: PaymentEndpoint): PaymentEndpoint {
-    const previous = { secret: one.secret, expiresAt: clock.now() + overlapMs };
-    return put({ ...one, secret: newSecret(), previous });
-  }
-
-  /** POST /webhooks/{id}/rotate-secret; the names of its answer's fields are not documented. */
+  /** The names of the answer's fields are not documented. */
   function rotateSecret({ params, bearer }: Request): Answer {
     if (control.apiToken !== undefined && bearer !== control.apiToken)
       throw refuse(401, 'unauthorized', 'The token is missing or invalid.');
-    const found = endpoints.get(params['id'] ?? '');
-    if (found?.family !== 'payments') throw refuse(404, 'not_found', 'There is no such endpoint.');
-    const { id, secret, previous } = rotate(found);
-    const expiresAt = new Date(previous?.expiresAt ?? 0).toISOString();
+    const endpointId = params['id'] ?? '';
+    if (endpoints.find(endpointId)?.family !== 'payments')
+      throw refuse(404, 'not_found', 'There is no such endpoint.');
+    const { id, secret, previous } = endpoints.control.rotateSecret(endpointId);
+    const expiresAt = previous && new Date(previous.expiresAt).toISOString();
     return json(200, { id, secret, previous_secret_expires_at: expiresAt });
   }
 
+  const control: WebhooksControl = {
+    ...endpoints.control,
+    emitShipment: ({ to = 'sub_demo', ...choice } = {}) => emit(createShipmentEvent(choice, clock.now()), to),
+    emitPayment: ({ to = 'pe_demo', ...choice } = {}) => emit(createPaymentEvent(choice, clock.now()), to),
+    replay,
+    sendBody: (id, body, { eventId = newId('evt'), type = 'shipment.created' } = {}) =>
+      send(id, body, eventId, type),
+    deliveries,
+    apiToken: undefined,
+  };
   control.addShipmentSubscription({ id: 'sub_demo' });
   control.addPaymentEndpoint({ id: 'pe_demo' });
-  const routes: Route[] = [{ method: 'POST', path: '/webhooks/:id/rotate-secret', handle: rotateSecret }];
-  return { control, routes };
+  return { control, routes: [{ method: 'POST', path: '/webhooks/:id/rotate-secret', handle: rotateSecret }] };
 }
 
 /** An event's body for one subscription or endpoint. */
-function render(event: ShipmentEvent | PaymentEvent, to: Endpoint): string {
+function render(event: Event, to: Endpoint): string {
   if (event.family === 'payments' && to.family === 'payments') return renderPayment(event, to.apiVersion);
   if (event.family === 'shipments' && to.family === 'shipments') {
     if (to.events.includes(event.type)) return renderShipment(event);
     throw new Error(`The subscription ${to.id} does not name ${event.type}.`);
   }
   throw new Error(`The event ${event.id} is not for ${to.id}: it is of the ${event.family}.`);
-}
-
-function newSecret(): string {
-  return `whsec_${randomBytes(24).toString('base64url')}`;
 }

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './clock.js';
+import { type ApiVersion, apiVersions, newId, shipmentEventTypes } from './events.js';
+import { signPayment, signShipment } from './signing.js';
+
+/** A shipment subscription: the events it names, and its secret. */
+export interface ShipmentSubscription {
+  readonly family: 'shipments';
+  readonly id: string;
+  readonly events: readonly string[];
+  readonly secret: string;
+}
+
+/** A payment endpoint: its schema version, its secret, and since a rotation the secret before. */
+export interface PaymentEndpoint {
+  readonly family: 'payments';
+  readonly id: string;
+  readonly secret: string;
+  readonly previous: { readonly secret: string; readonly expiresAt: number } | undefined;
+  readonly apiVersion: ApiVersion;
+}
+
+/** Where events go. */
+export type Endpoint = ShipmentSubscription | PaymentEndpoint;
+
+/** What a test can see and do of subscriptions and endpoints. */
+export interface EndpointsControl {
+  /** Adds a subscription, to all event types unless told. */
+  addShipmentSubscription(options?: { id?: string; events?: readonly string[] }): ShipmentSubscription;
+  /** Adds an endpoint, pinned to the newest schema version unless told. */
+  addPaymentEndpoint(options?: { id?: string; apiVersion?: ApiVersion }): PaymentEndpoint;
+  /** The subscriptions as they are now. */
+  subscriptions(): readonly ShipmentSubscription[];
+  /** The payment endpoints as they are now. */
+  endpoints(): readonly PaymentEndpoint[];
+  /** Upgrades an endpoint: what is sent or replayed from now on is rendered in this version. */
+  setApiVersion(endpointId: string, apiVersion: ApiVersion): void;
+  /** Rotates an endpoint's secret past the API. */
+  rotateSecret(endpointId: string): PaymentEndpoint;
+}
+
+const overlapMs = 24 * 60 * 60 * 1000;
+
+/** The register of subscriptions and endpoints, empty at first; `find` looks one up. */
+export function createEndpoints(clock: Clock): {
+  readonly control: EndpointsControl;
+  find(id: string): Endpoint | undefined;
+} {
+  const register = new Map<string, Endpoint>();
+
+  function put<One extends Endpoint>(one: One): One {
+    register.set(one.id, one);
+    return one;
+  }
+
+  function paymentEndpoint(id: string): PaymentEndpoint {
+    const found = register.get(id);
+    if (found?.family !== 'payments') throw new Error(`The sandbox has no payment endpoint ${id}.`);
+    return found;
+  }
+
+  /** The new secret is current; the one before stays valid for 24 hours (apis/webhooks.md §3). */
+  function rotateSecret(id: string): PaymentEndpoint {
+    const one = paymentEndpoint(id);
+    const previous = { secret: one.secret, expiresAt: clock.now() + overlapMs };
+    return put({ ...one, secret: newSecret(), previous });
+  }
+
+  const control: EndpointsControl = {
+    addShipmentSubscription: ({ id = newId('sub'), events = shipmentEventTypes } = {}) =>
+      put({ family: 'shipments', id, events, secret: newSecret() }),
+    addPaymentEndpoint: ({ id = newId('pe'), apiVersion = apiVersions[1] } = {}) =>
+      put({ family: 'payments', id, secret: newSecret(), previous: undefined, apiVersion }),
+    subscriptions: () => [...register.values()].filter((one) => one.family === 'shipments'),
+    endpoints: () => [...register.values()].filter((one) => one.family === 'payments'),
+    setApiVersion: (id, apiVersion) => void put({ ...paymentEndpoint(id), apiVersion }),
+    rotateSecret,
+  };
+  return { control, find: (id) => register.get(id) };
+}
+
+/** The headers that a body is sent with at this moment: its signature by the secrets valid now, and its type. */
+export function signedHeaders(to: Endpoint, type: string, body: string, now: number): Record<string, string> {
+  const seconds = Math.floor(now / 1000);
+  const content = { 'content-type': 'application/json' };
+  if (to.family === 'shipments') {
+    const signature = signShipment(to.secret, seconds, body);
+    return { ...content, 'shipping-signature': signature, 'shipping-event': type };
+  }
+  const previous = to.previous && to.previous.expiresAt > now ? to.previous.secret : undefined;
+  return { ...content, 'payments-signature': signPayment(to.secret, previous, seconds, body) };
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(24).toString('base64url')}`;
+}

@@ -1,0 +1,53 @@
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+
+/** What a request carries. */
+export interface Question {
+  readonly method?: string;
+  readonly token?: string;
+  readonly json?: unknown;
+}
+
+/** An answer, its JSON body parsed. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+/** Those members of the answers' bodies that tests pick out. */
+interface Body {
+  readonly access_token?: string;
+  readonly created_at?: string;
+  readonly updated_at?: string;
+  readonly now?: string;
+  readonly data: readonly { readonly id: string; readonly title: string }[];
+  readonly next_cursor?: string | null;
+}
+
+/** Asks a service over real HTTP; a request with `json` is a POST unless told. */
+export async function ask(url: string, { method, token, json }: Question = {}): Promise<Reply> {
+  const headers = { ...(token && { authorization: `Bearer ${token}` }), 'content-type': 'application/json' };
+  const body = json === undefined ? null : JSON.stringify(json);
+  const response = await fetch(url, { method: method ?? (body ? 'POST' : 'GET'), headers, body });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
+}
+
+/** Asks the notes service. */
+export function askNotes(sandbox: Sandbox, path: string, question?: Question): Promise<Reply> {
+  return ask(`${sandbox.url}/notes/v1${path}`, question);
+}
+
+/** Signs a user in to the notes service, as the demo user unless told. */
+export async function signIn(
+  sandbox: Sandbox,
+  email = 'demo@example.com',
+  password = 'demo-password',
+): Promise<string> {
+  const { body } = await askNotes(sandbox, '/auth/token', { json: { email, password } });
+  return body.access_token ?? '';
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Act } from '../../src/sandbox/faults.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { askNotes, signIn } from './asking.js';
+
+const email = 'demo@example.com';
+const note = { title: 'Title', content: 'Content' };
+let sandbox: Sandbox;
+let token: string;
+
+beforeEach(async () => {
+  sandbox = await startSandbox();
+  token = await signIn(sandbox);
+});
+afterEach(() => sandbox.stop());
+
+const me = () => askNotes(sandbox, '/me', { token });
+const create = () => askNotes(sandbox, '/notes', { token, json: note });
+const fail = (act: Act) => sandbox.faults.add({ service: 'notes', act, times: 1 });
+
+test('hang never answers', async () => {
+  fail({ kind: 'hang' });
+  const signal = AbortSignal.timeout(100);
+  await expect(fetch(`${sandbox.url}/notes/v1/me`, { signal })).rejects.toThrow('timeout');
+});
+
+test('refuse ends the connection before the request takes effect', async () => {
+  fail({ kind: 'refuse' });
+  await expect(create()).rejects.toThrow('fetch failed');
+  expect(sandbox.notes.noteCount(email)).toBe(45);
+});
+
+test('cut ends the connection in the middle of the body', async () => {
+  fail({ kind: 'cut', afterBytes: 10 });
+  const response = await fetch(`${sandbox.url}/notes/v1/me`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(response.status).toBe(200);
+  expect(Number(response.headers.get('content-length'))).toBeGreaterThan(10);
+  await expect(response.text()).rejects.toThrow('terminated');
+});
+
+test('answer takes the place of the service', async () => {
+  fail({
+    kind: 'answer',
+    status: 429,
+    headers: { 'retry-after': '7' },
+    body: '<p>No.</p>',
+    contentType: 'text/html',
+  });
+  const response = await fetch(`${sandbox.url}/notes/v1/me`);
+  expect([
+    response.status,
+    response.headers.get('retry-after'),
+    response.headers.get('content-type'),
+  ]).toEqual([429, '7', 'text/html']);
+  expect(await response.text()).toBe('<p>No.</p>');
+});
+
+test('delay waits, then handles the request or does something else', async () => {
+  fail({ kind: 'delay', ms: 60 });
+  fail({ kind: 'delay', ms: 60, act: { kind: 'answer', status: 503, body: '{}' } });
+  const start = performance.now();
+  expect((await me()).status).toBe(200);
+  expect((await me()).status).toBe(503);
+  expect(performance.now() - start).toBeGreaterThanOrEqual(110);
+});
+
+test('afterwards lets the request take effect first', async () => {
+  fail({ kind: 'afterwards', act: { kind: 'refuse' } });
+  await expect(create()).rejects.toThrow('fetch failed');
+  fail({ kind: 'afterwards', act: { kind: 'answer', status: 502, body: '{}' } });
+  expect((await create()).status).toBe(502);
+  expect(sandbox.notes.noteCount(email)).toBe(47);
+});
+
+test('a fault fits by service, method and path, so many times, until it is taken back', async () => {
+  const act: Act = { kind: 'answer', status: 500, body: '{}' };
+  sandbox.faults.add({ service: 'issuer', act });
+  sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes\?.*limit=1/g, act, times: 2 });
+  const list = async (query: string) => (await askNotes(sandbox, `/notes?${query}`, { token })).status;
+  expect([await list('limit=2'), (await create()).status]).toEqual([200, 201]);
+  expect([await list('limit=1'), await list('limit=1'), await list('limit=1')]).toEqual([500, 500, 200]);
+  const takeBack = sandbox.faults.add({ service: 'notes', act });
+  expect((await me()).status).toBe(500);
+  takeBack();
+  expect((await me()).status).toBe(200);
+  sandbox.faults.add({ service: 'notes', act });
+  sandbox.faults.clear();
+  expect((await me()).status).toBe(200);
+});
