@@ -1,0 +1,27 @@
+import { useMemo, type ReactElement } from 'react';
+import { createRoot } from 'react-dom/client';
+import { GraphiQL } from 'graphiql';
+// oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
+import 'graphiql/setup-workers/vite';
+import { createFetcher } from './fetcher.js';
+import { samples } from './samples.js';
+import { useSession } from './session.js';
+import { SignInBar } from './sign-in-bar.js';
+
+/** GraphiQL against the gateway that serves this page, with a bar to sign in. */
+function Explorer(): ReactElement {
+  const session = useSession();
+  const { refresh } = session;
+  const fetcher = useMemo(() => createFetcher(() => void refresh()), [refresh]);
+  return (
+    <>
+      <SignInBar session={session} />
+      <main>
+        <GraphiQL fetcher={fetcher} defaultTabs={samples} schemaDescription />
+      </main>
+    </>
+  );
+}
+
+const root = document.getElementById('root');
+if (root) createRoot(root).render(<Explorer />);

@@ -1,0 +1,50 @@
+import type { GraphQLFormattedError } from 'graphql';
+
+/** Where the gateway answers, on the page's own origin: by POST, and as a websocket. */
+export const path = '/graphql';
+
+/** A GraphQL operation as it is sent. */
+export interface Operation {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>> | null;
+  readonly operationName?: string | null;
+}
+
+/** What the gateway answers to an operation. */
+export interface Answer<Data = unknown> {
+  readonly data?: Data | null | undefined;
+  readonly errors?: readonly GraphQLFormattedError[] | undefined;
+}
+
+/**
+ * Posts one operation; the browser adds the session's cookie. Never rejects: where no GraphQL answer came, the
+ * answer is one error that says so.
+ */
+export async function post<Data>(
+  operation: Operation,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer<Data>> {
+  try {
+    const response = await fetch(path, {
+      method: 'POST',
+      credentials: 'same-origin',
+      headers: {
+        accept: 'application/graphql-response+json, application/json;q=0.9',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify(operation),
+    });
+    return await answerOf<Data>(response);
+  } catch {
+    return { errors: [{ message: 'The gateway cannot be reached.' }] };
+  }
+}
+
+async function answerOf<Data>(response: Response): Promise<Answer<Data>> {
+  const isJson = /^application\/(graphql-response\+)?json\b/.test(response.headers.get('content-type') ?? '');
+  if (!isJson)
+    return { errors: [{ message: `The gateway answered with status ${response.status}, no JSON.` }] };
+  const answer: Answer<Data> = await response.json();
+  return answer;
+}
