@@ -12,7 +12,8 @@ export function fromGlobalId(globalId: string): { readonly type: string; readonl
     const pair: unknown = JSON.parse(Buffer.from(globalId, 'base64url').toString('utf8'));
     if (!Array.isArray(pair)) return undefined;
     const [type, id] = pair as unknown[];
-    if (typeof type !== 'string' || typeof id !== 'string' || toGlobalId(type, id) !== globalId) return undefined;
+    if (typeof type !== 'string' || typeof id !== 'string' || toGlobalId(type, id) !== globalId)
+      return undefined;
     return { type, id };
   } catch {
     return undefined;
@@ -55,11 +56,18 @@ const greatestPage = 100;
 const usualPage = 20;
 
 /** How many rows from which end: `first`/`last` outside 0…100, or both at once, is `BAD_USER_INPUT`. */
-export function pageSize({ first, last }: PageArguments): { readonly size: number; readonly backward: boolean } {
-  if (first != null && last != null) throw new GatewayError('BAD_USER_INPUT', 'Give `first` or `last`, not both.');
+export function pageSize({ first, last }: PageArguments): {
+  readonly size: number;
+  readonly backward: boolean;
+} {
+  if (first != null && last != null)
+    throw new GatewayError('BAD_USER_INPUT', 'Give `first` or `last`, not both.');
   for (const [name, value] of Object.entries({ first, last })) {
     if (value != null && (value < 0 || value > greatestPage))
-      throw new GatewayError('BAD_USER_INPUT', `\`${name}\` is ${value}; it must be from 0 to ${greatestPage}.`);
+      throw new GatewayError(
+        'BAD_USER_INPUT',
+        `\`${name}\` is ${value}; it must be from 0 to ${greatestPage}.`,
+      );
   }
   return { size: first ?? last ?? usualPage, backward: last != null };
 }
@@ -88,7 +96,10 @@ export function createCursors(sealer: Sealer): Cursors {
     open(place, cursor) {
       const position = sealer.open(cursor, text(place));
       if (position === undefined)
-        throw new GatewayError('CURSOR_INVALID', 'This cursor is not one of this connection, filter and caller.');
+        throw new GatewayError(
+          'CURSOR_INVALID',
+          'This cursor is not one of this connection, filter and caller.',
+        );
       return JSON.parse(position);
     },
   };

@@ -31,9 +31,13 @@ function deriveKey(secret: Buffer): Key {
 
 function encrypt(key: Key, nonce: Buffer, text: string, place: string): string {
   const cipher = createCipheriv('aes-256-gcm', key.cipher, nonce).setAAD(Buffer.from(place));
-  return Buffer.concat([key.id, nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
-    'base64url',
-  );
+  return Buffer.concat([
+    key.id,
+    nonce,
+    cipher.update(text, 'utf8'),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]).toString('base64url');
 }
 
 function decrypt(key: Key, bytes: Buffer, place: string): string | undefined {
@@ -56,12 +60,15 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
   return {
     seal: (text, place) => encrypt(first, randomBytes(nonceBytes), text, place),
     sealSame(text, place) {
-      const mac = createHmac('sha256', first.nonce).update(`${Buffer.byteLength(place)}:${place}`).update(text);
+      const mac = createHmac('sha256', first.nonce)
+        .update(`${Buffer.byteLength(place)}:${place}`)
+        .update(text);
       return encrypt(first, mac.digest().subarray(0, nonceBytes), text, place);
     },
     open(sealed, place) {
       const bytes = Buffer.from(sealed, 'base64url');
-      if (bytes.length < idBytes + nonceBytes + tagBytes || bytes.toString('base64url') !== sealed) return undefined;
+      if (bytes.length < idBytes + nonceBytes + tagBytes || bytes.toString('base64url') !== sealed)
+        return undefined;
       const key = keys.find(({ id }) => id.equals(bytes.subarray(0, idBytes)));
       return key && decrypt(key, bytes, place);
     },

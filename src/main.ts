@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError, readConfig, type Config, type GatewayConfig } from './config.js';
+import { startGateway } from './gateway.js';
+import { startSandbox, type Sandbox } from './sandbox/sandbox.js';
+
+const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** `npm start`: the gateway, against the configured services or else the sandbox. */
+async function runGateway(): Promise<void> {
+  const config = settings(process.env);
+  const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
+  const gateway = await startGateway(sandbox ? withSandbox(sandbox) : (config as GatewayConfig));
+  sandbox?.deliverTo(gateway.url);
+  say(welcome(gateway.url, sandbox));
+  onSignal(async () => {
+    await gateway.stop();
+    await sandbox?.stop();
+  });
+}
+
+/** `npm run sandbox`: the three upstream services alone. */
+async function runSandbox(): Promise<void> {
+  const { SANDBOX_PORT: port = '4010', GATEWAY_URL: deliverTo = 'http://127.0.0.1:4000' } = process.env;
+  const sandbox = await startSandbox({ port: Number(port), traffic: true, deliverTo });
+  say(`The sandbox listens on ${sandbox.url} and delivers webhooks to ${deliverTo} (GATEWAY_URL).`);
+  say('Start a gateway against it with these settings:\n');
+  for (const [name, value] of Object.entries(sandbox.settings)) say(`export ${name}='${value}'`);
+  say(`export GRANTS='${demoGrants}'`);
+  onSignal(() => sandbox.stop());
+}
+
+function settings(environment: NodeJS.ProcessEnv): Config {
+  return readConfig(environment, (path) => readFileSync(path, 'utf8'));
+}
+
+const demoGrants = JSON.stringify({
+  'demo@example.com': [
+    'appointments:read',
+    'appointments:write',
+    'shipments:read',
+    'payments:read',
+    'webhooks:rotate',
+  ],
+});
+
+/** The operator's settings with the sandbox's in place of the missing ones. */
+function withSandbox(sandbox: Sandbox): GatewayConfig {
+  return settings({ GRANTS: demoGrants, ...process.env, ...sandbox.settings }) as GatewayConfig;
+}
+
+function welcome(url: string, sandbox: Sandbox | undefined): string {
+  const addresses = [
+    `Trivium is ready.`,
+    ``,
+    `  Explorer       ${url}/graphql`,
+    `  GraphQL        ${url}/graphql   (HTTP and graphql-transport-ws)`,
+    `  Schema (SDL)   ${url}/schema.graphql`,
+    `  Health         ${url}/livez  ${url}/readyz`,
+  ];
+  const demo = sandbox && [
+    `  Sandbox        ${sandbox.url}   (stands in for the upstream services; not for production)`,
+    `  Demo login     demo@example.com / demo-password`,
+  ];
+  return [...addresses, ...(demo ?? []), ''].join('\n');
+}
+
+/** The first signal drains; a second one ends at once. */
+function onSignal(stop: () => Promise<void>): void {
+  let stopping = false;
+  const hear = () => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
+  };
+  process.on('SIGTERM', hear).on('SIGINT', hear);
+}
+
+/** What the operator can mend is one clear message; anything else shows its stack. */
+function fail(error: unknown): never {
+  const known = error instanceof ConfigError || (error instanceof Error && 'code' in error);
+  console.error(known ? (error as Error).message : error);
+  process.exit(1);
+}
+
+await (process.argv[2] === 'sandbox' ? runSandbox() : runGateway()).catch(fail);

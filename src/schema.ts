@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { GraphQLError, GraphQLScalarType, Kind, type GraphQLSchema } from 'graphql';
+import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
+import { appointmentNodes, appointmentsResolvers } from './appointments/resolvers.js';
+import { signedIn } from './caller.js';
+import type { Context } from './context.js';
+import { GatewayError } from './errors.js';
+import type { Resolvers, ResolversTypes } from './generated/resolvers.js';
+import { instant } from './instant.js';
+import { noteNodes, notesResolvers } from './notes/resolvers.js';
+import { paymentNodes, paymentResolvers } from './payments/resolvers.js';
+import { fromGlobalId } from './relay.js';
+import { sessionNodes, sessionsResolvers } from './sessions/resolvers.js';
+import { shipmentNodes, shipmentResolvers } from './shipments/resolvers.js';
+
+type Node = Awaited<ResolversTypes['Node']>;
+type FindNode = (id: string, context: Context) => Promise<Node | null>;
+
+/** Every type that `node(id)` knows, filled by the domains. */
+const nodes = new Map<string, FindNode>(
+  Object.entries({
+    ...sessionNodes,
+    ...noteNodes,
+    ...appointmentNodes,
+    ...shipmentNodes,
+    ...paymentNodes,
+  }),
+);
+
+const mostNodes = 100;
+
+async function findNode(globalId: string, context: Context): Promise<Node | null> {
+  const named = fromGlobalId(globalId);
+  return (named && (await nodes.get(named.type)?.(named.id, context))) ?? null;
+}
+
+function toDateTime(value: unknown): string {
+  if (typeof value === 'string' && instant(value) !== undefined) return value;
+  throw new GraphQLError(
+    `DateTime is an ISO 8601 date-time with an offset, as 2026-11-21T09:30:00Z; this is ${JSON.stringify(value)}.`,
+  );
+}
+
+/** A date-time as it was written: what services gave is given on, what clients give is checked. */
+const dateTime = new GraphQLScalarType<string, unknown>({
+  name: 'DateTime',
+  serialize: (value) => value,
+  parseValue: toDateTime,
+  parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined),
+});
+
+const baseResolvers: Resolvers<Context> = {
+  DateTime: dateTime,
+  SafeInt: GraphQLSafeInt,
+  JSON: GraphQLJSON,
+  Node: { __resolveType: ({ kind }) => kind },
+  Query: {
+    node(_, { id }, context) {
+      signedIn(context);
+      return findNode(id, context);
+    },
+    nodes(_, { ids }, context) {
+      signedIn(context);
+      if (ids.length > mostNodes)
+        throw new GatewayError('BAD_USER_INPUT', `\`ids\` has ${ids.length} ids; it may have ${mostNodes}.`);
+      return ids.map((id) => findNode(id, context));
+    },
+    liveCursor(_, __, context) {
+      signedIn(context);
+      return context.feed.cursor(context.logPosition);
+    },
+  },
+};
+
+/** Typed as a list so that a slice which the context lacks does not compile. */
+const resolvers: readonly Resolvers<Context>[] = [
+  baseResolvers,
+  sessionsResolvers,
+  notesResolvers,
+  appointmentsResolvers,
+  shipmentResolvers,
+  paymentResolvers,
+];
+
+/** The SDL files and the domains' resolvers as one executable schema. */
+export function createSchema(): GraphQLSchema {
+  const folder = new URL('../schema/', import.meta.url);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.graphql'));
+  return makeExecutableSchema({
+    typeDefs: files.toSorted().map((name) => readFileSync(new URL(name, folder), 'utf8')),
+    resolvers: [...resolvers],
+    resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
+  });
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
+import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { GraphQLSchema } from 'graphql';
+import type { Context } from '../context.js';
+import type { Telemetry } from '../telemetry.js';
+import { cookieName, type Callers } from './callers.js';
+import type { MakeContext } from './door.js';
+import type { Rules } from './rules.js';
+
+/** GraphQL over HTTP, by Apollo Server. */
+export interface GraphqlHttp {
+  handle(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const deadlineMs = 30_000;
+
+/** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers come by https. */
+export async function createGraphqlHttp(options: {
+  readonly schema: GraphQLSchema;
+  readonly rules: Rules;
+  readonly callers: Callers;
+  readonly makeContext: MakeContext;
+  readonly introspection: boolean;
+  readonly secure: boolean;
+  readonly telemetry: Telemetry;
+}): Promise<GraphqlHttp> {
+  const { schema, rules, callers, makeContext, introspection, secure, telemetry } = options;
+  const requestIds = new WeakMap<object, string>();
+  const apollo = new ApolloServer<Context>({
+    schema,
+    introspection,
+    validationRules: [...rules.validationRules],
+    csrfPrevention: true,
+    persistedQueries: false,
+    stopOnTerminationSignals: false,
+    includeStacktraceInErrorResponses: false,
+    logger: telemetry.log.child({ part: 'apollo' }),
+    formatError: (_, error) => rules.show(error, requestIds.get(error as object) ?? randomUUID()),
+    plugins: [ApolloServerPluginCacheControlDisabled(), rememberRequests(requestIds)],
+  });
+  await apollo.start();
+
+  return {
+    async handle(request, reply) {
+      const session = await callers.find(request.headers);
+      const context = makeContext({
+        session,
+        signal: AbortSignal.any([goneSignal(reply), AbortSignal.timeout(deadlineMs)]),
+        ip: request.ip,
+        requestId: request.id,
+        ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
+      });
+      const headers = new HeaderMap();
+      for (const [name, value] of Object.entries(request.headers))
+        if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+      const {
+        status,
+        headers: answered,
+        body,
+      } = await apollo.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: {
+          method: request.method,
+          headers,
+          search: new URL(request.url, 'http://gateway').search,
+          body: request.body,
+        },
+        context: () => Promise.resolve(context),
+      });
+      if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
+      // Ours alone: nothing that the gateway answers may be kept on the way.
+      answered.delete('cache-control');
+      await reply
+        .code(status ?? 200)
+        .headers(Object.fromEntries(answered))
+        .send(body.string);
+    },
+    stop: () => apollo.stop(),
+  };
+}
+
+/** `formatError` is not told of the request: remember to which one an error belongs. */
+function rememberRequests(requestIds: WeakMap<object, string>): ApolloServerPlugin<Context> {
+  return {
+    requestDidStart: async () => ({
+      async didEncounterErrors({ errors, contextValue }) {
+        for (const error of errors) requestIds.set(error, contextValue.requestId);
+      },
+    }),
+  };
+}
+
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
+function cookieOf(reply: FastifyReply, secure: boolean): NonNullable<Context['cookie']> {
+  const rules = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
+  return {
+    set: (token, expiresAt) =>
+      void reply.setCookie(cookieName, token, { ...rules, expires: new Date(expiresAt) }),
+    clear: () => void reply.clearCookie(cookieName, rules),
+  };
+}

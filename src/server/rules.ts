@@ -1,0 +1,95 @@
+import { unwrapResolverError } from '@apollo/server/errors';
+import {
+  GraphQLError,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  validate,
+  type DocumentNode,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  type ValidationRule,
+} from 'graphql';
+import { GatewayError } from '../errors.js';
+import type { Telemetry } from '../telemetry.js';
+
+/** What holds at every door alike: which operations are taken, and what of an error is shown. */
+export interface Rules {
+  /** Beside the specification's own. */
+  readonly validationRules: readonly ValidationRule[];
+  /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
+  prepare(query: string): DocumentNode | readonly GraphQLError[];
+  /** What clients see of an error: what they can act on; anything else masked, logged under the request's id. */
+  show(error: unknown, requestId: string): GraphQLFormattedError;
+}
+
+const mostDocuments = 500;
+
+/** The rules over a schema. */
+export function createRules(options: {
+  readonly schema: GraphQLSchema;
+  readonly introspection: boolean;
+  readonly telemetry: Telemetry;
+}): Rules {
+  const { schema, introspection, telemetry } = options;
+  const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
+  const documents = new Map<string, DocumentNode>();
+
+  function check(query: string): DocumentNode | readonly GraphQLError[] {
+    try {
+      const document = parse(query);
+      const faults = validate(schema, document, [...specifiedRules, ...validationRules]);
+      return faults.length === 0
+        ? document
+        : faults.map((fault) => withCode(fault, 'GRAPHQL_VALIDATION_FAILED'));
+    } catch (error) {
+      if (error instanceof GraphQLError) return [withCode(error, 'GRAPHQL_PARSE_FAILED')];
+      throw error;
+    }
+  }
+
+  return {
+    validationRules,
+    prepare(query) {
+      const known = documents.get(query);
+      if (known) return known;
+      const checked = check(query);
+      if ('kind' in checked) {
+        documents.set(query, checked);
+        if (documents.size > mostDocuments) documents.delete(documents.keys().next().value!);
+      }
+      return checked;
+    },
+    show(error, requestId) {
+      if (isShown(error)) return coded(error);
+      telemetry.log.error({ err: unwrapResolverError(error), requestId }, 'an operation failed');
+      const { path, locations } = error instanceof GraphQLError ? error : {};
+      return {
+        message: 'Something went wrong here; it was logged under the request id.',
+        ...(path && { path }),
+        ...(locations && { locations }),
+        extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },
+      };
+    },
+  };
+}
+
+/** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */
+function isShown(error: unknown): error is GraphQLError {
+  if (!(error instanceof GraphQLError)) return false;
+  const origin = unwrapResolverError(error);
+  return origin instanceof GatewayError || origin instanceof GraphQLError;
+}
+
+/** With a code, whichever part of GraphQL the error came from. */
+function coded(error: GraphQLError): GraphQLFormattedError {
+  const formatted = error.toJSON();
+  return {
+    ...formatted,
+    extensions: { ...formatted.extensions, code: error.extensions['code'] ?? 'BAD_USER_INPUT' },
+  };
+}
+
+function withCode({ message, nodes, source, positions }: GraphQLError, code: string): GraphQLError {
+  return new GraphQLError(message, { nodes, source, positions, extensions: { code } });
+}

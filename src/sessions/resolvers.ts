@@ -1,0 +1,73 @@
+import { signedIn, type OperationContext } from '../caller.js';
+import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
+import { toGlobalId } from '../relay.js';
+import type { User } from './model.js';
+import type { Sessions } from './sessions.js';
+
+/** What signing in and out needs of an operation. */
+export interface SessionsContext extends OperationContext {
+  readonly sessions: Sessions;
+  /** The signed-in user, asked for at most once an operation; `UNAUTHENTICATED` for an anonymous caller. */
+  readonly me: () => Promise<User>;
+  readonly grantsOf: (email: string) => ReadonlySet<Grant>;
+  /** The address of the client, for throttling. */
+  readonly ip: string;
+  /** The browser's session cookie, on doors that have one. */
+  readonly cookie?: { set(token: string, expiresAt: number): void; clear(): void };
+}
+
+function credentialErrors(input: { email?: string | null; password?: string | null }): UserError[] {
+  return (['email', 'password'] as const)
+    .filter((name) => !input[name])
+    .map((name) => ({ code: 'REQUIRED', message: `Give the ${name}.`, path: [name] }));
+}
+
+const failed = (errors: readonly UserError[]) => ({
+  sessionToken: null,
+  expiresAt: null,
+  viewer: null,
+  errors,
+});
+
+/** Sign-in, sign-out and the viewer. */
+export const sessionsResolvers: Resolvers<SessionsContext> = {
+  Query: {
+    viewer: (_, __, context) => (context.caller ? context.me() : null),
+  },
+  Mutation: {
+    async signIn(_, { input }, { sessions, ip, cookie }) {
+      const { email, password } = input;
+      if (!email || !password) return failed(credentialErrors(input));
+      const outcome = await sessions.signIn({ email, password, ip });
+      if (outcome === 'WRONG_CREDENTIALS')
+        return failed([
+          { code: outcome, message: 'E-mail address and password do not belong together.', path: [] },
+        ]);
+      const { token, session, user } = outcome;
+      cookie?.set(token, session.expiresAt);
+      return {
+        sessionToken: token,
+        expiresAt: new Date(session.expiresAt).toISOString(),
+        viewer: user,
+        errors: [],
+      };
+    },
+    async signOut(_, __, context) {
+      const { sessionId } = signedIn(context);
+      await context.sessions.end(sessionId);
+      context.cookie?.clear();
+      return { signedOut: true, errors: [] };
+    },
+  },
+  User: {
+    id: ({ upstreamId }) => toGlobalId('User', upstreamId),
+    grants: ({ email }, _, { grantsOf }) => [...grantsOf(email)],
+  },
+};
+
+/** `node` for the types of this domain: only the caller themself. */
+export const sessionNodes = {
+  async User(id: string, context: SessionsContext): Promise<User | null> {
+    return id === context.caller?.userId ? context.me() : null;
+  },
+};

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../caller.js';
+import type { Clock } from '../clock.js';
+import type { NotesClient } from '../notes/client.js';
+import { digest, type Sealer } from '../seal.js';
+import type { Database } from '../store/database.js';
+import type { SessionTable } from '../store/schema.js';
+import { fromKeyText, keyText } from '../store/text.js';
+import type { Telemetry } from '../telemetry.js';
+import { grantsOf, type GrantTable } from './grants.js';
+import type { User } from './model.js';
+import { createThrottle } from './throttle.js';
+
+/** A live session: who it is, and the notes token that must not leave the server. */
+export interface Session {
+  readonly caller: Caller;
+  readonly notesToken: string;
+  /** Milliseconds since the epoch: when the notes token ends, and the session with it. */
+  readonly expiresAt: number;
+}
+
+/** What a sign-in gives: the only time that the session's token is seen. */
+export interface SignedIn {
+  readonly token: string;
+  readonly session: Session;
+  readonly user: User;
+}
+
+/** Sessions: opaque 256-bit tokens out, sealed notes tokens within. Every replica sees the same. */
+export interface Sessions {
+  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` for an address or IP that guesses. */
+  signIn(credentials: {
+    email: string;
+    password: string;
+    ip: string;
+  }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
+  /** The live session of a token. */
+  find(token: string): Promise<Session | undefined>;
+  /** Ends a session here and on every replica; its watchers hear of it. */
+  end(sessionId: string): Promise<void>;
+  /** Calls `ended` once when the session ends or expires, within seconds; gives the way to stop watching. */
+  watch(session: Session, ended: () => void): () => void;
+  stop(): void;
+}
+
+interface Watcher {
+  readonly session: Session;
+  readonly ended: () => void;
+}
+
+const cacheMs = 5_000;
+const mostCached = 10_000;
+const sweepMs = 1_000;
+const recheckMs = 30_000;
+
+/** The place that a sealed notes token is bound to. */
+const place = (id: string) => `session ${id}`;
+
+/** Sessions over the store. */
+export function createSessions(options: {
+  readonly database: Database;
+  readonly notes: NotesClient;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly grants: GrantTable;
+  readonly telemetry: Telemetry;
+}): Sessions {
+  const { database, notes, sealer, clock, grants, telemetry } = options;
+  const { kysely } = database;
+  const cache = new Map<string, { readonly session: Session; readonly until: number }>();
+  const watchers = new Set<Watcher>();
+  const window = { windowMs: 15 * 60_000, clock };
+  const byAddress = createThrottle({ ...window, limit: 10 });
+  const byIp = createThrottle({ ...window, limit: 100 });
+
+  const toSession = (row: SessionTable): Session | undefined => {
+    const notesToken = sealer.open(row.notes_token, place(row.id));
+    if (notesToken === undefined) return undefined;
+    const email = fromKeyText(row.email);
+    const caller = {
+      sessionId: row.id,
+      userId: fromKeyText(row.user_id),
+      email,
+      grants: grantsOf(grants, email),
+    };
+    return { caller, notesToken, expiresAt: row.expires_at };
+  };
+
+  async function load(id: string): Promise<Session | undefined> {
+    const row = await kysely.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
+    return row && toSession(row);
+  }
+
+  function remember(session: Session): void {
+    const { sessionId } = session.caller;
+    cache.delete(sessionId);
+    cache.set(sessionId, { session, until: clock.now() + cacheMs });
+    if (cache.size > mostCached) cache.delete(cache.keys().next().value!);
+  }
+
+  function tellEnded(isOver: (session: Session) => boolean): void {
+    for (const watcher of watchers) {
+      if (!isOver(watcher.session)) continue;
+      watchers.delete(watcher);
+      watcher.ended();
+    }
+  }
+
+  function forget(id: string): void {
+    cache.delete(id);
+    tellEnded(({ caller }) => caller.sessionId === id);
+  }
+
+  /** A signal may have been lost: ask the store which of the watched sessions still stand. */
+  async function recheck(): Promise<void> {
+    cache.clear();
+    for (const id of new Set([...watchers].map(({ session }) => session.caller.sessionId))) {
+      if (!(await load(id))) forget(id);
+    }
+  }
+
+  const recheckSafely = () => {
+    recheck().catch((err: unknown) => telemetry.log.warn({ err }, 'sessions could not be checked'));
+  };
+  const unlisten = database.listen('sessions', (id) => (id === '' ? recheckSafely() : forget(id)));
+  const sweep = setInterval(() => tellEnded(({ expiresAt }) => expiresAt <= clock.now()), sweepMs).unref();
+  const slowCheck = setInterval(recheckSafely, recheckMs).unref();
+
+  async function exchange(email: string, password: string): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
+    const issued = await notes.signIn(email, password);
+    if (issued === 'WRONG_CREDENTIALS') return issued;
+    const user = await notes.me(issued.token);
+    const token = randomBytes(32).toString('base64url');
+    const row: SessionTable = {
+      id: digest(token),
+      user_id: keyText(user.upstreamId),
+      email: keyText(user.email),
+      notes_token: sealer.seal(issued.token, place(digest(token))),
+      created_at: clock.now(),
+      expires_at: issued.expiresAt,
+    };
+    await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
+    await kysely.insertInto('sessions').values(row).execute();
+    return { token, session: toSession(row)!, user: { kind: 'User', ...user } };
+  }
+
+  return {
+    signIn({ email, password, ip }) {
+      const wrong = (outcome: unknown) => outcome === 'WRONG_CREDENTIALS';
+      const address = digest(email.trim().toLowerCase());
+      const run = () => byAddress.attempt(address, () => exchange(email, password), wrong);
+      return byIp.attempt(ip, run, wrong);
+    },
+    async find(token) {
+      const id = digest(token);
+      const cached = cache.get(id);
+      const session = cached && cached.until > clock.now() ? cached.session : await load(id);
+      if (!session || session.expiresAt <= clock.now()) return undefined;
+      if (session !== cached?.session) remember(session);
+      return session;
+    },
+    async end(sessionId) {
+      await kysely.deleteFrom('sessions').where('id', '=', sessionId).execute();
+      forget(sessionId);
+      database.signal('sessions', sessionId);
+    },
+    watch(session, ended) {
+      const watcher = { session, ended };
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    stop() {
+      unlisten();
+      clearInterval(sweep);
+      clearInterval(slowCheck);
+      watchers.clear();
+    },
+  };
+}
