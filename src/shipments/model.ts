@@ -21,6 +21,7 @@ export interface ShipmentEvent {
   readonly eventId: string;
   readonly type: string;
   readonly stage: Stage;
+  /** A date-time that `instant` reads. */
   readonly occurredAt: string;
   readonly receivedAt: string;
   readonly shipmentId: string;

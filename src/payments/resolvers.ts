@@ -1,0 +1,112 @@
+import { granted, signedIn, type OperationContext } from '../caller.js';
+import type { Feed } from '../events/feed.js';
+import type { LogEntry } from '../events/log.js';
+import type { Secrets } from '../events/secrets.js';
+import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
+import { filterMap } from '../iterate.js';
+import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
+import type { PaymentsClient } from './client.js';
+import type { Payment, PaymentEvent } from './model.js';
+import { paymentPosition, toPayment, type Payments, type PaymentState } from './state.js';
+
+/** What the payments' resolvers need of an operation. */
+export interface PaymentsContext extends OperationContext {
+  readonly payments: Payments;
+  readonly paymentsClient: PaymentsClient;
+  readonly webhookSecrets: Pick<Secrets, 'rotate'>;
+  readonly feed: Feed;
+  readonly cursors: Cursors;
+}
+
+/** The payments' part of the schema; its root fields need the grants that their descriptions name. */
+export const paymentResolvers: Resolvers<PaymentsContext> = {
+  Query: {
+    payment(_, { paymentId }, context) {
+      granted(context, 'PAYMENTS_READ');
+      return context.payments.get(paymentId);
+    },
+    payments(_, { filter, ...page }, context) {
+      const { userId } = granted(context, 'PAYMENTS_READ');
+      const { cursors, payments } = context;
+      const matching = filter ?? {};
+      return rowConnection(cursors, { connection: 'payments', userId, filter: matching }, page, {
+        read: (query) => payments.page(query, matching),
+        position: paymentPosition,
+      });
+    },
+  },
+  Payment: {
+    id: ({ paymentId }) => toGlobalId('Payment', paymentId),
+    events({ paymentId }, page, context) {
+      const { userId } = signedIn(context);
+      const { cursors, payments } = context;
+      return rowConnection(cursors, { connection: 'Payment.events', userId, filter: { paymentId } }, page, {
+        read: (query) => payments.events.of(paymentId, query),
+        position: ({ seq }) => seq,
+      });
+    },
+  },
+  PaymentEvent: {
+    id: ({ eventId }) => toGlobalId('PaymentEvent', eventId),
+  },
+  Mutation: {
+    async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {
+      granted(context, 'WEBHOOKS_ROTATE');
+      const { paymentsClient, webhookSecrets, signal } = context;
+      const rotation = await webhookSecrets.rotate(endpointId, () =>
+        paymentsClient.rotateSecret(endpointId, signal),
+      );
+      if (!rotation || 'refused' in rotation) return { errors: [unknownEndpoint] };
+      const { rotatedAt, previousValidUntil } = rotation;
+      return { endpointId, rotatedAt, previousSecretValidUntil: previousValidUntil, errors: [] };
+    },
+  },
+  Subscription: {
+    paymentUpdates: {
+      async subscribe(_, { filter, after }, context) {
+        granted(context, 'PAYMENTS_READ');
+        const { feed } = context;
+        const place = after == null ? {} : { after: await feed.position(after) };
+        const updates = feed.updates({ family: 'payments', ...place });
+        return filterMap(updates, ({ entry, replayed }) => {
+          const event = entry.event as PaymentEvent;
+          if (!matches(event, filter ?? {})) return undefined;
+          return {
+            paymentUpdates: { cursor: feed.cursor(entry.seq), replayed, event, payment: foldedAt(entry) },
+          };
+        });
+      },
+    },
+  },
+};
+
+const unknownEndpoint = {
+  code: 'NOT_FOUND',
+  message: 'There is no such payment webhook endpoint.',
+  path: ['endpointId'],
+} as const;
+
+/** The payment just after this entry of the log. */
+function foldedAt({ entity }: LogEntry): Payment {
+  return toPayment(entity as PaymentState);
+}
+
+function matches(event: PaymentEvent, { paymentIds, types, livemode }: PaymentUpdateFilter): boolean {
+  return (
+    (paymentIds == null || paymentIds.includes(event.paymentId)) &&
+    (types == null || types.includes(event.type)) &&
+    (livemode == null || livemode === event.livemode)
+  );
+}
+
+/** The payments' types of `node`; null where the id is unknown or the caller lacks `PAYMENTS_READ`. */
+export const paymentNodes = {
+  Payment: async (id: string, context: PaymentsContext): Promise<Payment | null> =>
+    mayRead(context) ? context.payments.get(id) : null,
+  PaymentEvent: async (id: string, context: PaymentsContext): Promise<PaymentEvent | null> =>
+    mayRead(context) ? context.payments.events.event(id) : null,
+};
+
+function mayRead({ caller }: PaymentsContext): boolean {
+  return caller?.grants.has('PAYMENTS_READ') ?? false;
+}

@@ -1,0 +1,94 @@
+import { granted, signedIn, type OperationContext } from '../caller.js';
+import type { Feed } from '../events/feed.js';
+import type { LogEntry } from '../events/log.js';
+import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
+import { filterMap } from '../iterate.js';
+import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
+import type { Shipment, ShipmentEvent } from './model.js';
+import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './state.js';
+
+/** What the shipments' resolvers need of an operation. */
+export interface ShipmentsContext extends OperationContext {
+  readonly shipments: Shipments;
+  readonly feed: Feed;
+  readonly cursors: Cursors;
+}
+
+/** The shipments' part of the schema; all but `Shipment` and `ShipmentEvent` needs the grant `SHIPMENTS_READ`. */
+export const shipmentResolvers: Resolvers<ShipmentsContext> = {
+  Query: {
+    shipment(_, { shipmentId }, context) {
+      granted(context, 'SHIPMENTS_READ');
+      return context.shipments.get(shipmentId);
+    },
+    shipments(_, { filter, ...page }, context) {
+      const { userId } = granted(context, 'SHIPMENTS_READ');
+      const { cursors, shipments } = context;
+      const matching = filter ?? {};
+      return rowConnection(cursors, { connection: 'shipments', userId, filter: matching }, page, {
+        read: (query) => shipments.page(query, matching),
+        position: shipmentPosition,
+      });
+    },
+  },
+  Shipment: {
+    id: ({ shipmentId }) => toGlobalId('Shipment', shipmentId),
+    events({ shipmentId }, page, context) {
+      const { userId } = signedIn(context);
+      const { cursors, shipments } = context;
+      return rowConnection(cursors, { connection: 'Shipment.events', userId, filter: { shipmentId } }, page, {
+        read: (query) => shipments.events.of(shipmentId, query),
+        position: ({ seq }) => seq,
+      });
+    },
+  },
+  ShipmentEvent: {
+    id: ({ eventId }) => toGlobalId('ShipmentEvent', eventId),
+  },
+  Subscription: {
+    shipmentUpdates: {
+      async subscribe(_, { filter, after }, context) {
+        granted(context, 'SHIPMENTS_READ');
+        const { feed } = context;
+        const place = after == null ? {} : { after: await feed.position(after) };
+        const updates = feed.updates({ family: 'shipments', ...place });
+        return filterMap(updates, ({ entry, replayed }) => {
+          const event = entry.event as ShipmentEvent;
+          const shipment = foldedAt(entry);
+          if (!matches(event, shipment, filter ?? {})) return undefined;
+          return { shipmentUpdates: { cursor: feed.cursor(entry.seq), replayed, event, shipment } };
+        });
+      },
+    },
+  },
+};
+
+/** The shipment just after this entry of the log. */
+function foldedAt({ entity }: LogEntry): Shipment {
+  return toShipment(entity as ShipmentState);
+}
+
+function matches(
+  event: ShipmentEvent,
+  shipment: Shipment,
+  { shipmentIds, stages, carriers }: ShipmentUpdateFilter,
+): boolean {
+  const carrier = event.carrier ?? shipment.carrier;
+  return (
+    (shipmentIds == null || shipmentIds.includes(event.shipmentId)) &&
+    (stages == null || stages.includes(event.stage)) &&
+    (carriers == null || (carrier !== null && carriers.includes(carrier)))
+  );
+}
+
+/** The shipments' types of `node`; null where the id is unknown or the caller lacks `SHIPMENTS_READ`. */
+export const shipmentNodes = {
+  Shipment: async (id: string, context: ShipmentsContext): Promise<Shipment | null> =>
+    mayRead(context) ? context.shipments.get(id) : null,
+  ShipmentEvent: async (id: string, context: ShipmentsContext): Promise<ShipmentEvent | null> =>
+    mayRead(context) ? context.shipments.events.event(id) : null,
+};
+
+function mayRead({ caller }: ShipmentsContext): boolean {
+  return caller?.grants.has('SHIPMENTS_READ') ?? false;
+}
