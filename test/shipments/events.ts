@@ -1,0 +1,22 @@
+import { stages, type ShipmentEvent } from '../../src/shipments/model.js';
+
+let made = 0;
+
+/** A shipment event that tells nothing but what is given. */
+export function shipmentEvent(told: Partial<ShipmentEvent> = {}): ShipmentEvent {
+  const stage = told.stage ?? stages[0];
+  made += 1;
+  return {
+    kind: 'ShipmentEvent',
+    eventId: `evt_${made}`,
+    type: `shipment.${stage.toLowerCase()}`,
+    stage,
+    occurredAt: '2026-01-01T00:00:00Z',
+    receivedAt: '2026-01-01T00:00:01.000Z',
+    shipmentId: 'shp_1',
+    status: null,
+    carrier: null,
+    trackingNumber: null,
+    ...told,
+  };
+}
