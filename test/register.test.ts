@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { precedes, write, writeIfTold, type Register, type Stamp } from '../src/register.js';
 

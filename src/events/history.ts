@@ -52,7 +52,7 @@ async function readPages<E>(db: Executor, family: string, asked: readonly Asked[
   for (const { slot, seq, event } of rows) pages[slot]!.push(toKept(seq, event));
   // A union promises no order.
   return pages.map((page, slot) =>
-    page.sort(asked[slot]!.query.backward ? (a, b) => a.seq - b.seq : (a, b) => b.seq - a.seq),
+    page.toSorted(asked[slot]!.query.backward ? (a, b) => a.seq - b.seq : (a, b) => b.seq - a.seq),
   );
 }
 

@@ -117,12 +117,12 @@ async function saveStates(db: Executor, states: ReadonlyMap<string, PaymentState
     .insertInto('payments')
     .values([...states.values()].map(toRow))
     .onConflict((conflict) =>
-      conflict.column('payment_id').doUpdateSet(({ ref }) => ({
-        status: ref('excluded.status'),
-        currency: ref('excluded.currency'),
-        livemode: ref('excluded.livemode'),
-        updated_instant: ref('excluded.updated_instant'),
-        state: ref('excluded.state'),
+      conflict.column('payment_id').doUpdateSet((eb) => ({
+        status: eb.ref('excluded.status'),
+        currency: eb.ref('excluded.currency'),
+        livemode: eb.ref('excluded.livemode'),
+        updated_instant: eb.ref('excluded.updated_instant'),
+        state: eb.ref('excluded.state'),
       })),
     )
     .execute();
@@ -160,10 +160,10 @@ async function readPage(
     .$if(currency != null, (page) => page.where('currency', '=', keyText(currency!)))
     .$if(livemode != null, (page) => page.where('livemode', '=', Number(livemode)))
     .$if(after !== undefined, (page) =>
-      page.where(({ eb, refTuple, tuple }) => eb(refTuple(...place), '<', tuple(...toKey(after)))),
+      page.where((eb) => eb(eb.refTuple(...place), '<', eb.tuple(...toKey(after)))),
     )
     .$if(before !== undefined, (page) =>
-      page.where(({ eb, refTuple, tuple }) => eb(refTuple(...place), '>', tuple(...toKey(before)))),
+      page.where((eb) => eb(eb.refTuple(...place), '>', eb.tuple(...toKey(before)))),
     )
     .orderBy('updated_instant', order)
     .orderBy('payment_id', order)

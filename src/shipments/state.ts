@@ -105,12 +105,12 @@ async function saveStates(db: Executor, states: ReadonlyMap<string, ShipmentStat
     .insertInto('shipments')
     .values([...states.values()].map(toRow))
     .onConflict((conflict) =>
-      conflict.column('shipment_id').doUpdateSet(({ ref }) => ({
-        stage: ref('excluded.stage'),
-        carrier: ref('excluded.carrier'),
-        tracking_number: ref('excluded.tracking_number'),
-        updated_instant: ref('excluded.updated_instant'),
-        state: ref('excluded.state'),
+      conflict.column('shipment_id').doUpdateSet((eb) => ({
+        stage: eb.ref('excluded.stage'),
+        carrier: eb.ref('excluded.carrier'),
+        tracking_number: eb.ref('excluded.tracking_number'),
+        updated_instant: eb.ref('excluded.updated_instant'),
+        state: eb.ref('excluded.state'),
       })),
     )
     .execute();
@@ -148,10 +148,10 @@ async function readPage(
     .$if(carrier != null, (page) => page.where('carrier', '=', keyText(carrier!)))
     .$if(trackingNumber != null, (page) => page.where('tracking_number', '=', keyText(trackingNumber!)))
     .$if(after !== undefined, (page) =>
-      page.where(({ eb, refTuple, tuple }) => eb(refTuple(...place), '<', tuple(...toKey(after)))),
+      page.where((eb) => eb(eb.refTuple(...place), '<', eb.tuple(...toKey(after)))),
     )
     .$if(before !== undefined, (page) =>
-      page.where(({ eb, refTuple, tuple }) => eb(refTuple(...place), '>', tuple(...toKey(before)))),
+      page.where((eb) => eb(eb.refTuple(...place), '>', eb.tuple(...toKey(before)))),
     )
     .orderBy('updated_instant', order)
     .orderBy('shipment_id', order)
