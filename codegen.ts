@@ -35,6 +35,12 @@ const config: CodegenConfig = {
         },
       },
     },
+    'src/client/generated/': {
+      documents: 'src/client/operations.graphql',
+      preset: 'client',
+      presetConfig: { fragmentMasking: false },
+      config: { scalars, strictScalars: true, useTypeImports: true, enumsAsTypes: true, immutableTypes: true },
+    },
     'src/generated/schema.graphql': {
       plugins: ['schema-ast'],
       config: { includeDirectives: true },
