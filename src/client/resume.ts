@@ -1,46 +1,48 @@
-import type { Client, Sink, SubscribePayload } from 'graphql-ws';
+import type { ClientOptions, ConnectionInitMessage, Message, SubscribeMessage } from 'graphql-ws';
 
 /**
- * The same graphql-ws client, but its subscriptions resume: when it connects again, a subscription that has a
- * variable `$after` and selects `cursor` is sent with the last cursor seen, so that nothing is missed and nothing is
- * shown twice. By itself graphql-ws would send the `after` of the first time again.
+ * Options for graphql-ws' `createClient` under which subscriptions resume: when the client connects again, a
+ * subscription that has a variable `$after` and selects `cursor` is sent with the last cursor seen, so that nothing is
+ * missed and nothing is shown twice. By itself graphql-ws would send the `after` of the first time again.
  *
  * It serves whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
- * `subscriptionExchange`. An `after` that is no longer good arrives as any error of the server does, with
- * `extensions.code` `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe with its `liveCursor`.
+ * `subscriptionExchange`. An `after` that is no longer good arrives as the server's other errors do, with
+ * `extensions.code` `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
  */
-export function resuming(client: Client): Client {
+export function resuming<P extends ConnectionInitMessage['payload']>(
+  options: ClientOptions<P>,
+): ClientOptions<P> {
+  /** The last cursor seen, by the id of the subscription. */
+  const cursors = new Map<string, string>();
+  const { on, jsonMessageReplacer } = options;
   return {
-    ...client,
-    subscribe<Data, Extensions>(
-      payload: SubscribePayload,
-      sink: Sink<{ data?: Data; extensions?: Extensions }>,
-    ) {
-      const place = { after: payload.variables?.['after'] };
-      return client.subscribe<Data, Extensions>(advancing(payload, place), {
-        next(result) {
-          place.after = cursorOf(result.data) ?? place.after;
-          sink.next(result);
-        },
-        error: (error) => sink.error(error),
-        complete: () => sink.complete(),
-      });
+    ...options,
+    on: {
+      ...on,
+      message(message) {
+        if (message.type === 'next') note(cursors, message.id, message.payload.data);
+        if (message.type === 'error' || message.type === 'complete') cursors.delete(message.id);
+        on?.message?.(message);
+      },
     },
-  } as Client;
+    jsonMessageReplacer(key, value: unknown) {
+      const replaced: unknown = jsonMessageReplacer ? jsonMessageReplacer.call(this, key, value) : value;
+      if (key !== '') return replaced;
+      const message = replaced as Message;
+      if (message.type === 'complete') cursors.delete(message.id);
+      return message.type === 'subscribe' ? from(message, cursors.get(message.id)) : message;
+    },
+  };
 }
 
-/** graphql-ws writes the payload out again each time it connects: then the variables tell the newest place. */
-function advancing(payload: SubscribePayload, place: { readonly after: unknown }): SubscribePayload {
-  return {
-    ...payload,
-    get variables() {
-      return place.after === undefined ? payload.variables : { ...payload.variables, after: place.after };
-    },
-  } as SubscribePayload;
-}
-
-/** The cursor beside the event, under whatever alias the update was asked for. */
-function cursorOf(data: unknown): string | undefined {
+/** The cursor stands beside the event, under whatever alias the update was asked for. */
+function note(cursors: Map<string, string>, id: string, data: unknown): void {
   const [update] = Object.values(data ?? {}) as { readonly cursor?: unknown }[];
-  return typeof update?.cursor === 'string' ? update.cursor : undefined;
+  if (typeof update?.cursor === 'string') cursors.set(id, update.cursor);
+}
+
+function from(message: SubscribeMessage, after: string | undefined): SubscribeMessage {
+  if (after === undefined) return message;
+  const { payload } = message;
+  return { ...message, payload: { ...payload, variables: { ...payload.variables, after } } };
 }
