@@ -1,0 +1,68 @@
+/** The members that every event has; the others are the family's. */
+export interface EventBody {
+  readonly id: string;
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** A body that is not an event, and why: a sentence for the sender. */
+export interface BodyFault {
+  readonly code: 'BODY_NOT_UTF8' | 'BODY_NOT_JSON_OBJECT' | 'BODY_WITHOUT_ID' | 'BODY_WITHOUT_TYPE';
+  readonly message: string;
+}
+
+/** An event with the text it was read from. */
+export interface ReadBody {
+  readonly text: string;
+  readonly event: EventBody;
+}
+
+const maxIdLength = 255;
+
+// A byte order mark is kept, and JSON.parse refuses it: the text stored is the bytes received.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads a delivery's raw body: strict UTF-8, a JSON object, with an `id` of 1 to 255 characters and a `type`. */
+export function readEvent(body: Buffer): ReadBody | BodyFault {
+  const text = attempt(() => utf8.decode(body));
+  if (text === undefined) return { code: 'BODY_NOT_UTF8', message: 'The body is not valid UTF-8.' };
+  const event = attempt((): unknown => JSON.parse(text));
+  if (!isObject(event)) return { code: 'BODY_NOT_JSON_OBJECT', message: 'The body is not a JSON object.' };
+  const { id, type } = event;
+  if (!isId(id))
+    return {
+      code: 'BODY_WITHOUT_ID',
+      message: 'The body has no `id` that is a string of 1 to 255 characters.',
+    };
+  if (typeof type !== 'string')
+    return { code: 'BODY_WITHOUT_TYPE', message: 'The body has no `type` that is a string.' };
+  return { text, event: { ...event, id, type } };
+}
+
+/** A member of a JSON object; undefined where `value` is no object or has no such member. */
+export function member(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** The value where it is a string, else null. */
+export function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** Characters are code points; one takes at most two units. */
+function isId(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '' || value.length > 2 * maxIdLength) return false;
+  return Array.from(value).length <= maxIdLength;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function attempt<T>(parse: () => T): T | undefined {
+  try {
+    return parse();
+  } catch {
+    return undefined;
+  }
+}

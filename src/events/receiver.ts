@@ -1,0 +1,255 @@
+import type { Clock } from '../clock.js';
+import type { Telemetry } from '../telemetry.js';
+import { type EventBody, readEvent } from './body.js';
+import type { Delivery, Log } from './log.js';
+import type { Secrets } from './secrets.js';
+import { findSignatureFault, type SignatureFault, type SignatureScheme } from './signature.js';
+
+/** A family of webhooks, as its domain describes it. */
+export interface WebhookFamily {
+  /** As in the route `/webhooks/<name>/:id`. */
+  readonly name: string;
+  readonly scheme: SignatureScheme;
+  /** A header (in lower case) that, where it is present, must repeat the signed `type`. */
+  readonly typeHeader?: string;
+  /** What the domain knows of an event; `known` is null for one that is kept and skipped. */
+  parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
+}
+
+/** One request to the receiver, before anything of it was believed. */
+export interface WebhookRequest {
+  readonly family: string;
+  /** The `:id` of the route, decoded. */
+  readonly endpointId: string;
+  readonly method: string;
+  /** Names and values in turn, as `node:http` gives them. */
+  readonly rawHeaders: readonly string[];
+  /** The raw bytes; untouched where the request is refused before its body counts. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/** What to answer. */
+export interface WebhookAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Takes webhooks in. */
+export interface Receiver {
+  /** Verifies, parses and stores one delivery; never rejects, and answers 200 only once the event is durable. */
+  receive(request: WebhookRequest): Promise<WebhookAnswer>;
+}
+
+/** What the receiver works with. */
+export interface ReceiverOptions {
+  readonly families: readonly WebhookFamily[];
+  readonly secrets: Pick<Secrets, 'valid' | 'latest'>;
+  readonly log: Pick<Log, 'append'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** How long the database may take, in milliseconds, before the sender is asked to come again. */
+  readonly patienceMs?: number;
+}
+
+const maxBodyBytes = 1024 * 1024;
+const maxDiscardedBytes = 16 * maxBodyBytes;
+const usualPatienceMs = 10_000;
+const retryAfterSeconds = '5';
+
+/** A receiver for these families; faults are answered in the order in which the contract lists them. */
+export function createReceiver(options: ReceiverOptions): Receiver {
+  const { secrets, log, clock, telemetry, patienceMs = usualPatienceMs } = options;
+  const families = new Map(options.families.map((family) => [family.name, family]));
+
+  async function verifyAndStore(request: WebhookRequest): Promise<void> {
+    checkMethod(request);
+    const family = findFamily(request);
+    checkEncoding(request);
+    const body = await readBody(request);
+    await checkSignature(family, request, body);
+    const delivery = parseDelivery(family, request, body);
+    await within(patienceMs, log.append(delivery));
+  }
+
+  function findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
+    const family = families.get(name);
+    if (!family || !secrets.valid(name, endpointId))
+      throw new Refusal(404, 'ENDPOINT_UNKNOWN', 'There is no such subscription or endpoint here.');
+    return family;
+  }
+
+  async function checkSignature({ name, scheme }: WebhookFamily, request: WebhookRequest, body: Buffer) {
+    const headers = headerValues(request, scheme.header);
+    const faultUnder = (valid: readonly string[] = []) =>
+      findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
+    let fault = faultUnder(secrets.valid(name, request.endpointId));
+    // Another replica may have rotated just now, and its signal be still on the way.
+    if (fault === 'SIGNATURE_WRONG') fault = faultUnder(await latestSecrets(name, request.endpointId));
+    if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
+  }
+
+  /** None where the database does not answer: a signature that matches nothing known is wrong then. */
+  function latestSecrets(family: string, endpointId: string): Promise<readonly string[] | undefined> {
+    return within(patienceMs, secrets.latest(family, endpointId)).catch(() => undefined);
+  }
+
+  function parseDelivery(family: WebhookFamily, request: WebhookRequest, body: Buffer): Delivery {
+    const read = readEvent(body);
+    if ('code' in read) throw new Refusal(400, read.code, read.message);
+    const { text, event } = read;
+    checkTypeHeader(family, request, event.type);
+    const receivedAt = new Date(clock.now()).toISOString();
+    return {
+      family: family.name,
+      endpointId: request.endpointId,
+      eventId: event.id,
+      type: event.type,
+      body: text,
+      receivedAt,
+      ...family.parse(event, receivedAt),
+    };
+  }
+
+  function answerRefusal(
+    { status, code, message, headers }: Refusal,
+    request: WebhookRequest,
+  ): WebhookAnswer {
+    // A name from outside must not become a label of its own.
+    const family = families.has(request.family) ? request.family : 'unknown';
+    telemetry.count('webhook_refused', { family, reason: code });
+    telemetry.log.warn({ family, status, reason: code }, 'webhook refused');
+    return answer(status, { error: { code, message } }, headers);
+  }
+
+  function unavailable(err: unknown): Refusal {
+    telemetry.log.error({ err }, 'webhook could not be stored');
+    return new Refusal(503, 'UNAVAILABLE', 'The event could not be stored; send it again later.', {
+      'retry-after': retryAfterSeconds,
+    });
+  }
+
+  return {
+    async receive(request) {
+      try {
+        await verifyAndStore(request);
+        return answer(200, { received: true });
+      } catch (error) {
+        return answerRefusal(error instanceof Refusal ? error : unavailable(error), request);
+      }
+    },
+  };
+}
+
+/** A delivery that is not taken; its message is for the sender. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+const signatureMessages: Readonly<Record<SignatureFault, string>> = {
+  SIGNATURE_MISSING: 'The signature header is missing.',
+  SIGNATURE_MALFORMED: 'The signature header is malformed, or was sent more than once.',
+  SIGNATURE_TOO_OLD: 'The time in the signature header is too old.',
+  SIGNATURE_TOO_FAR_AHEAD: 'The time in the signature header is too far ahead.',
+  SIGNATURE_WRONG: 'The signature does not match.',
+};
+
+function checkMethod({ method }: WebhookRequest): void {
+  if (method !== 'POST')
+    throw new Refusal(405, 'METHOD_NOT_ALLOWED', 'Webhooks are sent by POST.', { allow: 'POST' });
+}
+
+function checkEncoding(request: WebhookRequest): void {
+  const encodings = headerValues(request, 'content-encoding').flatMap((value) => value.split(','));
+  if (encodings.every((encoding) => ['', 'identity'].includes(encoding.trim().toLowerCase()))) return;
+  throw new Refusal(415, 'ENCODING_NOT_SUPPORTED', 'The body must not be compressed.', {
+    'accept-encoding': 'identity',
+  });
+}
+
+/** The whole body, or a refusal as soon as it is known to be over the limit. */
+async function readBody(request: WebhookRequest): Promise<Buffer> {
+  const chunks = request.body[Symbol.asyncIterator]();
+  const kept: Buffer[] = [];
+  const [announced = 0] = headerValues(request, 'content-length').map(Number);
+  if (announced > maxBodyBytes) throw tooLarge(chunks);
+  for (let size = 0; ;) {
+    const next = await nextChunk(chunks);
+    if (next.done) return Buffer.concat(kept);
+    size += next.value.length;
+    if (size > maxBodyBytes) throw tooLarge(chunks);
+    kept.push(next.value);
+  }
+}
+
+async function nextChunk(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
+  try {
+    return await chunks.next();
+  } catch {
+    throw new Refusal(400, 'BODY_INCOMPLETE', 'The body broke off.');
+  }
+}
+
+function tooLarge(rest: AsyncIterator<Buffer>): Refusal {
+  void discard(rest);
+  return new Refusal(413, 'BODY_TOO_LARGE', `The body is over ${maxBodyBytes} bytes.`);
+}
+
+/**
+ * Reads on without keeping anything: a sender that is cut off while it writes may never see the answer. One that goes
+ * on past a further bound is let go of, which for a request of `node:http` closes the connection.
+ */
+async function discard(rest: AsyncIterator<Buffer>): Promise<void> {
+  try {
+    for (let left = maxDiscardedBytes; left > 0;) {
+      const next = await rest.next();
+      if (next.done) return;
+      left -= next.value.length;
+    }
+    await rest.return?.();
+  } catch {
+    // The sender is gone: there is nothing left to discard.
+  }
+}
+
+function checkTypeHeader({ typeHeader }: WebhookFamily, request: WebhookRequest, type: string): void {
+  if (typeHeader === undefined) return;
+  // A header's value is bytes, which node:http shows as Latin-1.
+  const expected = Buffer.from(type).toString('latin1');
+  if (headerValues(request, typeHeader).some((value) => value !== expected))
+    throw new Refusal(400, 'TYPE_MISMATCH', `The header ${typeHeader} differs from the signed type.`);
+}
+
+function headerValues({ rawHeaders }: WebhookRequest, name: string): readonly string[] {
+  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === name);
+}
+
+function answer(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): WebhookAnswer {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
+
+/** The outcome of `work`, or a rejection when it takes longer than `ms`; the work itself goes on. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The database did not answer within ${ms} ms.`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

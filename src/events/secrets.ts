@@ -1,0 +1,189 @@
+import type { Clock } from '../clock.js';
+import { GatewayError } from '../errors.js';
+import type { Sealer } from '../seal.js';
+import type { Database } from '../store/database.js';
+import type { Telemetry } from '../telemetry.js';
+import { createVault, type Held } from './vault.js';
+
+/** What a rotation changed. The secret itself is never handed out. */
+export interface Rotation {
+  /** ISO 8601. */
+  readonly rotatedAt: string;
+  /** ISO 8601; from this moment on only the new secret counts. */
+  readonly previousValidUntil: string;
+}
+
+/** The signing secrets of every configured subscription and endpoint. */
+export interface Secrets {
+  /** The secrets valid now, the current one first, as last read; undefined where the endpoint is not configured. */
+  valid(family: string, endpointId: string): readonly string[] | undefined;
+  /** The same, read from the database now: it holds what any replica stored before this call. */
+  latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
+  /**
+   * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
+   * 24 hours. One rotation an endpoint at a time; others wait. Undefined, and nothing obtained, where the endpoint is not
+   * configured; what `obtain` gives instead of a secret is passed on. `UPSTREAM_UNAVAILABLE` where the new secret could
+   * not be stored: then the old one goes on working and the operator is told to rotate again.
+   */
+  rotate<Refusal extends object>(
+    endpointId: string,
+    obtain: () => Promise<string | Refusal>,
+  ): Promise<Rotation | Refusal | undefined>;
+  stop(): void;
+}
+
+/** What the secrets are kept with. */
+export interface SecretsOptions {
+  readonly database: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Secrets by the id of their subscription or endpoint, as the operator configured them. */
+  readonly configured: Configured;
+}
+
+/** The configured secrets of both families. */
+export interface Configured {
+  readonly shipments: ReadonlyMap<string, string>;
+  readonly payments: ReadonlyMap<string, string>;
+}
+
+const overlapMs = 24 * 60 * 60 * 1000;
+const refreshMs = 60_000;
+
+/** The secrets of webhooks, sealed in the store; resolves once the configured ones are taken over. */
+export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
+  const { database, sealer, clock, telemetry, configured } = options;
+  const vault = createVault(database, sealer, telemetry);
+  const held = createMemory();
+  const inTurn = createTurns();
+
+  async function refresh(family: string, endpointId: string): Promise<void> {
+    held.put(family, endpointId, await vault.read(family, endpointId));
+  }
+
+  async function takeOver(family: Family, endpointId: string, secret: string): Promise<void> {
+    const next = (kept: Held | undefined) => takenOver(kept, secret, family, clock.now());
+    held.put(family, endpointId, await vault.change(family, endpointId, next));
+  }
+
+  async function refreshAll(): Promise<void> {
+    try {
+      for (const [family, endpointId] of endpoints) await refresh(family, endpointId);
+    } catch (err) {
+      telemetry.log.error({ err }, 'webhook keys could not be read again');
+    }
+  }
+
+  function valid(family: string, endpointId: string): readonly string[] | undefined {
+    const kept = held.get(family, endpointId);
+    if (!kept) return undefined;
+    const { current, previous } = kept;
+    return previous && clock.now() < previous.until ? [current, previous.secret] : [current];
+  }
+
+  async function store(endpointId: string, secret: string, now: number): Promise<Held> {
+    try {
+      return await vault.change('payments', endpointId, (kept) =>
+        replaced(kept ?? held.get('payments', endpointId), secret, now),
+      );
+    } catch (cause) {
+      throw new GatewayError('UPSTREAM_UNAVAILABLE', notStored, { cause });
+    }
+  }
+
+  async function takeIntoUse(endpointId: string, secret: string): Promise<Rotation> {
+    const now = clock.now();
+    held.put('payments', endpointId, await store(endpointId, secret, now));
+    database.signal('secrets', 'rotated');
+    return { rotatedAt: isoText(now), previousValidUntil: isoText(now + overlapMs) };
+  }
+
+  const endpoints = families.flatMap((family) =>
+    Array.from(configured[family], ([endpointId, secret]) => [family, endpointId, secret] as const),
+  );
+  for (const [family, endpointId, secret] of endpoints) await takeOver(family, endpointId, secret);
+  database.signal('secrets', 'configured');
+  const stopListening = database.listen('secrets', () => void refreshAll());
+  const timer = setInterval(() => void refreshAll(), refreshMs).unref();
+
+  return {
+    valid,
+    async latest(family, endpointId) {
+      if (held.get(family, endpointId)) await refresh(family, endpointId);
+      return valid(family, endpointId);
+    },
+    async rotate(endpointId, obtain) {
+      if (!held.get('payments', endpointId)) return undefined;
+      return inTurn(endpointId, async () => {
+        const obtained = await obtain();
+        return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained) : obtained;
+      });
+    },
+    stop() {
+      stopListening();
+      clearInterval(timer);
+    },
+  };
+}
+
+const families = ['shipments', 'payments'] as const;
+type Family = (typeof families)[number];
+
+const notStored =
+  'The payment service rotated the secret, but the new one could not be stored here. ' +
+  'The old one goes on working for 24 hours: rotate it again.';
+
+/** The configured value, where it is another than at the last start; a payment secret it replaces stays valid. */
+function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {
+  if (!kept) return { current: configured, previous: null, configured, changedAt: now };
+  if (kept.configured === configured) return kept;
+  if (kept.current === configured) return { ...kept, configured };
+  const next = replaced(kept, configured, now);
+  return { ...next, configured, previous: family === 'payments' ? next.previous : null };
+}
+
+/** The new secret, and before it the one that was current: two at most, as the sender keeps them. */
+function replaced(kept: Held | undefined, secret: string, now: number): Held {
+  if (!kept) return { current: secret, previous: null, configured: secret, changedAt: now };
+  return {
+    current: secret,
+    previous: { secret: kept.current, until: now + overlapMs },
+    configured: kept.configured,
+    // Replicas' clocks may differ, and a later change must be seen as the later one.
+    changedAt: Math.max(now, kept.changedAt + 1),
+  };
+}
+
+/** The secrets as last read; what was read earlier but comes later does not replace what is newer. */
+function createMemory() {
+  const held = new Map<string, Held>();
+  return {
+    get: (family: string, endpointId: string) => held.get(keyOf(family, endpointId)),
+    put(family: string, endpointId: string, read: Held | undefined) {
+      const known = held.get(keyOf(family, endpointId));
+      if (read && (!known || read.changedAt > known.changedAt)) held.set(keyOf(family, endpointId), read);
+    },
+  };
+}
+
+function keyOf(family: string, endpointId: string): string {
+  return `${family} ${endpointId}`;
+}
+
+/** Runs work for one endpoint in the order of asking; one that fails does not hold up the next. */
+function createTurns() {
+  const turns = new Map<string, Promise<unknown>>();
+  return <T>(endpointId: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (turns.get(endpointId) ?? Promise.resolve()).then(work);
+    turns.set(
+      endpointId,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  };
+}
+
+function isoText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,103 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How a family of webhooks is signed (`apis/webhooks.md` §5). */
+export interface SignatureScheme {
+  /** The header's name, in lower case. */
+  readonly header: string;
+  /** The elements whose value may match. */
+  readonly versions: readonly string[];
+  /** The bytes under the HMAC, in order; `t` is the text as it was received. */
+  signed(t: string, body: Buffer): readonly (string | Buffer)[];
+  /** The greatest age of `t` in seconds; absent where any age will do. */
+  readonly maxAge?: number;
+  /** How many seconds `t` may be ahead of our clock. */
+  readonly maxAhead: number;
+}
+
+/** Why a delivery is not believed. */
+export type SignatureFault =
+  | 'SIGNATURE_MISSING'
+  | 'SIGNATURE_MALFORMED'
+  | 'SIGNATURE_TOO_OLD'
+  | 'SIGNATURE_TOO_FAR_AHEAD'
+  | 'SIGNATURE_WRONG';
+
+/** What a signature header says: the time as it was written, and the signatures that can be compared. */
+export interface SignatureHeader {
+  readonly t: string;
+  readonly signatures: readonly Buffer[];
+}
+
+const maxElements = 8;
+const digestBytes = 32;
+
+/**
+ * Reads `t=<digits>,v1=<signature>[,…]`. Undefined where `t` is missing, given twice or not plain decimal digits, or
+ * where there are more than 8 elements. Elements of other schemes, and values that are no digest, are passed over.
+ */
+export function parseSignature(header: string, versions: readonly string[]): SignatureHeader | undefined {
+  const elements = header.split(',').map(splitElement);
+  if (elements.length > maxElements) return undefined;
+  const times = elements.filter(([scheme]) => scheme === 't');
+  const t = times[0]?.[1] ?? '';
+  if (times.length !== 1 || !/^[0-9]+$/.test(t)) return undefined;
+  const signatures = elements
+    .filter(([scheme]) => versions.includes(scheme))
+    .flatMap(([, value]) => decodeDigest(value) ?? []);
+  return { t, signatures };
+}
+
+/**
+ * Checks a delivery against the secrets that are valid now: undefined when it is genuine, else the fault. `headers` are
+ * the values of every header of the scheme's name; `now` is in milliseconds. An age of exactly `maxAge` is still good.
+ */
+export function findSignatureFault(
+  scheme: SignatureScheme,
+  headers: readonly string[],
+  body: Buffer,
+  { secrets, now }: { readonly secrets: readonly string[]; readonly now: number },
+): SignatureFault | undefined {
+  const [header] = headers;
+  if (header === undefined) return 'SIGNATURE_MISSING';
+  const parsed = headers.length === 1 ? parseSignature(header, scheme.versions) : undefined;
+  if (!parsed) return 'SIGNATURE_MALFORMED';
+  // `t` is whole seconds, so our clock is cut to whole seconds as well.
+  const age = Math.floor(now / 1000) - Number(parsed.t);
+  if (scheme.maxAge !== undefined && age > scheme.maxAge) return 'SIGNATURE_TOO_OLD';
+  if (-age > scheme.maxAhead) return 'SIGNATURE_TOO_FAR_AHEAD';
+  const digests = secrets.map((secret) => hmac(secret, scheme.signed(parsed.t, body)));
+  return matchesAny(parsed.signatures, digests) ? undefined : 'SIGNATURE_WRONG';
+}
+
+/** Every pair is compared, so that the time taken does not tell which one matched. */
+function matchesAny(signatures: readonly Buffer[], digests: readonly Buffer[]): boolean {
+  let matched = false;
+  for (const signature of signatures)
+    for (const digest of digests) matched = timingSafeEqual(signature, digest) || matched;
+  return matched;
+}
+
+function hmac(secret: string, parts: readonly (string | Buffer)[]): Buffer {
+  const mac = createHmac('sha256', secret);
+  for (const part of parts) mac.update(part);
+  return mac.digest();
+}
+
+/** The scheme and its value, split at the first `=`; an element without one has an empty value. */
+function splitElement(element: string): readonly [scheme: string, value: string] {
+  const text = element.trim();
+  const at = text.indexOf('=');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/**
+ * The encoding is not shown: 64 hex digits, or base64 or base64url, padded or not. A base64 text must be the one that
+ * its bytes encode to, so that no two texts but an encoding's own variants stand for one digest.
+ */
+function decodeDigest(value: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
+  const text = value.replace(/=$/, '');
+  const bytes = Buffer.from(text, 'base64');
+  const encodings = [bytes.toString('base64').replace(/=$/, ''), bytes.toString('base64url')];
+  return bytes.length === digestBytes && encodings.includes(text) ? bytes : undefined;
+}

@@ -1,0 +1,81 @@
+import { GatewayError } from '../errors.js';
+import { member } from '../events/body.js';
+import type { Upstream, UpstreamAnswer } from '../upstream/http.js';
+
+/** The payment service refused a call; `refused` is its status. */
+export interface Refusal {
+  readonly refused: number;
+}
+
+/** The one call of the payment service that is known (`apis/webhooks.md` §4). */
+export interface PaymentsClient {
+  /**
+   * Rotates an endpoint's signing secret and gives the new one, which is shown only this once; a refusal where the
+   * service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
+   * secret.
+   */
+  rotateSecret(endpointId: string, signal: AbortSignal): Promise<string | Refusal>;
+}
+
+/** How the payment service is called. */
+export interface PaymentsClientOptions {
+  readonly upstream: Upstream;
+  /** A bearer token (whether one is needed is not shown). */
+  readonly apiToken?: string | undefined;
+  /** The field of the answer that holds the new secret; absent: the usual names are tried. */
+  readonly secretField?: string | undefined;
+}
+
+const usualFields = ['secret', 'signing_secret', 'new_secret'];
+
+/** A client of the payment service. */
+export function createPaymentsClient({
+  upstream,
+  apiToken,
+  secretField,
+}: PaymentsClientOptions): PaymentsClient {
+  const fields = secretField === undefined ? usualFields : [secretField];
+  const token = apiToken === undefined ? {} : { token: apiToken };
+  return {
+    async rotateSecret(endpointId, signal) {
+      if (signal.aborted)
+        throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the secret was rotated.');
+      const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;
+      const { status, body } = await rotating(upstream.request({ method: 'POST', path, ...token }));
+      if (status === 404) return { refused: status };
+      if (status < 200 || status > 299)
+        throw new GatewayError(
+          'UPSTREAM_INVALID_RESPONSE',
+          `The payment service refused with status ${status}.`,
+        );
+      return findSecret(body, fields);
+    },
+  };
+}
+
+/** The call; where its outcome stays unknown, the error says what to do about it. */
+async function rotating(call: Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
+  try {
+    return await call;
+  } catch (cause) {
+    if (!(cause instanceof GatewayError) || cause.code === 'RATE_LIMITED') throw cause;
+    throw new GatewayError(
+      cause.code,
+      'The payment service did not confirm the rotation. The secret may have been rotated: rotate it again.',
+      { cause },
+    );
+  }
+}
+
+function findSecret(body: unknown, fields: readonly string[]): string {
+  for (const place of [body, member(body, 'data')])
+    for (const field of fields) {
+      const secret = member(place, field);
+      if (typeof secret === 'string' && secret !== '') return secret;
+    }
+  throw new GatewayError(
+    'UPSTREAM_INVALID_RESPONSE',
+    'The payment service rotated the secret, but its answer holds none in a known field. ' +
+      'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.',
+  );
+}

@@ -1,0 +1,100 @@
+import { type EventBody, member, textOrNull } from '../events/body.js';
+import type { WebhookFamily } from '../events/receiver.js';
+import type { PaymentEvent } from './model.js';
+
+/** The unit of `created`, which is not shown (`apis/webhooks.md` §2); `auto` tells it by the size of the number. */
+export type CreatedUnit = 'auto' | 's' | 'ms';
+
+/** What is configured about payment webhooks. */
+export interface PaymentFamilyOptions {
+  /** The types whose `data.object` has the known shape. */
+  readonly types: readonly string[];
+  readonly createdUnit: CreatedUnit;
+  /** The greatest age of `t`; null takes any (the threshold is not shown). */
+  readonly toleranceSeconds: number | null;
+  /** How far ahead `t` may be. */
+  readonly skewSeconds: number;
+}
+
+/** The payment family: the HMAC is over `<t>.<raw body>`, and `v0` counts as well (`apis/webhooks.md` §5). */
+export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamily {
+  const { createdUnit, toleranceSeconds, skewSeconds } = options;
+  const types = new Set(options.types);
+  return {
+    name: 'payments',
+    scheme: {
+      header: 'payments-signature',
+      versions: ['v1', 'v0'],
+      signed: (t, body) => [`${t}.`, body],
+      ...(toleranceSeconds === null ? {} : { maxAge: toleranceSeconds }),
+      maxAhead: skewSeconds,
+    },
+    parse(event, receivedAt) {
+      const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
+      return {
+        apiVersion: textOrNull(event.api_version),
+        known: read && { entityId: read.paymentId, event: read },
+      };
+    },
+  };
+}
+
+/**
+ * A payment event as it was sent; null where it does not name its payment. `amount`, `currency` and `status` are null
+ * where they are absent or not of their type. `created` is the service's raw number; where it is missing or no safe
+ * integer, the time of receipt in the configured unit (`auto`: seconds).
+ */
+export function readPaymentEvent(
+  { id, type, api_version, created, livemode, data = null }: EventBody,
+  receivedAt: string,
+  unit: CreatedUnit,
+): PaymentEvent | null {
+  const payment = member(data, 'object');
+  const paymentId = textOrNull(member(payment, 'id'));
+  if (!paymentId) return null;
+  return {
+    kind: 'PaymentEvent',
+    eventId: id,
+    type,
+    apiVersion: textOrNull(api_version),
+    created: safeIntegerOrNull(created) ?? createdNumber(receivedAt, unit),
+    livemode: livemode === true,
+    receivedAt,
+    paymentId,
+    amount: safeIntegerOrNull(member(payment, 'amount')),
+    currency: textOrNull(member(payment, 'currency')),
+    status: textOrNull(member(payment, 'status')),
+    data: isNestedWithin(data, maxNesting) ? data : null,
+  };
+}
+
+// From here on a number is milliseconds: the year 5138 in seconds, 3 March 1973 in milliseconds.
+const autoBoundary = 1e11;
+const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
+const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * The milliseconds since the epoch that a raw `created` stands for. A moment outside the years 0000 to 9999 is moved to
+ * their first or last, so that every one can be written as a date-time.
+ */
+export function createdMillis(created: number, unit: CreatedUnit): number {
+  const inSeconds = unit === 'auto' ? Math.abs(created) < autoBoundary : unit === 's';
+  return Math.min(Math.max(inSeconds ? created * 1000 : created, firstMoment), lastMoment);
+}
+
+function createdNumber(moment: string, unit: CreatedUnit): number {
+  const milliseconds = Date.parse(moment);
+  return unit === 'ms' ? milliseconds : Math.floor(milliseconds / 1000);
+}
+
+function safeIntegerOrNull(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+}
+
+// JSON.parse takes any depth, JSON.stringify overflows the stack: such `data` stays in the raw body only.
+const maxNesting = 200;
+
+function isNestedWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isNestedWithin(inner, levels - 1));
+}
