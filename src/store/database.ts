@@ -1,0 +1,61 @@
+import { sql, type Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { migrate } from './migrations.js';
+import { openPostgres } from './postgres.js';
+import type { Tables } from './schema.js';
+import type { Channel } from './signals.js';
+import { openSqlite } from './sqlite.js';
+
+export type { Channel } from './signals.js';
+
+/** Where a statement can run: the database, or a transaction on it. */
+export type Executor = Kysely<Tables>;
+
+/**
+ * The store, on either engine. Statements take text, finite numbers and null, and refuse all else; integers
+ * come back as numbers. A transaction has the writer to itself on SQLite: inside one, use only the executor
+ * that it gives. Outside of transactions a SELECT built with Kysely waits for no writer.
+ */
+export interface Database {
+  readonly engine: 'sqlite' | 'postgres';
+  readonly kysely: Kysely<Tables>;
+  /**
+   * Reaches every listener in every process on this database, this one too. To be called after the commit.
+   * May be lost or repeated, so it says where to look, never what is there; at most some 7,000 bytes.
+   */
+  signal(channel: Channel, payload: string): void;
+  /**
+   * Gives the way to stop. Where signals may have been missed (Postgres was away), hears an empty payload.
+   */
+  listen(channel: Channel, hear: (payload: string) => void): () => void;
+  /** Rejects when the database does not answer. */
+  ping(): Promise<void>;
+  /** Ends what runs, then closes. */
+  stop(): Promise<void>;
+}
+
+async function open(url: string, log: Logger) {
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log);
+  throw new Error('The address of a database is sqlite:<path> or postgres://….');
+}
+
+/**
+ * Opens the database at `sqlite:<path>` or `postgres://…` and brings its tables up to date. Rejects with a
+ * sentence for the operator, which never holds the password.
+ */
+export async function openDatabase(url: string, { log }: { readonly log: Logger }): Promise<Database> {
+  const opened = await open(url, log);
+  try {
+    await migrate(opened.kysely, opened.engine);
+  } catch (error) {
+    await opened.stop();
+    throw error;
+  }
+  return {
+    ...opened,
+    async ping() {
+      await sql`select 1`.execute(opened.kysely);
+    },
+  };
+}

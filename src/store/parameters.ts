@@ -1,0 +1,38 @@
+/** What both engines keep as it is given. */
+export type Parameter = string | number | null;
+
+const greatestCount = 32_766; // SQLite's; Postgres takes 65,535, and pg silently wraps past it.
+const loneSurrogate = /\p{Surrogate}/u;
+
+/**
+ * The same parameters, once it is sure that both engines will keep them unchanged. Otherwise a TypeError:
+ * the drivers turn NaN and undefined into NULL, and cut or bend text, without a word.
+ */
+export function checkParameters(values: readonly unknown[]): readonly Parameter[] {
+  if (values.length > greatestCount)
+    throw new TypeError(`A statement takes at most ${greatestCount} parameters, not ${values.length}.`);
+  values.forEach((value, index) => {
+    const fault = faultOf(value);
+    if (fault) throw new TypeError(`Parameter ${index + 1} ${fault}.`);
+  });
+  return values as readonly Parameter[];
+}
+
+function faultOf(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  if (typeof value === 'string') return faultOfText(value);
+  if (typeof value === 'number') return faultOfNumber(value);
+  return `is of type ${value instanceof Date ? 'Date' : typeof value}; give text, a number or null`;
+}
+
+function faultOfText(text: string): string | undefined {
+  if (text.includes('\0')) return 'holds a NUL character; use keyText';
+  return loneSurrogate.test(text) ? 'holds a lone surrogate; use keyText' : undefined;
+}
+
+function faultOfNumber(number: number): string | undefined {
+  if (!Number.isFinite(number)) return `is ${number}`;
+  return Number.isInteger(number) && !Number.isSafeInteger(number)
+    ? 'is an integer too large to be exact'
+    : undefined;
+}

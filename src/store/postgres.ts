@@ -1,0 +1,150 @@
+import {
+  Kysely,
+  PostgresDialect,
+  PostgresDriver,
+  type DatabaseConnection,
+  type PostgresPoolClient,
+} from 'kysely';
+import { Client, DatabaseError, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import { checkParameters } from './parameters.js';
+import { channelName, startListener } from './postgres-listener.js';
+import type { Tables } from './schema.js';
+import { createSignals, type Channel } from './signals.js';
+
+const oldestVersion = 13;
+const connections = 10;
+const int8 = 20; // the type's number in Postgres
+
+function exactNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number)) throw new RangeError('An integer is too large to be exact.');
+  return number;
+}
+
+const settings: ClientConfig = {
+  fallback_application_name: 'trivium',
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+  connectionTimeoutMillis: 5_000,
+  statement_timeout: 20_000,
+  query_timeout: 25_000,
+  // A replica that froze inside a transaction must not hold the log's head for ever.
+  idle_in_transaction_session_timeout: 30_000,
+  types: {
+    getTypeParser: ((oid: number, format?: 'text') =>
+      oid === int8 ? exactNumber : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+  },
+};
+
+/** A pooled connection; one in doubt is thrown away on release instead of going back. */
+function guard(client: PoolClient): PostgresPoolClient {
+  let inDoubt = false;
+  return {
+    async query(sql: string, parameters: readonly unknown[]) {
+      const values = [...checkParameters(parameters)];
+      try {
+        return await client.query(sql, values);
+      } catch (error) {
+        // The server is not heard saying it, so the statement may still run, in a transaction still open.
+        if (!(error instanceof DatabaseError)) inDoubt = true;
+        throw error;
+      }
+    },
+    release: () => client.release(inDoubt),
+  } as unknown as PostgresPoolClient; // of which Kysely without cursors uses just these two
+}
+
+class ForgivingDriver extends PostgresDriver {
+  // It fails where the connection is lost: then Postgres rolls back, and the first error is the one to show.
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.rollbackTransaction(connection).catch(() => undefined);
+  }
+}
+
+class GuardedDialect extends PostgresDialect {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    super({ pool });
+    this.#pool = pool;
+  }
+
+  override createDriver(): PostgresDriver {
+    const pool = this.#pool;
+    return new ForgivingDriver({
+      pool: { connect: async () => guard(await pool.connect()), end: () => pool.end() },
+    });
+  }
+}
+
+function createPool(config: ClientConfig, log: Logger): Pool {
+  const pool = new Pool({
+    ...config,
+    max: connections,
+    // pg-pool waits for the promise, whatever its types say.
+    onConnect: ((client) => client.query('set synchronous_commit = on')) as (client: ClientBase) => void,
+  });
+  // Without a listener, a connection lost while idle or in use would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'lost a connection to the database'));
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
+async function checkVersion(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ server_version_num: string }>('show server_version_num');
+  const version = Math.floor(Number(rows[0]!.server_version_num) / 10_000);
+  if (version < oldestVersion)
+    throw new Error(`it is PostgreSQL ${version}, and ${oldestVersion} or later is needed`);
+}
+
+function nameOf(config: ClientConfig): string {
+  try {
+    const { host, port, database } = new Client(config);
+    return `${database} at ${host}:${port}`;
+  } catch {
+    throw new Error(
+      'The address of the database is not of the form postgres://user:password@host:port/name.',
+    );
+  }
+}
+
+/** Connects to a database of Postgres, 13 or later. */
+export async function openPostgres(url: string, log: Logger) {
+  const config = { ...settings, connectionString: url };
+  const name = nameOf(config);
+  const pool = createPool(config, log);
+  const signals = createSignals(log);
+  try {
+    await checkVersion(pool);
+    const listener = await startListener(config, signals, log);
+    return assemble(pool, signals, listener, log);
+  } catch (error) {
+    await pool.end();
+    const { message, code } = error as Error & { code?: string };
+    throw new Error(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
+  }
+}
+
+function assemble(
+  pool: Pool,
+  signals: ReturnType<typeof createSignals>,
+  listener: Awaited<ReturnType<typeof startListener>>,
+  log: Logger,
+) {
+  const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pool) });
+  return {
+    engine: 'postgres' as const,
+    kysely,
+    signal(channel: Channel, payload: string) {
+      pool
+        .query('select pg_notify($1, $2)', [channelName(channel), payload])
+        .catch((error: unknown) => log.warn({ err: error, channel }, 'a signal was lost'));
+    },
+    listen: signals.listen,
+    async stop() {
+      await listener.stop();
+      await kysely.destroy();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import {
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+} from 'kysely';
+import type { Mutex } from './mutex.js';
+import { checkParameters, type Parameter } from './parameters.js';
+import type { Outcome } from './sqlite-statements.js';
+import type { Writer } from './sqlite-writer.js';
+
+/** The connection that only reads, in this thread. */
+export interface Reader {
+  run(sql: string, parameters: readonly Parameter[]): Outcome;
+  stop(): void;
+}
+
+/** What the connections of one database share. */
+export interface SqliteParts {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  /** Who has the writer: a transaction as a whole, any other statement for itself. */
+  readonly turn: Mutex;
+}
+
+/**
+ * What Kysely takes for a connection. It costs nothing until it is used: a SELECT outside a transaction reads
+ * at once, without waiting for any writer; a transaction has the writer to itself from begin to end.
+ */
+class SqliteConnection implements DatabaseConnection {
+  readonly #parts: SqliteParts;
+  #release: (() => void) | undefined;
+
+  constructor(parts: SqliteParts) {
+    this.#parts = parts;
+  }
+
+  async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
+    const values = checkParameters(parameters);
+    const { rows, changes } = await this.#run(sql, values, SelectQueryNode.is(query));
+    return {
+      rows: rows as Row[],
+      ...(changes === undefined ? {} : { numAffectedRows: BigInt(changes) }),
+    };
+  }
+
+  async #run(sql: string, values: readonly Parameter[], reads: boolean): Promise<Outcome> {
+    const { reader, writer, turn } = this.#parts;
+    if (this.#release) return writer.run(sql, values);
+    if (reads) return reader.run(sql, values);
+    const release = await turn.acquire();
+    try {
+      return await writer.run(sql, values);
+    } finally {
+      release();
+    }
+  }
+
+  async begin(): Promise<void> {
+    const release = await this.#parts.turn.acquire();
+    try {
+      await this.#parts.writer.run('begin immediate', []);
+      this.#release = release;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async commit(): Promise<void> {
+    await this.#parts.writer.run('commit', []);
+    this.#end();
+  }
+
+  async rollback(): Promise<void> {
+    // It fails where SQLite has rolled back by itself: then nothing is left to do.
+    await this.#parts.writer.run('rollback', []).catch(() => undefined);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#release?.();
+    this.#release = undefined;
+  }
+
+  // eslint-disable-next-line require-yield
+  async *streamQuery(): AsyncIterableIterator<never> {
+    throw new Error('Rows cannot be streamed; read them in pages.');
+  }
+}
+
+function createDriver(parts: SqliteParts): Driver {
+  const own = (connection: DatabaseConnection) => connection as SqliteConnection;
+  return {
+    init: async () => undefined,
+    acquireConnection: async () => new SqliteConnection(parts),
+    beginTransaction: (connection) => own(connection).begin(),
+    commitTransaction: (connection) => own(connection).commit(),
+    rollbackTransaction: (connection) => own(connection).rollback(),
+    releaseConnection: async () => undefined,
+    async destroy() {
+      await parts.turn.acquire(); // and never release it: a running transaction ends first, none begins after
+      parts.reader.stop();
+      await parts.writer.stop();
+    },
+  };
+}
+
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+/** Kysely on SQLite with one writer. */
+export function createSqliteDialect(parts: SqliteParts): Dialect {
+  return {
+    createDriver: () => createDriver(parts),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createAdapter: () => new TransactionalAdapter(),
+    createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+  };
+}

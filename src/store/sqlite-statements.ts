@@ -1,0 +1,71 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { Parameter } from './parameters.js';
+
+/** What a statement gave: rows where it returns some, else how many it changed. */
+export interface Outcome {
+  readonly rows: readonly unknown[];
+  readonly changes?: number;
+}
+
+/** An error of SQLite; `code` is its name, for example `SQLITE_CONSTRAINT`. */
+export class SqliteError extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.name = 'SqliteError';
+    this.code = code;
+  }
+}
+
+/** Any error as one that can be told apart and cross a thread. */
+export function toSqliteError(error: unknown): SqliteError {
+  const { message, sqliteCodeName, code } = error as Error & { sqliteCodeName?: string; code?: string };
+  return new SqliteError(message, sqliteCodeName ?? code ?? 'SQLITE_ERROR');
+}
+
+interface Prepared {
+  readonly statement: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
+  readonly returnsRows: boolean;
+  readonly takes: number;
+}
+
+const kept = 300;
+const quotedOrComment = /'[^']*'|"[^"]*"|--.*|\/\*[^]*?\*\//g;
+
+function prepare(database: InstanceType<typeof DatabaseSync>, sql: string): Prepared {
+  const statement = database.prepare(sql);
+  return {
+    statement,
+    returnsRows: statement.columns().length > 0,
+    takes: sql.replace(quotedOrComment, '').split('?').length - 1,
+  };
+}
+
+/** Runs single statements on one connection, each text prepared once while it is among the last used. */
+export function createStatements(database: InstanceType<typeof DatabaseSync>) {
+  const cache = new Map<string, Prepared>();
+
+  const prepared = (sql: string): Prepared => {
+    const found = cache.get(sql) ?? prepare(database, sql);
+    cache.delete(sql); // and in again as the last used
+    cache.set(sql, found);
+    if (cache.size > kept) cache.delete(cache.keys().next().value!);
+    return found;
+  };
+
+  return {
+    run(sql: string, parameters: readonly Parameter[]): Outcome {
+      try {
+        const { statement, returnsRows, takes } = prepared(sql);
+        // SQLite binds NULL where a parameter is missing.
+        if (takes !== parameters.length)
+          throw new Error(`The statement takes ${takes} parameters, not ${parameters.length}.`);
+        if (returnsRows) return { rows: statement.all(...parameters) };
+        return { rows: [], changes: statement.run(...parameters).changes };
+      } catch (error) {
+        throw toSqliteError(error);
+      }
+    },
+  };
+}

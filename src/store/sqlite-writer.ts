@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import type { Parameter } from './parameters.js';
+import { SqliteError, type Outcome } from './sqlite-statements.js';
+import type { WriterAnswer, WriterRequest } from './sqlite-worker.js';
+
+/** The one connection that writes, in a thread of its own: an fsync holds up nobody else. */
+export interface Writer {
+  /** Runs one statement; they run in the order of the calls. */
+  run(sql: string, parameters: readonly Parameter[]): Promise<Outcome>;
+  /** Runs what was asked before, closes the database and ends the thread. */
+  stop(): Promise<void>;
+}
+
+interface Pending {
+  resolve(outcome: Outcome): void;
+  reject(error: Error): void;
+}
+
+function startWorker(path: string): Worker {
+  const built = new URL('./sqlite-worker.js', import.meta.url);
+  const options = { workerData: { path }, name: 'sqlite writer' };
+  if (existsSync(built)) return new Worker(built, options);
+  // Development and tests run the TypeScript sources, and a thread does not inherit what translates them.
+  const source = JSON.stringify(new URL('./sqlite-worker.ts', import.meta.url));
+  const tsx = JSON.stringify(import.meta.resolve('tsx/esm/api'));
+  const start = `import(${tsx}).then(({ tsImport }) => tsImport(${source}, ${source}))`;
+  return new Worker(start, { ...options, eval: true, execArgv: [] });
+}
+
+/** Opens (and where it is missing, makes) the database; rejects with a `SqliteError`. */
+export async function startWriter(path: string): Promise<Writer> {
+  const worker = startWorker(path);
+  const pending: Pending[] = [];
+  let ended: Error | undefined;
+
+  const expectAnswer = () =>
+    new Promise<Outcome>((resolve, reject) => {
+      if (ended) reject(ended);
+      else pending.push({ resolve, reject });
+    });
+
+  const ask = (request: WriterRequest) => {
+    worker.postMessage(request);
+    return expectAnswer();
+  };
+
+  const end = (error: Error) => {
+    ended ??= error;
+    for (const { reject } of pending.splice(0)) reject(ended);
+  };
+
+  worker.on('message', (answer: WriterAnswer) => {
+    const { resolve, reject } = pending.shift()!;
+    if ('outcome' in answer) resolve(answer.outcome);
+    else reject(new SqliteError(answer.error.message, answer.error.code));
+  });
+  worker.on('error', end);
+  const exit = new Promise<void>((resolve) => {
+    worker.on('exit', () => {
+      end(new Error('The database is closed.'));
+      resolve();
+    });
+  });
+
+  try {
+    await expectAnswer();
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  }
+  return {
+    run: (sql, parameters) => ask({ sql, parameters }),
+    async stop() {
+      await ask('stop');
+      await exit;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { createMutex } from './mutex.js';
+import type { Tables } from './schema.js';
+import { createSignals } from './signals.js';
+import { createSqliteDialect, type Reader } from './sqlite-dialect.js';
+import { createStatements, toSqliteError } from './sqlite-statements.js';
+import { startWriter } from './sqlite-writer.js';
+
+const busyMs = 5_000;
+const turnMs = 20_000;
+
+const reasons: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: 'the file is not a SQLite database',
+  SQLITE_CORRUPT: 'the file is damaged',
+  SQLITE_BUSY: 'another process is using it',
+  SQLITE_READONLY: 'the file cannot be written',
+  SQLITE_CANTOPEN: 'the file or its directory cannot be opened for writing',
+  EACCES: 'its directory cannot be made',
+  ENOTDIR: 'a part of its path is not a directory',
+  EEXIST: 'a part of its path is not a directory',
+};
+
+function openReader(path: string): Reader {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+  return { ...createStatements(database), stop: () => database.close() };
+}
+
+async function openParts(path: string) {
+  try {
+    const writer = await startWriter(path);
+    return { writer, reader: openReader(path), turn: createMutex(turnMs) };
+  } catch (error) {
+    const { code, message } = toSqliteError(error);
+    throw new Error(`Cannot open the database ${path}: ${reasons[code] ?? message}.`, { cause: error });
+  }
+}
+
+/** Opens the database in a file; makes the file and its directory where they are missing. */
+export async function openSqlite(given: string, log: Logger) {
+  if (!given || given === ':memory:')
+    throw new Error('The address of an embedded database is sqlite:<path of a file>.');
+  const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock a file, whatever its name
+  const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(await openParts(path)) });
+  const signals = createSignals(log);
+  return {
+    engine: 'sqlite' as const,
+    kysely,
+    signal: signals.hear,
+    listen: signals.listen,
+    stop: () => kysely.destroy(),
+  };
+}

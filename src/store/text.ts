@@ -1,0 +1,18 @@
+import { digest } from '../seal.js';
+
+// Two such keys and an id still fit an index entry of Postgres (2,704 bytes), and 216 characters always do.
+const longestKey = 1_300;
+
+/**
+ * A free text from outside as a database key: equal texts give equal keys, different ones different keys,
+ * and both engines keep every key as it is (no NUL, no lone surrogate, short enough for an index).
+ */
+export function keyText(text: string): string {
+  const key = JSON.stringify(text).slice(1, -1);
+  return Buffer.byteLength(key) <= longestKey ? key : `\\#${digest(key)}`;
+}
+
+/** The text of a key; of a text too long to be a key only its digest is left, and is given as it is. */
+export function fromKeyText(key: string): string {
+  return key.startsWith('\\#') ? key : (JSON.parse(`"${key}"`) as string);
+}
