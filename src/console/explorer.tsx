@@ -7,6 +7,7 @@ import { createFetcher } from './fetcher.js';
 import { samples } from './samples.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
+import { SystemTheme } from './system-theme.js';
 
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
@@ -17,7 +18,14 @@ function Explorer(): ReactElement {
     <>
       <SignInBar session={session} />
       <main>
-        <GraphiQL fetcher={fetcher} defaultTabs={samples} schemaDescription />
+        <GraphiQL
+          fetcher={fetcher}
+          defaultTabs={samples}
+          defaultEditorToolsVisibility="variables"
+          schemaDescription
+        >
+          <SystemTheme />
+        </GraphiQL>
       </main>
     </>
   );

@@ -12,17 +12,29 @@ type Headers = Readonly<Record<string, string>>;
  * says that nobody is signed in, to look who is.
  */
 export function createFetcher(refresh: () => void): Fetcher {
-  const run = (operation: Operation, { headers = {} }: { readonly headers?: Headers } = {}) =>
-    isSubscription(operation) ? subscribe(operation, headers, refresh) : ask(operation, headers, refresh);
+  const run = (typed: Operation, { headers = {} }: { readonly headers?: Headers } = {}) => {
+    const { operation, type } = chosen(typed);
+    return type === OperationTypeNode.SUBSCRIPTION
+      ? subscribe(operation, headers, refresh)
+      : ask(operation, headers, refresh);
+  };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it asks for instances of GraphQLError, and only prints them
   return run as Fetcher;
 }
 
-function isSubscription({ query, operationName }: Operation): boolean {
+/** The operation that is meant, and its type where it is known. */
+function chosen(typed: Operation): {
+  readonly operation: Operation;
+  readonly type?: OperationTypeNode | undefined;
+} {
   try {
-    return getOperationAST(parse(query), operationName)?.operation === OperationTypeNode.SUBSCRIPTION;
+    const document = parse(typed.query);
+    const named = getOperationAST(document, typed.operationName);
+    if (named) return { operation: typed, type: named.operation };
+    // Just after a change of tabs GraphiQL still gives the name of the other tab's operation.
+    return { operation: { ...typed, operationName: null }, type: getOperationAST(document)?.operation };
   } catch {
-    return false; // the gateway says best what is wrong with it
+    return { operation: typed }; // the gateway says best what is wrong with it
   }
 }
 

@@ -7,21 +7,21 @@ import payments from './samples/payments.graphql?raw';
 /** An operation that waits in a tab, with its variables as JSON. */
 interface Sample {
   readonly query: string;
-  readonly variables: string;
-}
-
-function sample(query: string, variables: object): Sample {
-  return { query, variables: JSON.stringify(variables, null, 2) };
+  readonly variables?: string;
 }
 
 /** The tabs of a first visit, in the order in which they are best read. */
 export const samples: Sample[] = [
-  sample(notesPage, { first: 5 }),
-  sample(bookAppointment, { input: tomorrowAtNine() }),
-  sample(shipments, { first: 5 }),
-  sample(shipmentUpdates, { after: null }),
-  sample(payments, { first: 5 }),
+  { query: notesPage }, // GraphiQL shows no variables in the first tab
+  { query: bookAppointment, variables: json({ input: tomorrowAtNine() }) },
+  { query: shipments, variables: json({ first: 5 }) },
+  { query: shipmentUpdates, variables: json({ after: null }) },
+  { query: payments, variables: json({ first: 5 }) },
 ];
+
+function json(variables: object): string {
+  return JSON.stringify(variables, null, 2);
+}
 
 function tomorrowAtNine(): object {
   const day = new Date(Date.now() + 24 * 60 * 60 * 1000).toISOString().slice(0, 10);

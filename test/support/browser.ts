@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+
+const usualPlaces = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/snap/bin/chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
+
+const executablePath = process.env.CHROMIUM ?? usualPlaces.find((path) => existsSync(path));
+
+/** Whether tests in a browser are to be skipped: there is no Chromium, and this is no CI, where that is a fault. */
+export const skipBrowserTests = executablePath === undefined && process.env.CI !== 'true';
+
+/** Starts the Chromium of this machine: the one that `CHROMIUM` names, or one at the usual places. */
+export async function launchBrowser(): Promise<Browser> {
+  if (executablePath === undefined)
+    throw new Error('No Chromium was found: install it, or name it in CHROMIUM.');
+  return chromium.launch({
+    executablePath,
+    headless: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
