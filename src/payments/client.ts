@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.js';
 import { member } from '../events/body.js';
+import { UpstreamError } from '../upstream/failure.js';
 import type { Upstream, UpstreamAnswer } from '../upstream/http.js';
 
 /** The payment service refused a call; `refused` is its status. */
@@ -43,27 +44,22 @@ export function createPaymentsClient({
       const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;
       const { status, body } = await rotating(upstream.request({ method: 'POST', path, ...token }));
       if (status === 404) return { refused: status };
-      if (status < 200 || status > 299)
-        throw new GatewayError(
-          'UPSTREAM_INVALID_RESPONSE',
-          `The payment service refused with status ${status}.`,
-        );
+      if (status === 401 || status === 403) throw new UpstreamError('payments', 'locked');
+      if (status < 200 || status > 299) throw new UpstreamError('payments', 'misshapen');
       return findSecret(body, fields);
     },
   };
 }
 
-/** The call; where its outcome stays unknown, the error says what to do about it. */
+/** The call; where it is uncertain whether it took effect, the error says what to do. */
 async function rotating(call: Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
   try {
     return await call;
   } catch (cause) {
-    if (!(cause instanceof GatewayError) || cause.code === 'RATE_LIMITED') throw cause;
-    throw new GatewayError(
-      cause.code,
-      'The payment service did not confirm the rotation. The secret may have been rotated: rotate it again.',
-      { cause },
-    );
+    if (!(cause instanceof UpstreamError && cause.uncertain)) throw cause;
+    throw new GatewayError(cause.code, `${cause.message} It may have rotated the secret: rotate it again.`, {
+      cause,
+    });
   }
 }
 
