@@ -42,7 +42,9 @@ function guard(client: PoolClient): PostgresPoolClient {
   let inDoubt = false;
   return {
     async query(sql: string, parameters: readonly unknown[]) {
-      const values = [...checkParameters(parameters)];
+      // Kysely, looking for its tables, asks with booleans; as text, which pg sends anyway, they pass the check.
+      const texts = parameters.map((value) => (typeof value === 'boolean' ? String(value) : value));
+      const values = [...checkParameters(texts)];
       try {
         return await client.query(sql, values);
       } catch (error) {
