@@ -1,0 +1,117 @@
+import type { Note, Tag } from './model.js';
+
+/** The user that a token belongs to (`apis/notes.md` §2). */
+export interface Profile {
+  readonly upstreamId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
+
+/** One page of notes; without a next cursor it is the last. */
+export interface NotePage {
+  readonly notes: readonly Note[];
+  readonly nextCursor: string | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+// Written out by hand, since a page has a hundred notes. Each reader gives undefined for what has not the shape of
+// apis/notes.md §2; members that it does not name are ignored.
+
+/** A note. Absent tags are none, and an absent pin is no pin. */
+export function readNote(value: unknown): Note | undefined {
+  if (!isFields(value)) return undefined;
+  const { title, content, is_pinned: pinned, created_at: createdAt, updated_at: updatedAt } = value;
+  const upstreamId = readId(value['id']);
+  const tags = readNames(value['tags']);
+  if (upstreamId === undefined || tags === undefined || !isText(title) || !isText(content)) return undefined;
+  if (!isText(createdAt) || !isText(updatedAt) || !isOptionalFlag(pinned)) return undefined;
+  return { kind: 'Note', upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt };
+}
+
+/** A page of notes. A next cursor that is null, empty or absent says that this is the last (undocumented). */
+export function readPage(value: unknown): NotePage | undefined {
+  if (!isFields(value)) return undefined;
+  const notes = readAll(value['data'], readNote);
+  const nextCursor = value['next_cursor'] ?? '';
+  return notes && isText(nextCursor) ? { notes, nextCursor: nextCursor || undefined } : undefined;
+}
+
+/** The answer of `GET /me`. */
+export function readProfile(value: unknown): Profile | undefined {
+  if (!isFields(value)) return undefined;
+  const { email, name, created_at: createdAt } = value;
+  const upstreamId = readId(value['id']);
+  if (upstreamId === undefined || !isText(email) || !isText(name) || !isText(createdAt)) return undefined;
+  return { upstreamId, email, name, createdAt };
+}
+
+/** The answer of `GET /tags`. */
+export function readTags(value: unknown): readonly Tag[] | undefined {
+  return isFields(value) ? readAll(value['tags'], readTag) : undefined;
+}
+
+/** The answer of a deletion; true or nothing. */
+export function readDeleted(value: unknown): true | undefined {
+  return isFields(value) && value['deleted'] === true ? true : undefined;
+}
+
+/** A token and, where it is told, its life in seconds, from the top level or from `data` (undocumented). */
+export function readToken(
+  value: unknown,
+  fields: readonly string[],
+): { readonly token: string; readonly lifetime: number | undefined } | undefined {
+  if (!isFields(value)) return undefined;
+  const { data } = value;
+  for (const place of isFields(data) ? [value, data] : [value]) {
+    const token = fields.map((field) => place[field]).find((found) => isText(found) && found !== '');
+    const lifetime = Number(place['expires_in'] ?? value['expires_in']);
+    if (isText(token)) return { token, lifetime: lifetime > 0 ? lifetime : undefined };
+  }
+  return undefined;
+}
+
+function readTag(value: unknown): Tag | undefined {
+  if (!isFields(value)) return undefined;
+  const { name, count } = value;
+  return isText(name) && isWhole(count) ? { kind: 'Tag', name, count } : undefined;
+}
+
+/** The tags that a note bears, which come as names. */
+function readNames(value: unknown): readonly Tag[] | undefined {
+  return readAll(value ?? [], (name) => (isText(name) ? { kind: 'Tag', name } : undefined));
+}
+
+function readAll<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const all: T[] = [];
+  for (const item of value as readonly unknown[]) {
+    const good = read(item);
+    if (good === undefined) return undefined;
+    all.push(good);
+  }
+  return all;
+}
+
+/** An id is a string; a whole number is taken for one. */
+function readId(value: unknown): string | undefined {
+  if (isText(value)) return value === '' ? undefined : value;
+  return isWhole(value) ? String(value) : undefined;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isOptionalFlag(value: unknown): value is boolean | null | undefined {
+  return typeof value === 'boolean' || value === undefined || value === null;
+}

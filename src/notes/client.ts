@@ -1,0 +1,224 @@
+import type { Clock } from '../clock.js';
+import { GatewayError } from '../errors.js';
+import type { Telemetry } from '../telemetry.js';
+import { UpstreamError } from '../upstream/failure.js';
+import { createFlights, type Flights } from '../upstream/flights.js';
+import { createUpstream, isSendable, type UpstreamRequest } from '../upstream/http.js';
+import {
+  type NotePage,
+  type Profile,
+  readDeleted,
+  readNote,
+  readPage,
+  readProfile,
+  readTags,
+  readToken,
+} from './answer.js';
+import type { Note, Tag } from './model.js';
+
+/** Where the notes service is, and what its documents do not show. */
+export interface NotesSettings {
+  readonly baseUrl: string;
+  readonly emailField: string;
+  readonly passwordField: string;
+  /** The member of the token call's answer that holds the token; one of the usual unless told. */
+  readonly tokenField: string | undefined;
+  /** The life of a token where the answer does not tell it. */
+  readonly tokenLifetimeSeconds: number;
+}
+
+/** A notes token; it must not leave the server. */
+export interface IssuedToken {
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Which notes to list. */
+export interface PageQuery {
+  readonly tag?: string | undefined;
+  readonly pinned?: boolean | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** A note to be created. */
+export interface NewNote {
+  readonly title: string;
+  readonly content: string;
+  readonly tags?: readonly string[];
+  readonly isPinned?: boolean;
+}
+
+/** What of a note is to be changed. */
+export type NoteChange = Partial<NewNote>;
+
+/** With whom to share a note, and what they may do. */
+export interface Share {
+  readonly email: string;
+  readonly permission: 'read' | 'comment' | 'edit';
+}
+
+/** The service would not: a 4xx, but neither 401 nor 429. */
+export interface Refusal {
+  readonly refused: number;
+}
+
+/** The notes service answers 401 for this token: the session that holds it has ended. */
+export class SessionEnded extends GatewayError {
+  constructor() {
+    super('UNAUTHENTICATED', 'The session has ended. Sign in again.');
+    this.name = 'SessionEnded';
+  }
+}
+
+/**
+ * The notes service (`apis/notes.md`). Every call but `signIn` rejects with `SessionEnded` on a 401, and with an
+ * `UpstreamError` where no usable answer comes. Reads that are the same and in flight are one call; one that begins
+ * after a write has ended sees that write.
+ */
+export interface NotesClient {
+  signIn(email: string, password: string, signal?: AbortSignal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
+  me(token: string, signal?: AbortSignal): Promise<Profile>;
+  list(token: string, query: PageQuery, signal?: AbortSignal): Promise<NotePage | Refusal>;
+  tags(token: string, signal?: AbortSignal): Promise<readonly Tag[]>;
+  create(token: string, note: NewNote, signal?: AbortSignal): Promise<Note | Refusal>;
+  /** Changes only what is given. */
+  update(token: string, id: string, change: NoteChange, signal?: AbortSignal): Promise<Note | Refusal>;
+  remove(token: string, id: string, signal?: AbortSignal): Promise<Refusal | undefined>;
+  share(token: string, id: string, share: Share, signal?: AbortSignal): Promise<Refusal | undefined>;
+  stop(): Promise<void>;
+}
+
+/** `apis/notes.md` §8. */
+const callsPerHour = 1_000;
+const usualTokenFields = ['access_token', 'accessToken', 'token'];
+const wrongCredentials: readonly number[] = [400, 401, 403, 422];
+
+/** A client of the notes service at `baseUrl`. */
+export function createNotesClient(
+  options: NotesSettings & {
+    readonly telemetry: Telemetry;
+    readonly clock: Clock;
+    readonly timeoutMs?: number;
+  },
+): NotesClient {
+  const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock } = options;
+  const upstream = createUpstream({ ...options, name: 'notes', callsPerHour });
+  const pages = createFlights<NotePage | Refusal>('notes');
+  const profiles = createFlights<Profile | Refusal>('notes');
+  const tagLists = createFlights<readonly Tag[] | Refusal>('notes');
+
+  async function ask<T>(request: UpstreamRequest, reader: Reader<T>): Promise<T | Refusal> {
+    const { status, body } = await upstream.request(request);
+    if (status === 401) throw new SessionEnded();
+    return status < 300 ? expect(reader(body)) : { refused: status };
+  }
+
+  function read<T>(
+    flights: Flights<T | Refusal>,
+    { token, path, query = {}, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    reader: Reader<T>,
+  ): Promise<T | Refusal> {
+    const key = `${path}?${new URLSearchParams(query)}`;
+    return flights.share(
+      token,
+      key,
+      (shared) => ask({ method: 'GET', path, query, token, signal: shared }, reader),
+      signal,
+    );
+  }
+
+  async function write<T>(
+    request: UpstreamRequest & { readonly token: string },
+    reader: Reader<T>,
+  ): Promise<T | Refusal> {
+    try {
+      return await ask(request, reader);
+    } finally {
+      // What was asked before the write ended may show the time before it: nobody who comes later may join that.
+      for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);
+    }
+  }
+
+  async function writeNote<T>(
+    { id, path, ...request }: UpstreamRequest & { readonly token: string; readonly id: string },
+    reader: Reader<T>,
+  ): Promise<T | Refusal> {
+    const segment = encodeSegment(id);
+    return segment === undefined
+      ? { refused: 404 }
+      : write({ ...request, path: `/notes/${segment}${path}` }, reader);
+  }
+
+  return {
+    async signIn(email, password, signal) {
+      const asked = clock.now();
+      const body = { [emailField]: email, [passwordField]: password };
+      const answer = await upstream.request({ method: 'POST', path: '/auth/token', body, signal });
+      if (wrongCredentials.includes(answer.status)) return 'WRONG_CREDENTIALS';
+      const fields = tokenField === undefined ? usualTokenFields : [tokenField];
+      const issued = expect(answer.status < 300 ? readToken(answer.body, fields) : undefined);
+      if (!isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
+      const { token, lifetime = tokenLifetimeSeconds } = issued;
+      return { token, expiresAt: asked + lifetime * 1000 };
+    },
+    async me(token, signal) {
+      return granted(await read(profiles, { path: '/me', token, signal }, readProfile));
+    },
+    async tags(token, signal) {
+      return granted(await read(tagLists, { path: '/tags', token, signal }, readTags));
+    },
+    list: (token, query, signal) =>
+      read(pages, { path: '/notes', query: toParameters(query), token, signal }, readPage),
+    create: (token, note, signal) =>
+      write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote),
+    update: (token, id, change, signal) =>
+      writeNote({ method: 'PATCH', id, path: '', body: toBody(change), token, signal }, readNote),
+    async remove(token, id, signal) {
+      return refusal(await writeNote({ method: 'DELETE', id, path: '', token, signal }, readDeleted));
+    },
+    async share(token, id, body, signal) {
+      // apis/notes.md §4: "empty body and a success status"; any success will do.
+      return refusal(
+        await writeNote({ method: 'POST', id, path: '/share', body, token, signal }, () => true),
+      );
+    },
+    stop: () => upstream.stop(),
+  };
+}
+
+type Reader<T> = (body: unknown) => T | undefined;
+
+function expect<T>(value: T | undefined): T {
+  if (value === undefined) throw new UpstreamError('notes', 'misshapen', { uncertain: true });
+  return value;
+}
+
+/** The outcome of a call that the documents show no refusal of. */
+function granted<T extends object>(outcome: T | Refusal): T {
+  return expect('refused' in outcome ? undefined : outcome);
+}
+
+function refusal(outcome: true | Refusal): Refusal | undefined {
+  return outcome === true ? undefined : outcome;
+}
+
+function toParameters({ tag, pinned, limit, cursor }: PageQuery): Record<string, string> {
+  return {
+    ...(tag !== undefined && { tag }),
+    ...(pinned !== undefined && { pinned: String(pinned) }),
+    limit: String(limit),
+    ...(cursor !== undefined && { cursor }),
+  };
+}
+
+/** The service's spelling; JSON leaves out what is undefined. */
+function toBody({ title, content, tags, isPinned }: NoteChange) {
+  return { title, content, tags, is_pinned: isPinned };
+}
+
+/** An id as one segment of a path; undefined for one that cannot be a segment, and so belongs to no note. */
+function encodeSegment(id: string): string | undefined {
+  return id === '' || /^\.\.?$|\p{Surrogate}/u.test(id) ? undefined : encodeURIComponent(id);
+}

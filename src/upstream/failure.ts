@@ -1,0 +1,55 @@
+import { type ErrorCode, GatewayError } from '../errors.js';
+
+/** The services that the gateway calls. */
+export type UpstreamName = 'notes' | 'appointments' | 'issuer' | 'payments';
+
+const services: Readonly<Record<UpstreamName, string>> = {
+  notes: 'notes service',
+  appointments: 'appointment service',
+  issuer: 'token issuer of the appointment service',
+  payments: 'payment service',
+};
+
+/** What can go wrong with a call, each with its code and its sentence. */
+const reasons = {
+  /** No connection, or one that ended before the whole answer was there. */
+  broken: ['UPSTREAM_UNAVAILABLE', 'cannot be reached'],
+  /** An answer of 500 or above. */
+  failing: ['UPSTREAM_UNAVAILABLE', 'failed'],
+  /** The breaker is open: the call was not made. */
+  resting: ['UPSTREAM_UNAVAILABLE', 'has failed often and is left alone for some seconds'],
+  /** A token is refused however fresh it is. */
+  locked: ['UPSTREAM_UNAVAILABLE', 'does not let the gateway in'],
+  /** The call's own deadline. */
+  late: ['UPSTREAM_TIMEOUT', 'did not answer in time'],
+  /** The operation ended first: at its own deadline, or because its client has gone. */
+  abandoned: ['UPSTREAM_TIMEOUT', 'had not answered when the operation ended'],
+  oversized: ['UPSTREAM_INVALID_RESPONSE', 'answered with more than the gateway takes'],
+  redirected: ['UPSTREAM_INVALID_RESPONSE', 'answered with a redirect'],
+  misshapen: ['UPSTREAM_INVALID_RESPONSE', 'answered with something unexpected'],
+  /** The token that it gave cannot stand in a header: the call was not made. */
+  unsendable: ['UPSTREAM_INVALID_RESPONSE', 'gave a token that cannot be used'],
+  limited: ['RATE_LIMITED', 'takes no more calls for now'],
+} as const satisfies Readonly<Record<string, readonly [ErrorCode, string]>>;
+
+/** Why a call failed. */
+export type FailureReason = keyof typeof reasons;
+
+/** A call that failed, told without anything that the service said. */
+export class UpstreamError extends GatewayError {
+  readonly reason: FailureReason;
+  /** Whether the request may have taken effect all the same. */
+  readonly uncertain: boolean;
+
+  constructor(
+    upstream: UpstreamName,
+    reason: FailureReason,
+    { uncertain = false, ...details }: { uncertain?: boolean; cause?: unknown; retryAfter?: number } = {},
+  ) {
+    const [code, sentence] = reasons[reason];
+    super(code, `The ${services[upstream]} ${sentence}.`, details);
+    this.name = 'UpstreamError';
+    this.reason = reason;
+    this.uncertain = uncertain;
+  }
+}

@@ -1,0 +1,72 @@
+import { UpstreamError, type UpstreamName } from './failure.js';
+
+/** Calls in flight, shared among those who ask for the same. */
+export interface Flights<T> {
+  /**
+   * Joins the call in flight for this owner and key, or starts one. Each caller leaves by their own signal; the call
+   * itself is given up only when all have left.
+   */
+  share(
+    owner: string,
+    key: string,
+    start: (signal: AbortSignal) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T>;
+  /** From now on nobody joins what is in flight for this owner; those who wait for it still get it. */
+  drop(owner: string): void;
+}
+
+interface Flight<T> {
+  readonly outcome: Promise<T>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** The flights to one service that bring back a `T`. */
+export function createFlights<T>(upstream: UpstreamName): Flights<T> {
+  const owners = new Map<string, Map<string, Flight<T>>>();
+
+  function close(owner: string, key: string, flight: Flight<T>): void {
+    const flights = owners.get(owner);
+    if (flights?.get(key) !== flight) return;
+    flights.delete(key);
+    if (flights.size === 0) owners.delete(owner);
+  }
+
+  function depart(owner: string, key: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> {
+    const controller = new AbortController();
+    const outcome = start(controller.signal).finally(() => close(owner, key, flight));
+    outcome.catch(() => {}); // When all have left, nobody hears of a failure.
+    const flight: Flight<T> = { outcome, controller, waiting: 0 };
+    const flights = owners.get(owner) ?? new Map<string, Flight<T>>();
+    owners.set(owner, flights.set(key, flight));
+    return flight;
+  }
+
+  function arrival({ outcome }: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
+    if (!signal) return outcome;
+    return new Promise((resolve, reject) => {
+      const abandon = () => reject(new UpstreamError(upstream, 'abandoned'));
+      if (signal.aborted) return abandon();
+      signal.addEventListener('abort', abandon, { once: true });
+      void outcome.then(resolve, reject).finally(() => signal.removeEventListener('abort', abandon));
+    });
+  }
+
+  return {
+    async share(owner, key, start, signal) {
+      const flight = owners.get(owner)?.get(key) ?? depart(owner, key, start);
+      flight.waiting += 1;
+      try {
+        return await arrival(flight, signal);
+      } finally {
+        flight.waiting -= 1;
+        if (flight.waiting === 0) {
+          close(owner, key, flight);
+          flight.controller.abort();
+        }
+      }
+    },
+    drop: (owner) => void owners.delete(owner),
+  };
+}

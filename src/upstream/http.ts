@@ -1,0 +1,183 @@
+import {
+  circuitBreaker,
+  CircuitState,
+  ConsecutiveBreaker,
+  ExponentialBackoff,
+  handleWhen,
+  isBrokenCircuitError,
+  retry,
+} from 'cockatiel';
+import { Pool } from 'undici';
+import { type Clock, systemClock } from '../clock.js';
+import type { Telemetry } from '../telemetry.js';
+import { type Deadline, startDeadline } from './deadline.js';
+import { type Exchange, exchange, type Reply } from './exchange.js';
+import { type FailureReason, UpstreamError, type UpstreamName } from './failure.js';
+import { createQuota } from './quota.js';
+
+/** One service that the gateway calls. */
+export interface Upstream {
+  /**
+   * The answer of every status below 500 but a redirect and 429. Rejects with an `UpstreamError`; one that is
+   * `RATE_LIMITED` says after how many seconds to try again, and until then calls with that token are not made.
+   */
+  request(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** Ends all calls and connections. */
+  stop(): Promise<void>;
+}
+
+/** What to ask. Only a GET is ever sent again: twice at most, when the service fails or cannot be reached. */
+export interface UpstreamRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the base address, each segment encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as a bearer token. */
+  readonly token?: string;
+  /** The operation's; the call ends with it, or at its own deadline. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a service answered. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  /** A success's JSON, whatever its content type says; undefined where it is empty or something else. */
+  readonly body: unknown;
+}
+
+/** Where a service is, and how to treat it. */
+export interface UpstreamOptions {
+  readonly name: UpstreamName;
+  readonly baseUrl: string;
+  readonly telemetry: Telemetry;
+  /** How long a call may take, all attempts together. */
+  readonly timeoutMs?: number;
+  /** How many calls the service takes with one token; no bound unless told. */
+  readonly callsPerHour?: number;
+  readonly clock?: Clock;
+}
+
+const connections = 128;
+const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
+const failuresToRest = 10;
+const restMs = 5_000;
+
+const failed =
+  (...reasons: readonly FailureReason[]) =>
+  (error: Error) =>
+    error instanceof UpstreamError && reasons.includes(error.reason);
+
+/** A client of one service: a deadline for each call, GETs retried, and a breaker that no 4xx and no client's going trips. */
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const {
+    name,
+    baseUrl,
+    telemetry,
+    timeoutMs = 10_000,
+    callsPerHour = Infinity,
+    clock = systemClock,
+  } = options;
+  const { origin, pathname } = new URL(baseUrl);
+  const prefix = pathname.replace(/\/+$/, '');
+  const pool = new Pool(origin, { connections });
+  const quota = createQuota({ perHour: callsPerHour, clock });
+  const retrying = retry(handleWhen(failed('broken', 'failing')), retries);
+  const breaker = circuitBreaker(handleWhen(failed('broken', 'failing', 'late')), {
+    halfOpenAfter: restMs,
+    breaker: new ConsecutiveBreaker(failuresToRest),
+  });
+
+  async function attempt(sent: Exchange, token: string | undefined, deadline: Deadline): Promise<Reply> {
+    const wait = token === undefined ? undefined : quota.take(token);
+    if (wait !== undefined) throw new UpstreamError(name, 'limited', { retryAfter: wait });
+    const started = performance.now();
+    let outcome = 'broken';
+    try {
+      const reply = await exchange(pool, sent, deadline);
+      outcome = String(reply.status);
+      if (reply.status >= 500) throw new UpstreamError(name, 'failing', { uncertain: true });
+      return reply;
+    } catch (error) {
+      if (error instanceof UpstreamError && error.reason !== 'failing') outcome = error.reason;
+      throw error;
+    } finally {
+      const [route] = sent.path.split('?');
+      const ms = Math.round(performance.now() - started);
+      telemetry.log.debug(
+        { upstream: name, method: sent.method, route, status: outcome, ms },
+        'upstream call',
+      );
+      telemetry.count('upstream_call', { upstream: name, status: outcome });
+    }
+  }
+
+  async function guard(sent: Exchange, run: () => Promise<Reply>): Promise<Reply> {
+    // One call at a time finds out whether the service is back; the others do not wait for it.
+    if (breaker.state === CircuitState.HalfOpen) throw new UpstreamError(name, 'resting');
+    try {
+      return await breaker.execute(() => (sent.method === 'GET' ? retrying.execute(run) : run()));
+    } catch (error) {
+      throw isBrokenCircuitError(error) ? new UpstreamError(name, 'resting') : error;
+    }
+  }
+
+  function accept({ status, headers, body }: Reply, token: string | undefined): UpstreamAnswer {
+    if (status >= 300 && status < 400) throw new UpstreamError(name, 'redirected', { uncertain: true });
+    if (status !== 429) return { status, body: parse(body) };
+    const retryAfter = secondsToWait(headers['retry-after'], clock.now());
+    if (token !== undefined) quota.pause(token, retryAfter);
+    throw new UpstreamError(name, 'limited', { retryAfter });
+  }
+
+  return {
+    async request({ method, path, query, body, token, signal }) {
+      if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
+      const search = query ? `?${new URLSearchParams(query)}` : '';
+      const sent: Exchange = {
+        upstream: name,
+        method,
+        path: `${prefix}${path}${search}`,
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+      };
+      const deadline = startDeadline(timeoutMs, signal);
+      try {
+        return accept(await guard(sent, () => attempt(sent, token, deadline)), token);
+      } finally {
+        deadline.stop();
+      }
+    },
+    stop: () => pool.destroy(),
+  };
+}
+
+/** Whether a token can stand in a header: visible ASCII, which is more than RFC 6750 §2.1 allows. */
+export function isSendable(token: string): boolean {
+  return /^[!-~]+$/.test(token);
+}
+
+function parse(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+const secondsUnlessTold = 60;
+const mostSeconds = 3600;
+
+/** `Retry-After` as seconds or as an HTTP date, from 1 to 3600. */
+function secondsToWait(header: string | readonly string[] | undefined, now: number): number {
+  const text = typeof header === 'string' ? header.trim() : '';
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - now) / 1000);
+  return Math.min(Math.max(Number.isNaN(seconds) ? secondsUnlessTold : seconds, 1), mostSeconds);
+}

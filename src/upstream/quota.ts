@@ -1,0 +1,72 @@
+import type { Clock } from '../clock.js';
+import { digest } from '../seal.js';
+
+/** How many calls each token may still make. Knows tokens by their digest only. */
+export interface Quota {
+  /** Spends one call of a token; the whole seconds to wait, where it has none left. */
+  take(token: string): number | undefined;
+  /** Takes all calls from a token for so many seconds. */
+  pause(token: string, seconds: number): void;
+}
+
+interface Account {
+  /** Calls by minute: the running one and the sixty before it. */
+  readonly minutes: Uint32Array;
+  minute: number;
+  spent: number;
+  pausedUntil: number;
+}
+
+const minuteMs = 60_000;
+/** An hour and the minute that has begun, so that no hour, wherever it starts, has more than the limit. */
+const kept = 61;
+const mostAccounts = 10_000;
+
+/** Counts the calls of the last hour for each token, to the minute; of the tokens the latest 10,000 are known. */
+export function createQuota({ perHour, clock }: { perHour: number; clock: Clock }): Quota {
+  const accounts = new Map<string, Account>();
+
+  function open(token: string): Account {
+    const key = digest(token);
+    const minute = Math.floor(clock.now() / minuteMs);
+    const fresh = () => ({ minutes: new Uint32Array(kept), minute, spent: 0, pausedUntil: 0 });
+    const account = accounts.get(key) ?? fresh();
+    accounts.delete(key);
+    accounts.set(key, account);
+    if (accounts.size > mostAccounts) accounts.delete(accounts.keys().next().value!);
+    forgetPast(account, minute);
+    return account;
+  }
+
+  /** When the oldest of the calls that count will count no more. */
+  function relief({ minutes, minute }: Account): number {
+    let age = kept - 1;
+    while (age > 0 && minutes[(minute - age) % kept] === 0) age -= 1;
+    return (minute - age + kept) * minuteMs;
+  }
+
+  return {
+    take(token) {
+      const account = open(token);
+      const full = account.spent >= perHour;
+      const until = Math.max(account.pausedUntil, full ? relief(account) : 0);
+      if (until > clock.now()) return Math.ceil((until - clock.now()) / 1000);
+      account.minutes[account.minute % kept]! += 1;
+      account.spent += 1;
+      return undefined;
+    },
+    pause(token, seconds) {
+      open(token).pausedUntil = clock.now() + seconds * 1000;
+    },
+  };
+}
+
+function forgetPast(account: Account, minute: number): void {
+  const passed = Math.min(minute - account.minute, kept);
+  for (let back = 0; back < passed; back += 1) {
+    const slot = (minute - back) % kept;
+    account.spent -= account.minutes[slot]!;
+    account.minutes[slot] = 0;
+  }
+  if (passed > 0) account.minute = minute;
+}
