@@ -1,0 +1,53 @@
+import type { Cursors } from '../relay.js';
+import type { Database } from '../store/database.js';
+import type { Telemetry } from '../telemetry.js';
+import type { Log } from './log.js';
+import { expired, subscribe, type Update, type Wish } from './subscription.js';
+import { startTail } from './tail.js';
+
+export type { Update } from './subscription.js';
+
+/** The log as clients follow it. */
+export interface Feed {
+  /** The cursor of a place in the log: the same on every replica, good for every family and filter. */
+  cursor(seq: number): string;
+  /** The place; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it. */
+  position(cursor: string): Promise<number>;
+  /** The greatest number committed. */
+  head(): Promise<number>;
+  /**
+   * The events of a family after a place, else those from now on, in log order, none lost and none twice; skipped
+   * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
+   */
+  updates(wish: Wish): AsyncIterableIterator<Update, undefined>;
+  /** Ends every subscription. */
+  stop(): Promise<void>;
+}
+
+/** What a feed works with. */
+export interface FeedOptions {
+  readonly log: Log;
+  readonly database: Database;
+  readonly cursors: Cursors;
+  readonly telemetry: Telemetry;
+}
+
+const place = { connection: 'log' };
+
+/** A feed of this log. */
+export async function createFeed({ log, database, cursors, telemetry }: FeedOptions): Promise<Feed> {
+  const tail = await startTail({ log, database, telemetry });
+  return {
+    cursor: (seq) => cursors.seal(place, [log.id, seq]),
+    async position(cursor) {
+      const [id, seq] = cursors.open(place, cursor) as [string, number];
+      const [head, pruned] = await Promise.all([log.head(), log.pruned()]);
+      // A place past the head is one of a database that was restored to an earlier time.
+      if (id !== log.id || seq < pruned || seq > head) throw expired();
+      return seq;
+    },
+    head: () => log.head(),
+    updates: (wish) => subscribe({ log, tail, telemetry }, wish),
+    stop: () => tail.stop(),
+  };
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../clock.js';
+import type { Telemetry } from '../telemetry.js';
+import type { Database, Executor } from '../store/database.js';
+import { fromKeyText } from '../store/text.js';
+import { commitDeliveries, type Outcome } from './commit.js';
+import type { Delivery } from './delivery.js';
+import type { Folds } from './fold.js';
+import { createQueue } from './queue.js';
+import { startRetention } from './retention.js';
+
+export type { Delivery } from './delivery.js';
+export type { Fold, Folds } from './fold.js';
+
+/** An event in the log. */
+export interface LogEntry {
+  /** Its place: 1 for the first event ever, then without a gap, in the order of commits. */
+  readonly seq: number;
+  readonly family: string;
+  readonly eventId: string;
+  readonly type: string;
+  /** As `Delivery.receivedAt`. */
+  readonly receivedAt: string;
+  /** Null where the event was skipped. A very long id is shortened here; the event has it whole. */
+  readonly entityId: string | null;
+  /** The domain's event; null where it was skipped. */
+  readonly event: unknown;
+  /** The state of the entity as folded just after this event; null where it was skipped. */
+  readonly entity: unknown;
+  /** How many characters the event and the entity are long, for those who bound what they keep. */
+  readonly weight: number;
+}
+
+/** The durable, ordered log of events, each of them once. */
+export interface Log {
+  /** Who this log is: random, made with the database. A position in another log means nothing in this one. */
+  readonly id: string;
+  /** Resolves once the event is durable. Rejects where it could not be stored: then the sender should try again. */
+  append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
+  /** The greatest number committed; 0 when the log is empty. */
+  head(): Promise<number>;
+  /** Events up to this number are gone (retention). */
+  pruned(): Promise<number>;
+  /** The events after this number, in order, at most `limit`; skipped ones are among them. */
+  read(after: number, limit: number): Promise<readonly LogEntry[]>;
+  /** Deletes the events that are older than the retention; this also happens by itself. */
+  prune(): Promise<void>;
+  /** Stores what was taken, then ends. */
+  stop(): Promise<void>;
+}
+
+/** What a log works with. */
+export interface LogOptions {
+  readonly database: Database;
+  /** How each family folds its events. */
+  readonly folds: Folds;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** How long events stay readable. */
+  readonly retentionDays: number;
+}
+
+const greatestBatch = { items: 256, weight: 8_000_000 };
+const greatestQueue = { items: 10_000, weight: 64_000_000 };
+
+/** The log in this database. */
+export async function createLog(options: LogOptions): Promise<Log> {
+  const { database, folds, telemetry } = options;
+  const { log_id: id } = await readHead(database.kysely);
+  const retention = startRetention(options);
+  const queue = createQueue<Delivery, Outcome>({
+    commit,
+    worthRetrying: () =>
+      database.ping().then(
+        () => true,
+        () => false,
+      ),
+    weigh: ({ body }) => body.length,
+    greatestBatch,
+    greatestQueue,
+  });
+
+  async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
+    const { outcomes, head } = await commitDeliveries(database, folds, batch);
+    if (head !== undefined) database.signal('log', String(head));
+    batch.forEach((delivery, at) => tell(telemetry, delivery, outcomes[at]!));
+    return outcomes;
+  }
+
+  return {
+    id,
+    async append(delivery) {
+      if (!Object.hasOwn(folds, delivery.family))
+        throw new Error(`The log has no fold for the family ${delivery.family}.`);
+      return (await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate';
+    },
+    head: async () => (await readHead(database.kysely)).seq,
+    pruned: async () => (await readHead(database.kysely)).pruned,
+    read: (after, limit) => readEntries(database.kysely, after, limit),
+    prune: () => retention.prune(),
+    async stop() {
+      await Promise.all([queue.stop(), retention.stop()]);
+    },
+  };
+}
+
+/** Counts and logs what became of a delivery. */
+function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): void {
+  const { family, endpointId, eventId, type, apiVersion, known } = delivery;
+  const about = { family, endpointId, eventId, type, apiVersion };
+  if (outcome === 'altered') {
+    count('webhook_altered_duplicate', { family });
+    log.warn(about, 'an event came again with another body');
+  } else if (outcome === 'duplicate') {
+    count('webhook_duplicate', { family });
+  } else {
+    count('webhook_stored', { family });
+    if (known) return;
+    count('webhook_skipped', { family });
+    log.info(about, 'an event of an unknown kind was kept and skipped');
+  }
+}
+
+function readHead(db: Executor) {
+  return db
+    .selectFrom('log_head')
+    .select(['log_id', 'seq', 'pruned'])
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow();
+}
+
+async function readEntries(db: Executor, after: number, limit: number): Promise<readonly LogEntry[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
+  return rows.map(({ seq, family, event_id, type, entity_id, received_at, event, entity }) => ({
+    seq,
+    family,
+    eventId: fromKeyText(event_id),
+    type: fromKeyText(type),
+    receivedAt: new Date(received_at).toISOString(),
+    entityId: entity_id === null ? null : fromKeyText(entity_id),
+    event: event === null ? null : (JSON.parse(event) as unknown),
+    entity: entity === null ? null : (JSON.parse(entity) as unknown),
+    weight: (event?.length ?? 0) + (entity?.length ?? 0),
+  }));
+}

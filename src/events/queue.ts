@@ -1,0 +1,85 @@
+/** What a queue works with. */
+export interface QueueOptions<T, R> {
+  /** Commits a batch, one at a time, and gives an outcome for each item; when it rejects, nothing was committed. */
+  commit(batch: readonly T[]): Promise<readonly R[]>;
+  /** Whether a failed batch is worth trying in parts: false while the database as a whole does not answer. */
+  worthRetrying(): Promise<boolean>;
+  /** What an item weighs in memory, in characters. */
+  weigh(item: T): number;
+  readonly greatestBatch: { readonly items: number; readonly weight: number };
+  /** What may wait; more is refused. */
+  readonly greatestQueue: { readonly items: number; readonly weight: number };
+}
+
+/** Group commit: what arrives while a batch is being committed goes together into the next one. */
+export interface Queue<T, R> {
+  /** Resolves with the item's outcome once it is committed. */
+  push(item: T): Promise<R>;
+  /** Refuses new items and resolves when those that wait are settled. */
+  stop(): Promise<void>;
+}
+
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly weight: number;
+  resolve(outcome: R): void;
+  reject(error: unknown): void;
+}
+
+/** A queue over `commit`; items are committed in the order in which they came. */
+export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
+  const { commit, worthRetrying, weigh, greatestBatch, greatestQueue } = options;
+  const queue: Waiting<T, R>[] = [];
+  let weight = 0;
+  let running: Promise<void> | undefined;
+  let stopped = false;
+
+  async function run(): Promise<void> {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- takeBatch shortens the queue
+    while (queue.length > 0) await settle(takeBatch());
+    running = undefined;
+  }
+
+  function takeBatch(): readonly Waiting<T, R>[] {
+    let taken = 0;
+    let size = 0;
+    for (const { weight: more } of queue.slice(0, greatestBatch.items)) {
+      if (taken > 0 && size + more > greatestBatch.weight) break;
+      taken += 1;
+      size += more;
+    }
+    weight -= size;
+    return queue.splice(0, taken);
+  }
+
+  /** An item that the database refuses must not fail its batch for ever: a failed batch is halved until it stands alone. */
+  async function settle(batch: readonly Waiting<T, R>[]): Promise<void> {
+    try {
+      const outcomes = await commit(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, at) => resolve(outcomes[at]!));
+    } catch (error) {
+      if (batch.length === 1 || !(await worthRetrying())) return batch.forEach(({ reject }) => reject(error));
+      const middle = Math.ceil(batch.length / 2);
+      await settle(batch.slice(0, middle));
+      await settle(batch.slice(middle));
+    }
+  }
+
+  return {
+    push(item) {
+      const more = weigh(item);
+      if (stopped) return Promise.reject(new Error('The queue is stopped.'));
+      if (queue.length >= greatestQueue.items || weight + more > greatestQueue.weight)
+        return Promise.reject(new Error(`The queue is full: ${queue.length} items wait.`));
+      return new Promise((resolve, reject) => {
+        queue.push({ item, weight: more, resolve, reject });
+        weight += more;
+        running ??= Promise.resolve().then(run);
+      });
+    },
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}

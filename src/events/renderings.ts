@@ -1,0 +1,53 @@
+import type { Executor } from '../store/database.js';
+import { keyText } from '../store/text.js';
+import type { Delivery } from './delivery.js';
+
+/** How many other bodies of one event are kept. */
+export const mostRenderings = 16;
+
+/** A body of a known event that differs from its first one. */
+export interface Rendering {
+  readonly delivery: Delivery;
+  readonly bodyDigest: string;
+}
+
+/** Keeps each body once, and of one event no more than `mostRenderings`; called under the lock of the log's head. */
+export async function keepRenderings(db: Executor, renderings: readonly Rendering[]): Promise<void> {
+  if (renderings.length === 0) return;
+  const kept = await findKept(db, renderings);
+  const fresh = renderings.map(toRow).filter(({ family, event_id, body_digest }) => {
+    const key = `${family} ${event_id}`;
+    const digests = kept.get(key) ?? new Set();
+    if (digests.has(body_digest) || digests.size >= mostRenderings) return false;
+    kept.set(key, digests.add(body_digest));
+    return true;
+  });
+  if (fresh.length > 0) await db.insertInto('event_renderings').values(fresh).execute();
+}
+
+async function findKept(db: Executor, renderings: readonly Rendering[]): Promise<Map<string, Set<string>>> {
+  const rows = await db
+    .selectFrom('event_renderings')
+    .select(['family', 'event_id', 'body_digest'])
+    .where('family', 'in', [...new Set(renderings.map(({ delivery }) => delivery.family))])
+    .where('event_id', 'in', [...new Set(renderings.map(({ delivery }) => keyText(delivery.eventId)))])
+    .execute();
+  const kept = new Map<string, Set<string>>();
+  for (const { family, event_id, body_digest } of rows) {
+    const key = `${family} ${event_id}`;
+    kept.set(key, (kept.get(key) ?? new Set()).add(body_digest));
+  }
+  return kept;
+}
+
+function toRow({ delivery, bodyDigest }: Rendering) {
+  const { family, eventId, apiVersion, receivedAt, body } = delivery;
+  return {
+    family,
+    event_id: keyText(eventId),
+    body_digest: bodyDigest,
+    api_version: apiVersion === null ? null : keyText(apiVersion),
+    received_at: Date.parse(receivedAt),
+    body,
+  };
+}

@@ -1,0 +1,104 @@
+import type { Telemetry } from '../telemetry.js';
+import type { Database } from '../store/database.js';
+import { insist } from './insist.js';
+import type { Log, LogEntry } from './log.js';
+
+/** What a tail works with. */
+export interface TailOptions {
+  readonly log: Log;
+  readonly database: Database;
+  readonly telemetry: Telemetry;
+}
+
+/** The end of the log as this process has read it: every entry once, in order, shared by all who follow. */
+export interface Tail {
+  /** The number of the newest entry that it has read. */
+  position(): number;
+  /** The entry with this number, where it is among the recent ones that are kept in memory. */
+  entry(seq: number): LogEntry | undefined;
+  /** Hears each batch of entries just read, and null when the tail ends; must not throw. Gives the way to stop. */
+  follow(hear: Follower): () => void;
+  stop(): Promise<void>;
+}
+
+/** Who follows a tail. */
+export type Follower = (entries: readonly LogEntry[] | null) => void;
+
+const pageSize = 128;
+const pollMs = 1_000;
+const greatestRing = { entries: 2_048, weight: 32_000_000 };
+
+/** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
+export async function startTail({ log, database, telemetry }: TailOptions): Promise<Tail> {
+  const ring = createRing();
+  const followers = new Set<Follower>();
+  let position = await log.head();
+  let reading = Promise.resolve();
+  let busy = false;
+  let again = false;
+  let stopped = false;
+  const patience = { telemetry, given: () => !stopped };
+
+  function wake(): void {
+    if (busy) again = true;
+    else reading = readOn();
+  }
+
+  async function readOn(): Promise<void> {
+    busy = true;
+    do {
+      again = false;
+      const entries = (await insist(() => log.read(position, pageSize), patience)) ?? [];
+      take(entries);
+      again ||= entries.length === pageSize;
+    } while (again && !stopped);
+    busy = false;
+  }
+
+  function take(entries: readonly LogEntry[]): void {
+    if (entries.length === 0) return;
+    entries.forEach(ring.add);
+    position = entries.at(-1)!.seq;
+    for (const hear of followers) hear(entries);
+  }
+
+  const unlisten = database.listen('log', (payload) => {
+    if (payload === '' || Number(payload) > position) wake();
+  });
+  const poll = setInterval(wake, pollMs).unref();
+
+  return {
+    position: () => position,
+    entry: ring.entry,
+    follow(hear) {
+      const own: Follower = (entries) => hear(entries); // the same function may follow twice
+      followers.add(own);
+      return () => void followers.delete(own);
+    },
+    async stop() {
+      stopped = true;
+      unlisten();
+      clearInterval(poll);
+      for (const hear of followers) hear(null);
+      await reading;
+    },
+  };
+}
+
+/** The newest entries, bounded in number and in weight. */
+function createRing() {
+  const entries = new Map<number, LogEntry>();
+  let weight = 0;
+  return {
+    entry: (seq: number) => entries.get(seq),
+    add(entry: LogEntry): void {
+      entries.set(entry.seq, entry);
+      weight += entry.weight;
+      for (const [seq, oldest] of entries) {
+        if (entries.size <= greatestRing.entries && weight <= greatestRing.weight) break;
+        entries.delete(seq);
+        weight -= oldest.weight;
+      }
+    },
+  };
+}
