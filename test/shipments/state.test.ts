@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ShipmentFilter } from '../../src/generated/resolvers.js';
+import type { RowQuery } from '../../src/relay.js';
+import {
+  createShipmentFold,
+  createShipments,
+  shipmentPosition,
+  type Shipments,
+} from '../../src/shipments/state.js';
+import { engines } from '../support/engines.js';
+import { deliveryOf, skippedDelivery } from '../support/events.js';
+import { openLive } from '../support/live.js';
+import { shipmentEvent } from './events.js';
+
+const strange = 'a"\\\u0000\ud800é';
+const all: RowQuery = { limit: 100, backward: false };
+
+// In the order in which they arrive; the latest activity is that of `late`.
+const history = [
+  shipmentEvent({ eventId: 'e1', shipmentId: 'early', carrier: 'DHL', occurredAt: '2026-01-01T00:00:00Z' }),
+  shipmentEvent({ eventId: 'e2', shipmentId: 'late', carrier: 'dhl', occurredAt: '2026-01-05T00:00:00Z' }),
+  shipmentEvent({ eventId: 'e3', shipmentId: strange, carrier: strange, trackingNumber: strange }),
+  shipmentEvent({
+    eventId: 'e4',
+    shipmentId: 'early',
+    stage: 'IN_TRANSIT',
+    occurredAt: '2026-01-03T00:00:00.5Z',
+  }),
+  shipmentEvent({
+    eventId: 'e5',
+    shipmentId: 'early',
+    stage: 'IN_TRANSIT',
+    occurredAt: '2026-01-02T00:00:00Z',
+  }),
+  shipmentEvent({
+    eventId: 'e6',
+    shipmentId: 'twin',
+    carrier: '',
+    occurredAt: '2026-01-03T01:00:00.50+01:00',
+  }),
+];
+
+describe.each(engines)('shipments on %s', (_, createDatabase) => {
+  let live: Awaited<ReturnType<typeof openLive>>;
+  let shipments: Shipments;
+
+  beforeAll(async () => {
+    live = await openLive(await createDatabase(), { shipments: createShipmentFold() });
+    shipments = createShipments({ database: live.database });
+    for (const event of history) await live.log.append(deliveryOf(event, event.shipmentId));
+    await live.log.append(skippedDelivery(shipmentEvent({ eventId: 'skipped', shipmentId: 'early' })));
+  });
+  afterAll(() => live.stop());
+
+  const ids = async (query: Partial<RowQuery>, filter: ShipmentFilter = {}) => {
+    const page = await shipments.page({ ...all, ...query }, filter);
+    return page.map(({ shipmentId }) => shipmentId);
+  };
+
+  it('gives a shipment by the service’s own id, and null for one that is not known', async () => {
+    expect(await shipments.get('early')).toMatchObject({ carrier: 'DHL', stage: 'IN_TRANSIT' });
+    expect(await shipments.get(strange)).toMatchObject({ shipmentId: strange, carrier: strange });
+    expect(await Promise.all([shipments.get('none'), shipments.get('late')])).toMatchObject([
+      null,
+      { shipmentId: 'late' },
+    ]);
+  });
+
+  it('pages by latest activity, both ways, from any position', async () => {
+    const order = ['late', 'twin', 'early', strange];
+    expect(await ids({})).toEqual(order);
+    expect(await ids({ backward: true })).toEqual(order.toReversed());
+    const rows = await shipments.page(all, {});
+    for (const [i, row] of rows.entries()) {
+      const place = shipmentPosition(row);
+      expect(await ids({ after: place })).toEqual(order.slice(i + 1));
+      expect(await ids({ before: place })).toEqual(order.slice(0, i));
+      expect(await ids({ before: place, backward: true, limit: 1 })).toEqual(order.slice(0, i).slice(-1));
+    }
+    expect(await ids({ after: shipmentPosition(rows[0]!), before: shipmentPosition(rows[3]!) })).toEqual([
+      'twin',
+      'early',
+    ]);
+  });
+
+  it('filters exactly; what is absent or null filters nothing', async () => {
+    expect(await ids({}, { carrier: 'DHL' })).toEqual(['early']);
+    expect(await ids({}, { carrier: '' })).toEqual(['twin']);
+    expect(await ids({}, { carrier: strange, trackingNumber: strange })).toEqual([strange]);
+    expect(await ids({}, { stage: 'IN_TRANSIT' })).toEqual(['early']);
+    expect(await ids({}, { stage: 'CREATED', carrier: 'DHL' })).toEqual([]);
+    expect(await ids({}, { stage: null, carrier: null })).toHaveLength(4);
+  });
+
+  it('gives the events of many shipments at once, newest in the log first, each from its own place', async () => {
+    const read = async (shipmentId: string, query: Partial<RowQuery>) => {
+      const events = await shipments.events.of(shipmentId, { ...all, ...query });
+      return events.map(({ eventId, seq }) => `${eventId} at ${seq}`);
+    };
+    const [forward, backward, after, before, first, strangers, none] = await Promise.all([
+      read('early', {}),
+      read('early', { backward: true }),
+      read('early', { after: 5 }),
+      read('early', { before: 4, backward: true }),
+      read('early', { limit: 1 }),
+      read(strange, {}),
+      read('none', {}),
+    ]);
+    expect(forward).toEqual(['e5 at 5', 'e4 at 4', 'e1 at 1']);
+    expect(backward).toEqual(['e1 at 1', 'e4 at 4', 'e5 at 5']);
+    expect(after).toEqual(['e4 at 4', 'e1 at 1']);
+    expect(before).toEqual(['e5 at 5']);
+    expect(first).toEqual(['e5 at 5']);
+    expect(strangers).toEqual(['e3 at 3']);
+    expect(none).toEqual([]);
+  });
+
+  it('gives an event by its id; null for an unknown and a skipped one', async () => {
+    const found = await Promise.all(['e3', 'none', 'skipped', 'e1'].map((id) => shipments.events.event(id)));
+    expect(found).toEqual([{ ...history[2], seq: 3 }, null, null, { ...history[0], seq: 1 }]);
+  });
+
+  it('takes a time with a fraction of any length', async () => {
+    const digits = Array.from({ length: 5000 }, (__, i) => (i * 7919) % 10).join('');
+    const [shipmentId, occurredAt] = ['exact', `2026-01-09T00:00:00.${digits}1Z`];
+    const event = shipmentEvent({ shipmentId, occurredAt });
+    await live.log.append(deliveryOf(event, shipmentId));
+    const shipment = await shipments.get(shipmentId);
+    expect(shipment?.updatedAt).toBe(occurredAt);
+    expect(await ids({ limit: 1, after: shipmentPosition(shipment!) })).toEqual(['late']);
+  });
+});

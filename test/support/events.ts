@@ -1,0 +1,29 @@
+import type { Delivery } from '../../src/events/log.js';
+
+/** What every domain's event bears. */
+interface Told {
+  readonly kind: 'ShipmentEvent' | 'PaymentEvent';
+  readonly eventId: string;
+  readonly type: string;
+  readonly receivedAt: string;
+}
+
+/** The delivery of an event, as the receiver hands it to the log. */
+export function deliveryOf(event: Told, entityId: string): Delivery {
+  const { kind, eventId, type, receivedAt } = event;
+  return {
+    family: kind === 'ShipmentEvent' ? 'shipments' : 'payments',
+    endpointId: 'endpoint_1',
+    eventId,
+    type,
+    apiVersion: null,
+    body: JSON.stringify(event),
+    receivedAt,
+    known: { entityId, event },
+  };
+}
+
+/** A delivery of a type that nobody knows: kept and skipped. */
+export function skippedDelivery(event: Told): Delivery {
+  return { ...deliveryOf(event, ''), known: null };
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { execute, parse, subscribe, validate, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import type { Caller } from '../../src/caller.js';
+import { systemClock } from '../../src/clock.js';
+import { createFeed } from '../../src/events/feed.js';
+import { createLog, type Folds } from '../../src/events/log.js';
+import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
+import { createCursors } from '../../src/relay.js';
+import { createSealer } from '../../src/seal.js';
+import { openDatabase } from '../../src/store/database.js';
+import { createTelemetry } from '../../src/telemetry.js';
+
+/** A log that folds so, and its feed, on the database at `url`. */
+export async function openLive(url: string, folds: Folds) {
+  const telemetry = createTelemetry('silent');
+  const database = await openDatabase(url, telemetry);
+  const cursors = createCursors(createSealer([randomBytes(32)]));
+  const log = await createLog({ database, folds, clock: systemClock, telemetry, retentionDays: 90 });
+  const feed = await createFeed({ log, database, cursors, telemetry });
+  return {
+    database,
+    log,
+    feed,
+    cursors,
+    async stop() {
+      await feed.stop();
+      await log.stop();
+      await database.stop();
+    },
+  };
+}
+
+/** Somebody signed in who has these grants. */
+export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
+  return {
+    sessionId: `session of ${userId}`,
+    userId,
+    email: `${userId}@example.com`,
+    grants: new Set(grants),
+  };
+}
+
+/** The whole schema with one domain's resolvers, and ways to ask it. */
+export function createAsking<Context>(resolvers: Resolvers<Context>) {
+  const typeDefs = readdirSync('schema').map((file) => readFileSync(`schema/${file}`, 'utf8'));
+  const schema = makeExecutableSchema({ typeDefs, resolvers });
+  return {
+    /** The answer to a query or a mutation. */
+    async ask(contextValue: Context, source: string, variableValues: Record<string, unknown> = {}) {
+      return plain(await execute({ schema, document: read(schema, source), contextValue, variableValues }));
+    },
+    /** The messages of a subscription, or why there is none. */
+    async follow(contextValue: Context, source: string, variableValues: Record<string, unknown> = {}) {
+      return subscribe({ schema, document: read(schema, source), contextValue, variableValues });
+    },
+  };
+}
+
+/** Data without the null prototypes of graphql-js, and the codes of errors. */
+export function plain({ data, errors }: ExecutionResult) {
+  const codes = errors?.map(({ extensions }) => extensions['code']);
+  return { data: JSON.parse(JSON.stringify(data ?? null)) as unknown, ...(codes ? { codes } : {}) };
+}
+
+function read(schema: GraphQLSchema, source: string) {
+  const document = parse(source);
+  const faults = validate(schema, document);
+  if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n'));
+  return document;
+}
