@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import type { Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
+import { withLease } from '../store/leases.js';
 import type { Telemetry } from '../telemetry.js';
 import { createVault, type Held } from './vault.js';
 
@@ -21,15 +22,15 @@ export interface Secrets {
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
    * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
-   * 24 hours. One rotation an endpoint at a time; others wait. Undefined, and nothing obtained, where the endpoint is not
-   * configured; what `obtain` gives instead of a secret is passed on. `UPSTREAM_UNAVAILABLE` where the new secret could
-   * not be stored: then the old one goes on working and the operator is told to rotate again.
+   * 24 hours. One rotation an endpoint at a time, among all replicas; others wait. What `obtain` gives instead of a
+   * secret is passed on. Undefined, and nothing obtained, where the endpoint is not configured. `UPSTREAM_UNAVAILABLE`
+   * where the new secret could not be stored: the old one goes on working, and the message says to rotate again.
    */
   rotate<Refusal extends object>(
     endpointId: string,
     obtain: () => Promise<string | Refusal>,
   ): Promise<Rotation | Refusal | undefined>;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** What the secrets are kept with. */
@@ -50,13 +51,13 @@ export interface Configured {
 
 const overlapMs = 24 * 60 * 60 * 1000;
 const refreshMs = 60_000;
+const leaseMs = 30_000;
 
 /** The secrets of webhooks, sealed in the store; resolves once the configured ones are taken over. */
 export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const { database, sealer, clock, telemetry, configured } = options;
   const vault = createVault(database, sealer, telemetry);
   const held = createMemory();
-  const inTurn = createTurns();
 
   async function refresh(family: string, endpointId: string): Promise<void> {
     held.put(family, endpointId, await vault.read(family, endpointId));
@@ -67,13 +68,18 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     held.put(family, endpointId, await vault.change(family, endpointId, next));
   }
 
-  async function refreshAll(): Promise<void> {
+  async function readAll(): Promise<void> {
     try {
       for (const [family, endpointId] of endpoints) await refresh(family, endpointId);
     } catch (err) {
       telemetry.log.error({ err }, 'webhook keys could not be read again');
     }
   }
+
+  let refreshing = Promise.resolve();
+  const refreshAll = () => {
+    refreshing = refreshing.then(readAll);
+  };
 
   function valid(family: string, endpointId: string): readonly string[] | undefined {
     const kept = held.get(family, endpointId);
@@ -104,8 +110,8 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   );
   for (const [family, endpointId, secret] of endpoints) await takeOver(family, endpointId, secret);
   database.signal('secrets', 'configured');
-  const stopListening = database.listen('secrets', () => void refreshAll());
-  const timer = setInterval(() => void refreshAll(), refreshMs).unref();
+  const stopListening = database.listen('secrets', refreshAll);
+  const timer = setInterval(refreshAll, refreshMs).unref();
 
   return {
     valid,
@@ -115,14 +121,16 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     },
     async rotate(endpointId, obtain) {
       if (!held.get('payments', endpointId)) return undefined;
-      return inTurn(endpointId, async () => {
+      // Taken before the service is asked: where the database does not answer, nothing is rotated.
+      return withLease(database, `rotation ${endpointId}`, { ttlMs: leaseMs, clock }, async () => {
         const obtained = await obtain();
         return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained) : obtained;
       });
     },
-    stop() {
+    async stop() {
       stopListening();
       clearInterval(timer);
+      await refreshing;
     },
   };
 }
@@ -169,19 +177,6 @@ function createMemory() {
 
 function keyOf(family: string, endpointId: string): string {
   return `${family} ${endpointId}`;
-}
-
-/** Runs work for one endpoint in the order of asking; one that fails does not hold up the next. */
-function createTurns() {
-  const turns = new Map<string, Promise<unknown>>();
-  return <T>(endpointId: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (turns.get(endpointId) ?? Promise.resolve()).then(work);
-    turns.set(
-      endpointId,
-      turn.catch(() => undefined),
-    );
-    return turn;
-  };
 }
 
 function isoText(milliseconds: number): string {

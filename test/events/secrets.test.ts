@@ -1,0 +1,262 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Configured, createSecrets, type Rotation, type Secrets } from '../../src/events/secrets.js';
+import { createSealer, type Sealer } from '../../src/seal.js';
+import { type Database, openDatabase } from '../../src/store/database.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { engines } from '../support/engines.js';
+
+const hour = 60 * 60 * 1000;
+const start = Date.parse('2026-01-01T00:00:00.000Z');
+const telemetry = createTelemetry('silent');
+const key = randomBytes(32);
+
+describe.each(engines)('secrets on %s', (engine, createUrl) => {
+  let url: string;
+  let database: Database;
+  let now: number;
+  let opened: Secrets[];
+
+  beforeEach(async () => {
+    url = await createUrl();
+    database = await openDatabase(url, { log: telemetry.log });
+    now = start;
+    opened = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(opened.map((secrets) => secrets.stop()));
+    await database.stop();
+  });
+
+  /** A process starting on the database with this configuration. */
+  async function open(
+    configured: { readonly [family in keyof Configured]?: Readonly<Record<string, string>> },
+    { on = database, sealer = createSealer([key]) }: { on?: Database; sealer?: Sealer } = {},
+  ): Promise<Secrets> {
+    const { shipments = {}, payments = {} } = configured;
+    const secrets = await createSecrets({
+      database: on,
+      sealer,
+      clock: { now: () => now },
+      telemetry,
+      configured: {
+        shipments: new Map(Object.entries(shipments)),
+        payments: new Map(Object.entries(payments)),
+      },
+    });
+    opened.push(secrets);
+    return secrets;
+  }
+
+  test('gives the configured secrets, and none of what is not configured', async () => {
+    const secrets = await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
+    expect(secrets.valid('shipments', 'sub_1')).toEqual(['s1']);
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
+    for (const [family, id] of [
+      ['payments', 'sub_1'],
+      ['shipments', 'pe_1'],
+      ['other', 'pe_1'],
+      ['payments', '__proto__'],
+      ['payments', ''],
+    ] as const) {
+      expect(secrets.valid(family, id)).toBeUndefined();
+      expect(await secrets.latest(family, id)).toBeUndefined();
+    }
+  });
+
+  test('an endpoint no longer configured is unknown, though its row stays', async () => {
+    await open({ payments: { pe_1: 'p1', pe_2: 'p2' } });
+    const secrets = await open({ payments: { pe_2: 'p2' } });
+    expect(secrets.valid('payments', 'pe_1')).toBeUndefined();
+    expect(await secrets.latest('payments', 'pe_1')).toBeUndefined();
+    expect(await database.kysely.selectFrom('webhook_secrets').selectAll().execute()).toHaveLength(2);
+  });
+
+  test('nothing is stored in the clear', async () => {
+    const secrets = await open({ shipments: { sub_1: 'clear-1' }, payments: { pe_1: 'clear-2' } });
+    await secrets.rotate('pe_1', async () => 'clear-3');
+    const rows = await database.kysely.selectFrom('webhook_secrets').selectAll().execute();
+    expect(rows).toHaveLength(2);
+    expect(JSON.stringify(rows)).not.toMatch(/clear-/);
+  });
+
+  test('a sealed secret moved to another endpoint does not open there', async () => {
+    await open({ payments: { pe_1: 'p1', pe_2: 'p2' } });
+    const { kysely } = database;
+    const row = await kysely
+      .selectFrom('webhook_secrets')
+      .selectAll()
+      .where('endpoint_id', '=', 'pe_1')
+      .executeTakeFirstOrThrow();
+    const { current, configured } = row;
+    await kysely
+      .updateTable('webhook_secrets')
+      .set({ current, configured })
+      .where('endpoint_id', '=', 'pe_2')
+      .execute();
+    const secrets = await open({ payments: { pe_2: 'p2' } });
+    expect(secrets.valid('payments', 'pe_2')).toEqual(['p2']);
+  });
+
+  test('a changed value is taken over: a payment secret it replaces stays valid for 24 hours', async () => {
+    await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
+    now += hour;
+    const secrets = await open({ shipments: { sub_1: 's2' }, payments: { pe_1: 'p2' } });
+    expect(secrets.valid('shipments', 'sub_1')).toEqual(['s2']);
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+    now += 24 * hour - 1;
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+    now += 1;
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2']);
+  });
+
+  test('an unchanged value leaves a rotated secret alone; a changed one replaces it', async () => {
+    const first = await open({ payments: { pe_1: 'p1' } });
+    await first.rotate('pe_1', async () => 'rotated');
+    now += hour;
+    const second = await open({ payments: { pe_1: 'p1' } });
+    expect(second.valid('payments', 'pe_1')).toEqual(['rotated', 'p1']);
+    const third = await open({ payments: { pe_1: 'rotated' } });
+    expect(third.valid('payments', 'pe_1')).toEqual(['rotated', 'p1']);
+    const fourth = await open({ payments: { pe_1: 'p3' } });
+    expect(fourth.valid('payments', 'pe_1')).toEqual(['p3', 'rotated']);
+  });
+
+  test('many processes that start at once agree', async () => {
+    await open({ payments: { pe_1: 'p1' } });
+    now += hour;
+    const all = await Promise.all(
+      Array.from({ length: 8 }, () => open({ payments: { pe_1: 'p2', pe_2: 'x' } })),
+    );
+    for (const secrets of all) {
+      expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+      expect(secrets.valid('payments', 'pe_2')).toEqual(['x']);
+    }
+  });
+
+  test('a rotation takes the new secret into use and keeps the old one for 24 hours', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    expect(await secrets.rotate('pe_1', async () => 'p2')).toEqual<Rotation>({
+      rotatedAt: '2026-01-01T00:00:00.000Z',
+      previousValidUntil: '2026-01-02T00:00:00.000Z',
+    });
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+    now += hour;
+    await secrets.rotate('pe_1', async () => 'p3');
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p2']);
+    now += 24 * hour;
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p3']);
+  });
+
+  test('a clock that steps back does not hide a later rotation', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    now -= hour;
+    await secrets.rotate('pe_1', async () => 'p2');
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
+  test('an endpoint that is not configured is not rotated', async () => {
+    const secrets = await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
+    const obtain = vi.fn(async () => 'p2');
+    expect(await secrets.rotate('sub_1', obtain)).toBeUndefined();
+    expect(await secrets.rotate('pe_2', obtain)).toBeUndefined();
+    expect(obtain).not.toHaveBeenCalled();
+  });
+
+  test('a refusal is passed on and a failure is thrown on: nothing changes, and the next one runs', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    const outcomes = await Promise.allSettled([
+      secrets.rotate('pe_1', async () => ({ refused: 404 })),
+      secrets.rotate('pe_1', async () => {
+        throw new Error('cut');
+      }),
+    ]);
+    expect(outcomes).toEqual([
+      { status: 'fulfilled', value: { refused: 404 } },
+      { status: 'rejected', reason: new Error('cut') },
+    ]);
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
+    await secrets.rotate('pe_1', async () => 'p2');
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
+  test('one rotation an endpoint at a time, so that what the sender gave last is current', async () => {
+    const replicas = [await open({ payments: { pe_1: 'p0' } }), await open({ payments: { pe_1: 'p0' } })];
+    let given = 0;
+    let inFlight = 0;
+    let most = 0;
+    const obtain = async () => {
+      most = Math.max(most, ++inFlight);
+      const secret = `p${++given}`;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      inFlight--;
+      return secret;
+    };
+    await Promise.all([0, 1, 2, 3].map((at) => replicas[at % 2]!.rotate('pe_1', obtain)));
+    expect(most).toBe(1);
+    for (const replica of replicas) expect(await replica.latest('payments', 'pe_1')).toEqual(['p4', 'p3']);
+  });
+
+  test('where the new secret cannot be stored, the old one works and the operator is told to rotate again', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    const rotation = secrets.rotate('pe_1', async () => {
+      await database.kysely.schema.alterTable('webhook_secrets').renameTo('away').execute();
+      return 'lost';
+    });
+    await expect(rotation).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: expect.stringContaining('rotate it again') as string,
+    });
+    await expect(rotation).rejects.not.toMatchObject({ message: expect.stringContaining('lost') as string });
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
+    await database.kysely.schema.alterTable('away').renameTo('webhook_secrets').execute();
+    await secrets.rotate('pe_1', async () => 'p3');
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p1']);
+  });
+
+  test('another process takes a rotation over by the signal', async () => {
+    const there = await openReplica();
+    const [a, b] = [
+      await open({ payments: { pe_1: 'p1' } }),
+      await open({ payments: { pe_1: 'p1' } }, { on: there }),
+    ];
+    await a.rotate('pe_1', async () => 'p2');
+    await vi.waitFor(() => expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']), 5000);
+    await b.stop();
+    if (there !== database) await there.stop();
+  });
+
+  test('without a signal, the latest are read from the database', async () => {
+    const deaf: Database = { ...database, listen: () => () => undefined };
+    const a = await open({ payments: { pe_1: 'p1' } });
+    const b = await open({ payments: { pe_1: 'p1' } }, { on: deaf });
+    await a.rotate('pe_1', async () => 'p2');
+    expect(b.valid('payments', 'pe_1')).toEqual(['p1']);
+    expect(await b.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
+    expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
+  test('a start with a new key seals anew, so that the old key can go', async () => {
+    const next = randomBytes(32);
+    const first = await open({ payments: { pe_1: 'p1' } });
+    await first.rotate('pe_1', async () => 'p2');
+    await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
+    const last = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next]) });
+    expect(last.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
+  test('where the key is gone, the configured value counts', async () => {
+    const first = await open({ payments: { pe_1: 'p1' } });
+    await first.rotate('pe_1', async () => 'p2');
+    const last = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([randomBytes(32)]) });
+    expect(last.valid('payments', 'pe_1')).toEqual(['p1']);
+    // The process that held the rotated one keeps it: it cannot open what is there now.
+    expect(await first.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
+  /** A second process on the same database; an embedded one has a single process, so there it is the same. */
+  async function openReplica(): Promise<Database> {
+    return engine === 'sqlite' ? database : openDatabase(url, { log: telemetry.log });
+  }
+});
