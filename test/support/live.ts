@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { execute, parse, subscribe, validate, type ExecutionResult, type GraphQLSchema } from 'graphql';
+// The very file that Node takes for 'graphql': Vite would take another, and two graphqls refuse each other's schemas.
+import {
+  execute,
+  parse,
+  subscribe,
+  validate,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from 'graphql/index.js';
 import type { Caller } from '../../src/caller.js';
 import { systemClock } from '../../src/clock.js';
 import { createFeed } from '../../src/events/feed.js';
 import { createLog, type Folds } from '../../src/events/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
+import { filterMap } from '../../src/iterate.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { openDatabase } from '../../src/store/database.js';
@@ -46,27 +55,48 @@ export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
 export function createAsking<Context>(resolvers: Resolvers<Context>) {
   const typeDefs = readdirSync('schema').map((file) => readFileSync(`schema/${file}`, 'utf8'));
   const schema = makeExecutableSchema({ typeDefs, resolvers });
+  const begin = (contextValue: Context, source: string, variableValues: Variables) =>
+    subscribe({ schema, document: read(schema, source), contextValue, variableValues });
   return {
     /** The answer to a query or a mutation. */
-    async ask(contextValue: Context, source: string, variableValues: Record<string, unknown> = {}) {
-      return plain(await execute({ schema, document: read(schema, source), contextValue, variableValues }));
+    async ask(contextValue: Context, source: string, variableValues: Variables = {}): Promise<Answer> {
+      return toAnswer(
+        await execute({ schema, document: read(schema, source), contextValue, variableValues }),
+      );
     },
-    /** The messages of a subscription, or why there is none. */
-    async follow(contextValue: Context, source: string, variableValues: Record<string, unknown> = {}) {
-      return subscribe({ schema, document: read(schema, source), contextValue, variableValues });
+    /** The messages of a subscription. */
+    async follow(contextValue: Context, source: string, variableValues: Variables = {}) {
+      const messages = await begin(contextValue, source, variableValues);
+      if (!(Symbol.asyncIterator in messages)) throw new Error(messages.errors?.join());
+      return filterMap(messages, toAnswer);
+    },
+    /** Why there is no subscription. */
+    async refusal(contextValue: Context, source: string, variableValues: Variables = {}): Promise<Answer> {
+      const messages = await begin(contextValue, source, variableValues);
+      if (Symbol.asyncIterator in messages) throw new Error('There is a subscription.');
+      return toAnswer(messages);
     },
   };
 }
 
-/** Data without the null prototypes of graphql-js, and the codes of errors. */
-export function plain({ data, errors }: ExecutionResult) {
-  const codes = errors?.map(({ extensions }) => extensions['code']);
-  return { data: JSON.parse(JSON.stringify(data ?? null)) as unknown, ...(codes ? { codes } : {}) };
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Plain data, and the codes of the errors where there are any. */
+export interface Answer {
+  readonly data?: unknown;
+  readonly codes?: readonly unknown[];
+}
+
+function toAnswer({ data, errors }: ExecutionResult): Answer {
+  return {
+    ...(data === undefined ? {} : { data: JSON.parse(JSON.stringify(data)) as unknown }),
+    ...(errors ? { codes: errors.map(({ extensions }) => extensions['code']) } : {}),
+  };
 }
 
 function read(schema: GraphQLSchema, source: string) {
   const document = parse(source);
   const faults = validate(schema, document);
-  if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n'));
+  if (faults.length > 0) throw new AggregateError(faults, faults.join('\n'));
   return document;
 }
