@@ -1,4 +1,7 @@
-import { defineConfig } from 'vite';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
 
 /** Builds the pages into `dist/console`: the HTML beside `assets/`, whose names bear the hash of their content. */
 export default defineConfig({
@@ -11,6 +14,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // The editor is one part of several megabytes, loaded after the page stands; there is no use in a warning.
     chunkSizeWarningLimit: 8_000,
+    reportCompressedSize: false,
     rolldownOptions: {
       input: { explorer: 'explorer.html' },
       // `"use client"` in dependencies means nothing here.
@@ -18,4 +22,20 @@ export default defineConfig({
     },
   },
   worker: { format: 'es' },
+  plugins: [compress()],
 });
+
+/** Puts a Brotli-compressed `….br` beside each asset, a quarter of its size, for the server to send instead. */
+function compress(): Plugin {
+  // Of the greatest quality, 11, the result is a tenth smaller and takes ten times as long.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  return {
+    name: 'compress',
+    writeBundle({ dir = '' }, bundle) {
+      for (const name of Object.keys(bundle).filter((file) => file.startsWith('assets/'))) {
+        const path = join(dir, name);
+        writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path), { params }));
+      }
+    },
+  };
+}
