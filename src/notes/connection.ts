@@ -1,0 +1,157 @@
+import { hash } from 'node:crypto';
+import {
+  type Connection,
+  type CursorPlace,
+  type Cursors,
+  type Edge,
+  type PageArguments,
+  pageSize,
+  toConnection,
+} from '../relay.js';
+import type { Note } from './model.js';
+import type { NoteList, Page, Pager } from './pages.js';
+
+/** What a connection is made of. */
+export interface ConnectionSource {
+  readonly cursors: Cursors;
+  readonly place: CursorPlace;
+  readonly pager: Pager;
+  readonly list: NoteList;
+}
+
+/**
+ * Where a connection goes on. `inside` a page: after the last of its `seen` rows. Otherwise at the page that follows
+ * the one in which they were seen. The limit stays that of the first page: the service's cursor may depend on it.
+ */
+interface Position {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+  /** The fingerprints of the rows of the page up to and including the cursor's own, in order. */
+  readonly seen: readonly string[];
+  readonly inside: boolean;
+}
+
+const fingerprintLength = 6;
+const usualLimit = 20;
+/** How many pages are searched for the place inside a page, when insertions have pushed it on. */
+const searchedPages = 3;
+
+/**
+ * A page of the connection. `first` notes cost one call in the usual case, and so does the next page.
+ * Notes that come or go meanwhile neither repeat nor hide others: rows seen in the page before are known again.
+ * `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
+ */
+export async function noteConnection(
+  { cursors, place, pager, list }: ConnectionSource,
+  { first = null, after }: Pick<PageArguments, 'first' | 'after'>,
+): Promise<Connection<Note>> {
+  const { size } = pageSize({ first });
+  const start: Position =
+    after == null
+      ? { cursor: undefined, limit: size, seen: [], inside: false }
+      : unpack(cursors.open(place, after));
+  const before = after != null;
+  if (size === 0) return toConnection([], { before, after: true });
+
+  const seal = (position: Position) => cursors.seal(place, pack(position));
+  const seen = new Set(start.seen);
+  const edges: Edge<Note>[] = [];
+  let more = false;
+  for await (const { page, from } of resume(pager.walk(list, start.limit, start.cursor), start)) {
+    more = page.nextCursor !== undefined;
+    for (const [index, note] of page.notes.entries()) {
+      if (index < from || isSeen(note, seen)) continue;
+      more ||= edges.length === size;
+      if (edges.length === size) break;
+      edges.push(edgeOf(page, index, seal));
+    }
+    if (edges.length === size) break;
+    for (const note of page.notes) seen.add(fingerprint(note));
+  }
+  return toConnection(edges, { before, after: more });
+}
+
+/** An edge for a note just created, good in the connection of `place`: what follows it there follows its cursor. */
+export function newEdge(
+  { cursors, place }: Pick<ConnectionSource, 'cursors' | 'place'>,
+  node: Note,
+): Edge<Note> {
+  const position = { cursor: undefined, limit: usualLimit, seen: [fingerprint(node)], inside: true };
+  return {
+    node,
+    get cursor() {
+      return cursors.seal(place, pack(position));
+    },
+  };
+}
+
+/** The pages, each with the index from which its rows follow `start`. */
+async function* resume(
+  pages: AsyncIterable<Page>,
+  { seen, inside }: Position,
+): AsyncGenerator<{ readonly page: Page; readonly from: number }, void> {
+  let searched: Page[] | undefined = inside ? [] : undefined;
+  for await (const page of pages) {
+    const last = searched ? lastSeen(page, seen) : -1;
+    if (searched && last < 0 && searched.push(page) < searchedPages) continue;
+    // Nowhere: every row seen in that page is gone, so what is left of it follows them.
+    if (searched && last < 0) yield* searched.map(whole);
+    else yield { page, from: last + 1 };
+    searched = undefined;
+  }
+  if (searched) yield* searched.map(whole);
+}
+
+function whole(page: Page) {
+  return { page, from: 0 };
+}
+
+/** The row of the cursor itself or, where it is gone, of the nearest before it that is left; -1 where none is. */
+function lastSeen({ notes }: Page, seen: readonly string[]): number {
+  const rows = notes.map(fingerprint);
+  const left = seen.findLast((row) => rows.includes(row));
+  return left === undefined ? -1 : rows.indexOf(left);
+}
+
+function isSeen(note: Note, seen: ReadonlySet<string>): boolean {
+  return seen.size > 0 && seen.has(fingerprint(note));
+}
+
+function edgeOf(page: Page, index: number, seal: (position: Position) => string): Edge<Note> {
+  return {
+    node: page.notes[index]!,
+    get cursor() {
+      return seal(positionOf(page, index));
+    },
+  };
+}
+
+function positionOf({ notes, cursor, nextCursor, limit }: Page, index: number): Position {
+  const seen = notes.slice(0, index + 1).map(fingerprint);
+  return index === notes.length - 1 && nextCursor !== undefined
+    ? { cursor: nextCursor, limit, seen, inside: false }
+    : { cursor, limit, seen, inside: true };
+}
+
+/** 36 bits by which a row of a neighbouring page is known again. */
+function fingerprint({ upstreamId }: Note): string {
+  return hash('sha256', upstreamId, 'base64url').slice(0, fingerprintLength);
+}
+
+type Packed = readonly [cursor: string | null, limit: number, seen: string, inside: 0 | 1];
+
+function pack({ cursor, limit, seen, inside }: Position): Packed {
+  return [cursor ?? null, limit, seen.join(''), inside ? 1 : 0];
+}
+
+/** Opens what `pack` wrote: nobody else can seal. */
+function unpack(packed: unknown): Position {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the seal proves it
+  const [cursor, limit, seen, inside] = packed as Packed;
+  return {
+    cursor: cursor ?? undefined,
+    limit,
+    seen: seen.match(/.{6}/g) ?? [],
+    inside: inside === 1,
+  };
+}

@@ -1,0 +1,84 @@
+import { GatewayError } from '../errors.js';
+import type { NotePage } from './answer.js';
+import type { PageQuery, Refusal } from './client.js';
+
+/** Which notes a list holds. */
+export type NoteFilter = Pick<PageQuery, 'tag' | 'pinned'>;
+
+/** Which page of a list. */
+export type PageStart = Pick<PageQuery, 'limit' | 'cursor'>;
+
+/** One of the service's lists. */
+export interface NoteList {
+  readonly filter: NoteFilter;
+  read(start: PageStart): Promise<NotePage | Refusal>;
+}
+
+/** A page, and how it was asked for; `cursor` is undefined for the first one. */
+export interface Page extends NotePage {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+/** Reads the service's pages. */
+export interface Pager {
+  /** One page of at most `limit` notes; of fewer where the service has refused so great a limit. */
+  read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
+  /** That page and those after it, each when it is asked for; a service that goes in a circle is an error. */
+  walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
+}
+
+/** The greatest `limit` asked for. */
+export const greatestLimit = 100;
+const smallerLimits = [50, 20];
+const fruitlessPagesAtMost = 20;
+
+/** A pager that remembers which limit the service takes: the greatest one is not shown (apis/notes.md §8). */
+export function createPager(): Pager {
+  let taken = greatestLimit;
+
+  async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
+    const first = Math.min(limit, taken);
+    for (const next of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
+      const answer = await list.read({ limit: next, cursor });
+      if (!('refused' in answer)) {
+        if (next < first) taken = Math.min(taken, next);
+        return { ...answer, cursor, limit: next };
+      }
+      if (answer.refused !== 400) throw unusable('refused to list notes');
+    }
+    throw invalidQuery(list.filter, cursor);
+  }
+
+  async function* walk(list: NoteList, limit: number, start?: string): AsyncGenerator<Page, void> {
+    const asked = new Set<string>();
+    const given = new Set<string>();
+    let fruitless = 0;
+    for (let cursor = start; ;) {
+      const page = await read(list, limit, cursor);
+      yield page;
+      if (page.nextCursor === undefined) return;
+      fruitless = page.notes.some(({ upstreamId }) => !given.has(upstreamId)) ? 0 : fruitless + 1;
+      for (const { upstreamId } of page.notes) given.add(upstreamId);
+      if (cursor !== undefined) asked.add(cursor);
+      if (asked.has(page.nextCursor) || fruitless > fruitlessPagesAtMost)
+        throw unusable('gave pages of notes without an end');
+      cursor = page.nextCursor;
+    }
+  }
+
+  return { read, walk };
+}
+
+/** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what was sent. */
+function invalidQuery({ tag }: NoteFilter, cursor: string | undefined): GatewayError {
+  if (cursor !== undefined)
+    return new GatewayError('CURSOR_EXPIRED', 'The notes service no longer takes this cursor: start again.');
+  if (tag !== undefined)
+    return new GatewayError('BAD_USER_INPUT', 'The notes service does not take this tag.');
+  return unusable('refused to list notes');
+}
+
+function unusable(what: string): GatewayError {
+  return new GatewayError('UPSTREAM_INVALID_RESPONSE', `The notes service ${what}.`);
+}

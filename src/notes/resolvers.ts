@@ -1,0 +1,80 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { type CallerContext, signedIn } from '../caller.js';
+import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/resolvers.js';
+import { type Connection, toGlobalId } from '../relay.js';
+import type { ForwardPage, NotesAccess, NotesConnectionName } from './access.js';
+import { asksFor } from './lookahead.js';
+import type { Note, Tag } from './model.js';
+import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
+
+/** What the resolvers of notes and tags have of an operation; `notes` is used for signed-in callers only. */
+export interface NotesContext extends CallerContext {
+  readonly notes: NotesAccess;
+}
+
+/** The resolvers of `schema/notes.graphql`. */
+export const notesResolvers: Resolvers<NotesContext> = {
+  Query: {
+    notes: (_, { filter, ...page }, context, info) => noteList('notes', filter, page, context, info),
+    tags: (_, page, context) => accessOf(context).tagPage(page),
+    tag: async (_, { name }, context) => (await accessOf(context).tags()).get(name.toLowerCase()) ?? null,
+  },
+  Mutation: {
+    createNote: (_, { input }, context) => createNote(accessOf(context), input),
+    updateNote: (_, { input }, context) => updateNote(accessOf(context), input),
+    deleteNote: (_, { input }, context) => deleteNote(accessOf(context), input),
+    shareNote: (_, { input }, context) => shareNote(accessOf(context), input),
+  },
+  Note: {
+    id: ({ upstreamId }) => toGlobalId('Note', upstreamId),
+    tags: ({ tags }) => distinct(tags),
+  },
+  Tag: {
+    id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),
+    count: (tag, _, context) => tag.count ?? countOf(tag, context),
+    notes: ({ name }, { pinned, ...page }, context, info) =>
+      noteList('Tag.notes', { tag: name, pinned: pinned ?? null }, page, context, info),
+  },
+};
+
+/** Notes and tags by the id in their global id; null for what does not exist or is not the caller's. */
+export const noteNodes = {
+  Note: (upstreamId: string, context: NotesContext): Promise<Note | null> =>
+    accessOf(context).note(upstreamId),
+  Tag: async (key: string, context: NotesContext): Promise<Tag | null> =>
+    (await accessOf(context).tags()).get(key) ?? null,
+};
+
+function accessOf(context: NotesContext): NotesAccess {
+  signedIn(context);
+  return context.notes;
+}
+
+function noteList(
+  connection: NotesConnectionName,
+  filter: NoteFilterInput | null | undefined,
+  page: ForwardPage,
+  context: NotesContext,
+  info: GraphQLResolveInfo,
+): Promise<Connection<Note>> {
+  const { tag, pinned } = filter ?? {};
+  const counted = asksFor(info, 'nodes', 'tags', 'count') || asksFor(info, 'edges', 'node', 'tags', 'count');
+  return accessOf(context).page(
+    connection,
+    { ...(tag != null && { tag }), ...(pinned != null && { pinned }) },
+    page,
+    counted,
+  );
+}
+
+/** A tag that the service no longer lists is used no more. */
+async function countOf({ name }: Tag, context: NotesContext): Promise<number> {
+  return (await accessOf(context).tags()).get(name.toLowerCase())?.count ?? 0;
+}
+
+/** Names are case-insensitive (apis/notes.md §2): a note bears a tag once, however it is spelled. */
+function distinct(tags: readonly Tag[]): readonly Tag[] {
+  if (tags.length < 2) return tags;
+  const names = tags.map(({ name }) => name.toLowerCase());
+  return tags.filter((_, index) => names.indexOf(names[index]!) === index);
+}

@@ -1,0 +1,37 @@
+import type { Note } from './model.js';
+import type { NoteFilter, PageStart } from './pages.js';
+
+/** A page of a list, as it was asked for. */
+export interface PagePlace {
+  readonly filter: NoteFilter;
+  readonly start: PageStart;
+}
+
+/** Where this process last saw the notes of each session: there is no call that reads one note. */
+export interface Sightings {
+  remember(sessionId: string, place: PagePlace, notes: readonly Note[]): void;
+  find(sessionId: string, noteId: string): PagePlace | undefined;
+}
+
+/** A memory of the latest `size` sightings. */
+export function createSightings(size = 20_000): Sightings {
+  const places = new Map<string, PagePlace>();
+
+  function remember(sessionId: string, place: PagePlace, notes: readonly Note[]): void {
+    for (const { upstreamId } of notes) {
+      const note = key(sessionId, upstreamId);
+      places.delete(note);
+      places.set(note, place);
+    }
+    for (const oldest of places.keys()) {
+      if (places.size <= size) break;
+      places.delete(oldest);
+    }
+  }
+
+  return { remember, find: (sessionId, noteId) => places.get(key(sessionId, noteId)) };
+}
+
+function key(sessionId: string, noteId: string): string {
+  return `${sessionId} ${noteId}`;
+}

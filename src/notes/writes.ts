@@ -1,0 +1,117 @@
+import type {
+  CreateNoteInput,
+  DeleteNoteInput,
+  ShareNoteInput,
+  UpdateNoteInput,
+  UserError,
+} from '../generated/resolvers.js';
+import { type Edge, idOf } from '../relay.js';
+import type { NotesAccess } from './access.js';
+import type { NoteChange } from './client.js';
+import {
+  blanks,
+  checkNewNote,
+  checkNoteChange,
+  checkShare,
+  fault,
+  isLongOtherwise,
+  tooLong,
+} from './input.js';
+import type { Note } from './model.js';
+
+/** What a write gives: its result, or what to mend. */
+type Outcome<T> = { readonly errors: readonly UserError[] } & Partial<T>;
+
+const pinnedAtMost = 50;
+const permissions = { READ: 'read', COMMENT: 'comment', EDIT: 'edit' } as const;
+
+/** Creates a note; faults of the input are found before the call. */
+export async function createNote(
+  notes: NotesAccess,
+  input: CreateNoteInput,
+): Promise<Outcome<{ note: Note; noteEdge: Edge<Note> }>> {
+  const errors = checkNewNote(input);
+  const { title, content } = input;
+  if (errors.length > 0 || title == null || content == null) return { errors };
+  const answer = await notes.create({ ...changeOf(input), title, content });
+  if ('refused' in answer) return { errors: await explain(notes, changeOf(input)) };
+  return { note: answer, noteEdge: notes.edge(answer), errors };
+}
+
+/** Changes the members that are there; a change without any writes nothing and gives the note as it is. */
+export async function updateNote(
+  notes: NotesAccess,
+  input: UpdateNoteInput,
+): Promise<Outcome<{ note: Note }>> {
+  const id = idOf('Note', input.id);
+  const errors = [...(id === undefined ? [notFound()] : []), ...checkNoteChange(input)];
+  if (errors.length > 0 || id === undefined) return { errors };
+  const change = changeOf(input);
+  if (Object.keys(change).length === 0) {
+    const note = await notes.note(id);
+    return note ? { note, errors } : { errors: [notFound()] };
+  }
+  const answer = await notes.update(id, change);
+  if (!('refused' in answer)) return { note: answer, errors };
+  return { errors: answer.refused === 404 ? [notFound()] : await explain(notes, change, id) };
+}
+
+/** Deletes a note. */
+export async function deleteNote(
+  notes: NotesAccess,
+  { id: deletedNoteId }: DeleteNoteInput,
+): Promise<Outcome<{ deletedNoteId: string }>> {
+  const id = idOf('Note', deletedNoteId);
+  if (id === undefined) return { errors: [notFound()] };
+  const refusal = await notes.remove(id);
+  if (!refusal) return { deletedNoteId, errors: [] };
+  return { errors: [refusal.refused === 404 ? notFound() : refused('id')] };
+}
+
+/** Shares a note. Which errors the service answers is not shown (apis/notes.md §4). */
+export async function shareNote(
+  notes: NotesAccess,
+  input: ShareNoteInput,
+): Promise<Outcome<{ sharedNoteId: string }>> {
+  const { id: sharedNoteId, email, permission } = input;
+  const id = idOf('Note', sharedNoteId);
+  const errors = [...(id === undefined ? [notFound()] : []), ...checkShare(input)];
+  if (errors.length > 0 || id === undefined || !email || !permission) return { errors };
+  const refusal = await notes.share(id, { email, permission: permissions[permission] });
+  if (!refusal) return { sharedNoteId, errors };
+  if (refusal.refused === 404) return { errors: [notFound()] };
+  if (refusal.refused === 409)
+    return { errors: [fault('CONFLICT', 'The note is shared with this person already.', 'email')] };
+  return { errors: [refused('email')] };
+}
+
+/** The members that were given, without the nulls that `createNote` takes for absent. */
+function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChange {
+  return {
+    ...(title != null && { title }),
+    ...(content != null && { content }),
+    ...(tags != null && { tags }),
+    ...(isPinned != null && { isPinned }),
+  };
+}
+
+/** Why the service refused a write that the documents allow: its answer has no known shape (apis/notes.md §7). */
+async function explain(notes: NotesAccess, change: NoteChange, id?: string): Promise<readonly UserError[]> {
+  const empty = blanks(change);
+  if (empty.length > 0) return empty;
+  if (change.isPinned === true && (await notes.hasPinned(pinnedAtMost, id)))
+    return [fault('TOO_MANY_PINNED', `${pinnedAtMost} notes are pinned already.`, 'isPinned')];
+  const blankTag = change.tags?.findIndex((tag) => tag.trim() === '') ?? -1;
+  if (blankTag >= 0) return [refused('tags', String(blankTag))];
+  if (isLongOtherwise(change.content)) return [tooLong()];
+  const members = Object.keys(change);
+  return [refused(...(members.length === 1 ? members : []))];
+}
+
+function notFound(): UserError {
+  return fault('NOT_FOUND', 'There is no such note.', 'id');
+}
+
+function refused(...path: readonly string[]): UserError {
+  return fault('INVALID', 'The notes service does not take this.', ...path);
+}
