@@ -40,16 +40,26 @@ export class UpstreamError extends GatewayError {
   readonly reason: FailureReason;
   /** Whether the request may have taken effect all the same. */
   readonly uncertain: boolean;
+  /** Seconds, for `limited`. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     upstream: UpstreamName,
     reason: FailureReason,
-    { uncertain = false, ...details }: { uncertain?: boolean; cause?: unknown; retryAfter?: number } = {},
+    { uncertain = false, retryAfter, cause }: FailureDetails = {},
   ) {
     const [code, sentence] = reasons[reason];
+    const details = retryAfter === undefined ? { cause } : { cause, retryAfter };
     super(code, `The ${services[upstream]} ${sentence}.`, details);
     this.name = 'UpstreamError';
     this.reason = reason;
     this.uncertain = uncertain;
+    this.retryAfter = retryAfter;
   }
+}
+
+interface FailureDetails {
+  readonly uncertain?: boolean;
+  readonly retryAfter?: number | undefined;
+  readonly cause?: unknown;
 }

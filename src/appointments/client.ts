@@ -1,0 +1,137 @@
+import type { Keyv } from 'keyv';
+import type { Clock } from '../clock.js';
+import { digest } from '../seal.js';
+import type { Database } from '../store/database.js';
+import type { Telemetry } from '../telemetry.js';
+import { UpstreamError } from '../upstream/failure.js';
+import { createUpstream, isSendable, type UpstreamAnswer } from '../upstream/http.js';
+import { createTokens, type Issued } from '../upstream/tokens.js';
+import type { Appointment } from './model.js';
+
+/** Where the appointment service and its token issuer are, and who we are there. */
+export interface AppointmentsSettings {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Scope names, separated by blanks. */
+  readonly scope: string;
+}
+
+/** What to book (`apis/appointments.md` §2); date-times go out as they are written. */
+export type NewAppointment = Pick<Appointment, 'status' | 'start' | 'end' | 'participants'>;
+
+/** Booked, with the service's id where its answer has one; or refused with a 4xx, and so not booked. */
+export type BookingOutcome =
+  { readonly booked: true; readonly upstreamId: string | null } | { readonly refused: number };
+
+/** The appointment service (`apis/appointments.md`). */
+export interface AppointmentsClient {
+  /**
+   * Books, and sends the request at most once unless its token is refused. Where it rejects, nothing is booked if the
+   * error is an `UpstreamError` that is not `uncertain`; after any other the outcome is unknown.
+   */
+  book(appointment: NewAppointment, signal?: AbortSignal): Promise<BookingOutcome>;
+  stop(): Promise<void>;
+}
+
+/** A client of the appointment service; its token is shared by all replicas on this database. */
+export function createAppointmentsClient(
+  options: AppointmentsSettings & {
+    readonly keyv: Keyv;
+    readonly database: Database;
+    readonly telemetry: Telemetry;
+    readonly clock: Clock;
+    readonly timeoutMs?: number;
+  },
+): AppointmentsClient {
+  const { authUrl, clientId, clientSecret, scope, telemetry } = options;
+  const service = createUpstream({ ...options, name: 'appointments' });
+  const issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
+  const key = digest(JSON.stringify([authUrl, clientId, scope]));
+  const tokens = createTokens({ ...options, issuer: 'issuer', key, obtain });
+
+  /** `apis/appointments.md` §4, `POST {auth_url}/oauth/token`. */
+  async function obtain(signal: AbortSignal): Promise<Issued> {
+    const body = {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+      scope,
+    };
+    const answer = await issuer.request({ method: 'POST', path: '/oauth/token', body, signal });
+    if (answer.status >= 400) {
+      telemetry.log.error(
+        { status: answer.status },
+        'the token issuer refuses the client credentials or the scope',
+      );
+      throw new UpstreamError('issuer', 'locked');
+    }
+    return readIssued(answer.body);
+  }
+
+  /** A token; where none can be had, it is certain that nothing was booked. */
+  async function authorize(signal: AbortSignal | undefined): Promise<string> {
+    try {
+      return await tokens.get(signal);
+    } catch (cause) {
+      const { reason, retryAfter } =
+        cause instanceof UpstreamError ? cause : { reason: 'broken' as const, retryAfter: undefined };
+      throw new UpstreamError('issuer', reason, { cause, retryAfter });
+    }
+  }
+
+  function post(body: unknown, token: string, signal: AbortSignal | undefined): Promise<UpstreamAnswer> {
+    return service.request({ method: 'POST', path: '/appointments', body, token, signal });
+  }
+
+  return {
+    async book(appointment, signal) {
+      const body = toBody(appointment);
+      const token = await authorize(signal);
+      let answer = await post(body, token, signal);
+      if (answer.status === 401) {
+        tokens.discard(token);
+        answer = await post(body, await authorize(signal), signal);
+      }
+      if (answer.status === 401) throw new UpstreamError('appointments', 'locked');
+      if (answer.status >= 400) return { refused: answer.status };
+      return { booked: true, upstreamId: readId(answer.body) };
+    },
+    async stop() {
+      await Promise.all([service.stop(), issuer.stop()]);
+    },
+  };
+}
+
+/** The service's spelling. */
+function toBody({ status, start, end, participants }: NewAppointment) {
+  const participant = participants.map(({ actor, status: reply }) => ({
+    actor: { reference: actor.reference },
+    status: reply.toLowerCase().replace('_', '-'),
+  }));
+  return { status: status.toLowerCase(), start, end, participant };
+}
+
+const usualLifetimeSeconds = 3600;
+
+function readIssued(body: unknown): Issued {
+  const { access_token: token, expires_in: lifetime } = fieldsOf(body);
+  if (typeof token !== 'string') throw new UpstreamError('issuer', 'misshapen');
+  if (!isSendable(token)) throw new UpstreamError('issuer', 'unsendable');
+  const seconds = Number(lifetime);
+  return { token, lifetimeSeconds: seconds > 0 ? seconds : usualLifetimeSeconds };
+}
+
+/** The answer of a booking is not shown: an id is looked for where services put it, and may be absent. */
+function readId(body: unknown): string | null {
+  const answer = fieldsOf(body);
+  const places = [answer, fieldsOf(answer['data']), fieldsOf(answer['appointment'])];
+  const id = places.map((place) => place['id']).find((found) => found !== undefined && found !== null);
+  if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : null;
+  return typeof id === 'string' && id !== '' ? id : null;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

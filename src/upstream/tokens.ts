@@ -1,0 +1,104 @@
+import type { Keyv } from 'keyv';
+import type { Clock } from '../clock.js';
+import type { Database } from '../store/database.js';
+import { withLease } from '../store/leases.js';
+import type { UpstreamName } from './failure.js';
+import { createFlights } from './flights.js';
+
+/** The access token of one client, shared by all who call with it, on every replica. */
+export interface Tokens {
+  /** A token that lives; asks for one only where no replica has one, and once for all who wait. */
+  get(signal?: AbortSignal): Promise<string>;
+  /** Tells that a service refuses this token: it is not given again unless the issuer insists on it. */
+  discard(token: string): void;
+}
+
+/** What an issuer gives. */
+export interface Issued {
+  readonly token: string;
+  readonly lifetimeSeconds: number;
+}
+
+/** A token as it is kept, sealed. Times are milliseconds since the epoch. */
+interface Kept {
+  readonly token: string;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+/** For so long the process does not look into the store. */
+const trustMs = 5_000;
+/** Longer than a call to an issuer may take. */
+const leaseMs = 20_000;
+/** The part of a token's life after which it is renewed, and how far chance may move that. */
+const renewal = { at: 0.9, jitter: 0.05 };
+
+/** Tokens under one `key`, which stands for issuer, client and scope. */
+export function createTokens(options: {
+  readonly issuer: UpstreamName;
+  readonly key: string;
+  readonly keyv: Keyv;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly obtain: (signal: AbortSignal) => Promise<Issued>;
+}): Tokens {
+  const { issuer, key, keyv, database, clock, obtain } = options;
+  const flights = createFlights<string>(issuer);
+  let trusted: { readonly token: string; readonly until: number } | undefined;
+  let refused: string | undefined;
+
+  async function look(): Promise<Kept | undefined> {
+    const kept = await keyv.get<Kept>(key);
+    return kept && kept.token !== refused && kept.expiresAt > clock.now() ? kept : undefined;
+  }
+
+  const isYoung = (kept: Kept | undefined) => kept !== undefined && clock.now() < kept.renewAt;
+
+  async function renew(signal: AbortSignal): Promise<Kept> {
+    const asked = clock.now();
+    const { token, lifetimeSeconds } = await obtain(signal);
+    const lifeMs = lifetimeSeconds * 1000;
+    const part = renewal.at + renewal.jitter * (2 * Math.random() - 1);
+    const kept = { token, renewAt: asked + lifeMs * part, expiresAt: asked + lifeMs };
+    await keyv.set(key, kept, lifeMs);
+    if (token === refused) refused = undefined;
+    return kept;
+  }
+
+  async function find(signal: AbortSignal): Promise<Kept> {
+    const old = await look();
+    if (old && isYoung(old)) return old;
+    try {
+      return await withLease(database, `token ${key}`, { ttlMs: leaseMs, clock, signal }, async () => {
+        // Whoever had the lease before has renewed it, most likely.
+        const kept = await look();
+        return kept && isYoung(kept) ? kept : await renew(signal);
+      });
+    } catch (error) {
+      // The last tenth of a token's life is there for an issuer that fails.
+      if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
+      throw error;
+    }
+  }
+
+  async function fetch(signal: AbortSignal): Promise<string> {
+    const { token, expiresAt } = await find(signal);
+    // It may have been discarded while it was looked for.
+    if (token !== refused) trusted = { token, until: Math.min(clock.now() + trustMs, expiresAt) };
+    return token;
+  }
+
+  return {
+    async get(signal) {
+      if (trusted && clock.now() < trusted.until) return trusted.token;
+      return flights.share(key, key, fetch, signal);
+    },
+    discard(token) {
+      if (token === refused) return;
+      refused = token;
+      if (trusted?.token === token) trusted = undefined;
+      // What is in flight may bring back the very token that is refused.
+      flights.drop(key);
+    },
+  };
+}
