@@ -15,6 +15,8 @@ export interface Feed {
   position(cursor: string): Promise<number>;
   /** The greatest number committed. */
   head(): Promise<number>;
+  /** Up to which number this process has read the log: all of it is committed, so whatever is read from now on shows it. */
+  reached(): number;
   /**
    * The events of a family after a place, else those from now on, in log order, none lost and none twice; skipped
    * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
@@ -30,13 +32,16 @@ export interface FeedOptions {
   readonly database: Database;
   readonly cursors: Cursors;
   readonly telemetry: Telemetry;
+  /** How many recent events stay in memory for those who are a little behind. */
+  readonly recent?: number;
 }
 
 const place = { connection: 'log' };
 
 /** A feed of this log. */
-export async function createFeed({ log, database, cursors, telemetry }: FeedOptions): Promise<Feed> {
-  const tail = await startTail({ log, database, telemetry });
+export async function createFeed(options: FeedOptions): Promise<Feed> {
+  const { log, cursors, telemetry } = options;
+  const tail = await startTail(options);
   return {
     cursor: (seq) => cursors.seal(place, [log.id, seq]),
     async position(cursor) {
@@ -47,6 +52,7 @@ export async function createFeed({ log, database, cursors, telemetry }: FeedOpti
       return seq;
     },
     head: () => log.head(),
+    reached: tail.position,
     updates: (wish) => subscribe({ log, tail, telemetry }, wish),
     stop: () => tail.stop(),
   };

@@ -8,6 +8,8 @@ export interface TailOptions {
   readonly log: Log;
   readonly database: Database;
   readonly telemetry: Telemetry;
+  /** How many recent entries stay in memory; the usual number where it is not given. */
+  readonly recent?: number | undefined;
 }
 
 /** The end of the log as this process has read it: every entry once, in order, shared by all who follow. */
@@ -26,11 +28,13 @@ export type Follower = (entries: readonly LogEntry[] | null) => void;
 
 const pageSize = 128;
 const pollMs = 1_000;
-const greatestRing = { entries: 2_048, weight: 32_000_000 };
+const usualRecent = 2_048;
+const greatestWeight = 32_000_000;
 
 /** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
-export async function startTail({ log, database, telemetry }: TailOptions): Promise<Tail> {
-  const ring = createRing();
+export async function startTail(options: TailOptions): Promise<Tail> {
+  const { log, database, telemetry, recent = usualRecent } = options;
+  const ring = createRing(recent);
   const followers = new Set<Follower>();
   let position = await log.head();
   let reading = Promise.resolve();
@@ -86,7 +90,7 @@ export async function startTail({ log, database, telemetry }: TailOptions): Prom
 }
 
 /** The newest entries, bounded in number and in weight. */
-function createRing() {
+function createRing(greatestSize: number) {
   const entries = new Map<number, LogEntry>();
   let weight = 0;
   return {
@@ -95,7 +99,7 @@ function createRing() {
       entries.set(entry.seq, entry);
       weight += entry.weight;
       for (const [seq, oldest] of entries) {
-        if (entries.size <= greatestRing.entries && weight <= greatestRing.weight) break;
+        if (entries.size <= greatestSize && weight <= greatestWeight) break;
         entries.delete(seq);
         weight -= oldest.weight;
       }

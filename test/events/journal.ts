@@ -1,0 +1,116 @@
+import { createLog, type Delivery, type Fold, type Log } from '../../src/events/log.js';
+import { openDatabase, type Database, type Executor } from '../../src/store/database.js';
+import { keyText } from '../../src/store/text.js';
+import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
+
+/** An event of the families below: a step of its entity, or one that no fold can take. */
+export interface Step {
+  readonly step: number | 'impossible';
+}
+
+/** Its entity: every step so far, in log order. */
+export interface Walk {
+  readonly entityId: string;
+  readonly steps: readonly number[];
+}
+
+/** A fold that any lost, doubled or misplaced event shows in; it keeps its states beside the shipments. */
+const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
+  async load(db, entityIds) {
+    const states = await readWalks(db, entityIds);
+    return new Map(states.map((state) => [state.entityId, state]));
+  },
+  apply(before, { entityId, step }) {
+    if (step === 'impossible') throw new Error('This event cannot be folded.');
+    return { entityId, steps: [...(before?.steps ?? []), step] };
+  },
+  async save(db, states) {
+    const rows = [...states.values()].map((state) => ({
+      shipment_id: keyText(state.entityId),
+      stage: '',
+      carrier: null,
+      tracking_number: null,
+      updated_instant: '',
+      state: JSON.stringify(state),
+    }));
+    await db
+      .insertInto('shipments')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('shipment_id').doUpdateSet(({ ref }) => ({ state: ref('excluded.state') })),
+      )
+      .execute();
+  },
+};
+
+/** The walks of these entities as they are kept. */
+export async function readWalks(db: Executor, entityIds: readonly string[]): Promise<readonly Walk[]> {
+  const rows = await db
+    .selectFrom('shipments')
+    .select('state')
+    .where('shipment_id', 'in', entityIds.map(keyText))
+    .execute();
+  return rows.map(({ state }) => JSON.parse(state) as Walk);
+}
+
+/** A clock that stands still until it is moved. */
+export function createTestClock(at = '2026-01-01T00:00:00.000Z') {
+  let now = Date.parse(at);
+  return {
+    now: () => now,
+    moveDays: (days: number) => void (now += days * 86_400_000),
+    iso: () => new Date(now).toISOString(),
+  };
+}
+
+/** A log with all that it stands on. */
+export interface Journal {
+  readonly database: Database;
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+  readonly clock: ReturnType<typeof createTestClock>;
+  stop(): Promise<void>;
+}
+
+/** Opens the log at this address; two on one address of Postgres are two replicas. */
+export async function openJournal(url: string, clock = createTestClock()): Promise<Journal> {
+  const telemetry = createTelemetry('silent');
+  const database = await openDatabase(url, telemetry);
+  const log = await createLog({
+    database,
+    folds: { shipments: walkFold, payments: walkFold },
+    clock,
+    telemetry,
+    retentionDays: 90,
+  });
+  return {
+    database,
+    log,
+    telemetry,
+    clock,
+    async stop() {
+      await log.stop();
+      await database.stop();
+    },
+  };
+}
+
+/** A delivery of one step of an entity; `changes` overwrite what is usual. */
+export function delivery(
+  eventId: string,
+  { entityId = 'entity', step = 0 as Step['step'] } = {},
+  changes: Partial<Delivery> = {},
+): Delivery {
+  const event = { entityId, step };
+  return {
+    family: 'shipments',
+    endpointId: 'endpoint',
+    eventId,
+    type: 'step',
+    apiVersion: null,
+    body: JSON.stringify({ id: eventId, ...event }),
+    receivedAt: '2026-01-01T00:00:00.000Z',
+    known: { entityId, event },
+    ...changes,
+  };
+}

@@ -1,0 +1,283 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { mostRenderings } from '../../src/events/renderings.js';
+import { keyText } from '../../src/store/text.js';
+import { delivery, openJournal, readWalks, type Journal } from './journal.js';
+
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+
+/** What every log keeps to, on either engine. `freshUrl` gives the address of a new, empty database. */
+export function logContract(freshUrl: () => Promise<string>): void {
+  let journal: Journal;
+  const { append, read, head, everything, count, renderings } = {
+    append: (...given: Parameters<typeof delivery>) => journal.log.append(delivery(...given)),
+    read: (after: number, limit: number) => journal.log.read(after, limit),
+    head: () => journal.log.head(),
+    everything: () => journal.log.read(0, 10_000),
+    count: (name: string) => journal.telemetry.counts.get(`${name}{family="shipments"}`) ?? 0,
+    renderings: () =>
+      journal.database.kysely.selectFrom('event_renderings').selectAll().orderBy('received_at').execute(),
+  };
+
+  beforeEach(async () => {
+    journal = await openJournal(await freshUrl());
+  });
+  afterEach(() => journal.stop());
+
+  describe('order', () => {
+    test('is empty at first', async () => {
+      expect([await head(), await journal.log.pruned(), await everything()]).toEqual([0, 0, []]);
+    });
+
+    test('numbers events from 1 without a gap, in the order in which they came', async () => {
+      const ids = numbers(1_000).map((n) => `event ${n}`);
+      await Promise.all(ids.map((id) => append(id)));
+      const entries = await everything();
+      expect(entries.map(({ seq }) => seq)).toEqual(numbers(1_000));
+      expect(entries.map(({ eventId }) => eventId)).toEqual(ids);
+      expect(await head()).toBe(1_000);
+    });
+
+    test('is read in pages after any number', async () => {
+      await Promise.all(numbers(10).map((n) => append(`event ${n}`)));
+      expect((await read(3, 4)).map(({ seq }) => seq)).toEqual([4, 5, 6, 7]);
+      expect((await read(9, 4)).map(({ seq }) => seq)).toEqual([10]);
+      expect(await read(10, 4)).toEqual([]);
+    });
+
+    test('gives every free text back as it came', async () => {
+      const strange = 'NUL \0, a lone surrogate \ud800, a \\ and a "';
+      const known = { entityId: strange, event: { entityId: strange, step: 1 } };
+      await append(strange, {}, { type: strange, endpointId: strange, apiVersion: strange, known });
+      expect(await everything()).toEqual([
+        {
+          seq: 1,
+          family: 'shipments',
+          eventId: strange,
+          type: strange,
+          receivedAt: '2026-01-01T00:00:00.000Z',
+          entityId: strange,
+          event: known.event,
+          entity: { entityId: strange, steps: [1] },
+          weight: expect.any(Number),
+        },
+      ]);
+    });
+
+    test('tells listeners where it ends, once that can be read', async () => {
+      const heard = new Promise<string>((resolve) => journal.database.listen('log', resolve));
+      await append('event');
+      expect(await heard).toBe('1');
+    });
+  });
+
+  describe('every event once', () => {
+    test('stores one of a hundred of the same id at the same moment', async () => {
+      const outcomes = await Promise.all(numbers(100).map(() => append('event')));
+      expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
+      expect(outcomes[0]).toBe('stored');
+      expect(await head()).toBe(1);
+      expect([count('webhook_stored'), count('webhook_duplicate')]).toEqual([1, 99]);
+    });
+
+    test('knows an event again later, also one that was skipped', async () => {
+      await append('event');
+      await append('skipped', {}, { known: null });
+      expect([await append('event'), await append('skipped')]).toEqual(['duplicate', 'duplicate']);
+      expect((await everything()).map(({ event }) => event === null)).toEqual([false, true]);
+    });
+
+    test('does not mistake events of two families for each other', async () => {
+      const outcomes = [await append('event'), await append('event', {}, { family: 'payments' })];
+      expect(outcomes).toEqual(['stored', 'stored']);
+      expect(await append('event', {}, { family: 'payments' })).toBe('duplicate');
+    });
+
+    test('folds a repeated event once', async () => {
+      await Promise.all([append('a', { step: 1 }), append('a', { step: 1 }), append('b', { step: 2 })]);
+      await append('a', { step: 1 });
+      expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([
+        { entityId: 'entity', steps: [1, 2] },
+      ]);
+    });
+
+    test('keeps another body of a known event once, and counts it each time', async () => {
+      const other = { body: '{"other":true}', apiVersion: '2027-01-01' };
+      await Promise.all([append('event'), append('event', {}, other), append('event', {}, other)]);
+      expect(await append('event', {}, other)).toBe('duplicate');
+      expect(await renderings()).toMatchObject([
+        { family: 'shipments', event_id: 'event', body: other.body, api_version: other.apiVersion },
+      ]);
+      expect([count('webhook_altered_duplicate'), count('webhook_duplicate')]).toEqual([3, 0]);
+      expect(await head()).toBe(1);
+    });
+
+    test('bounds how many other bodies of one event are kept', async () => {
+      await append('event');
+      const others = numbers(mostRenderings + 4).map((n) => append('event', {}, { body: `{"n":${n}}` }));
+      expect(new Set(await Promise.all(others))).toEqual(new Set(['duplicate']));
+      await append('event', {}, { body: '{"n":"late"}' });
+      expect((await renderings()).map(({ body }) => body).toSorted()).toEqual(
+        numbers(mostRenderings)
+          .map((n) => `{"n":${n}}`)
+          .toSorted(),
+      );
+    });
+  });
+
+  describe('folding', () => {
+    test('keeps with each event its entity as it was just after it', async () => {
+      await Promise.all([
+        append('1', { entityId: 'a', step: 1 }),
+        append('2', { entityId: 'b', step: 2 }),
+        append('3', { entityId: 'a', step: 3 }),
+      ]);
+      await Promise.all([
+        append('4', { entityId: 'a', step: 4 }),
+        append('5', {}, { known: null }),
+        append('6', { entityId: 'b', step: 6 }, { family: 'payments' }),
+      ]);
+      expect((await everything()).map(({ entity }) => entity)).toEqual([
+        { entityId: 'a', steps: [1] },
+        { entityId: 'b', steps: [2] },
+        { entityId: 'a', steps: [1, 3] },
+        { entityId: 'a', steps: [1, 3, 4] },
+        null,
+        { entityId: 'b', steps: [2, 6] },
+      ]);
+    });
+
+    test('loses no step of an entity, however many come at once', async () => {
+      const steps = numbers(600);
+      await Promise.all(steps.map((step) => append(`event ${step}`, { step })));
+      expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([{ entityId: 'entity', steps }]);
+    });
+
+    test('counts and keeps what is skipped, and folds nothing', async () => {
+      await append('event', {}, { known: null });
+      expect(await everything()).toMatchObject([{ entityId: null, event: null, entity: null }]);
+      expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([]);
+      expect(count('webhook_skipped')).toBe(1);
+    });
+  });
+
+  describe('failure', () => {
+    test.each([
+      ['cannot be folded', () => delivery('poison', { step: 'impossible' })],
+      ['cannot be kept', () => delivery('poison', {}, { body: '\0' })],
+    ])('refuses by itself an event that %s, leaving no gap', async (_, poison) => {
+      const settled = await Promise.allSettled([
+        append('1', { step: 1 }),
+        journal.log.append(poison()),
+        append('2', { step: 2 }),
+        journal.log.append(poison()),
+        append('3', { step: 3 }),
+      ]);
+      expect(settled.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect((await everything()).map(({ seq, eventId }) => [seq, eventId])).toEqual([
+        [1, '1'],
+        [2, '2'],
+        [3, '3'],
+      ]);
+      expect(await readWalks(journal.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
+      expect(count('webhook_stored')).toBe(3);
+    });
+
+    test('rejects while the database refuses, and takes the same events once it does not', async () => {
+      await append('before');
+      const rename = (from: string, to: string) =>
+        sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(journal.database.kysely);
+      await rename('events', 'away');
+      const failed = await Promise.allSettled([append('a'), append('b'), append('c')]);
+      expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+      await rename('away', 'events');
+      expect(await Promise.all([append('a'), append('b'), append('c')])).toEqual([
+        'stored',
+        'stored',
+        'stored',
+      ]);
+      expect((await everything()).map(({ seq, eventId }) => [seq, eventId])).toEqual([
+        [1, 'before'],
+        [2, 'a'],
+        [3, 'b'],
+        [4, 'c'],
+      ]);
+    });
+
+    test('rejects a family without a fold', async () => {
+      await expect(append('event', {}, { family: 'parcels' })).rejects.toThrow('parcels');
+    });
+
+    test('stores what was taken when it is stopped, and refuses what comes after', async () => {
+      const taken = numbers(300).map((n) => append(`event ${n}`));
+      const stopped = journal.log.stop();
+      await expect(append('late')).rejects.toThrow('stopped');
+      await stopped;
+      expect(new Set(await Promise.all(taken))).toEqual(new Set(['stored']));
+      expect(await head()).toBe(300);
+    });
+  });
+
+  describe('retention', () => {
+    const old = () => ({ receivedAt: journal.clock.iso() });
+
+    test('deletes what is older, in any number, and keeps what is not', async () => {
+      await Promise.all(numbers(1_200).map((n) => append(`old ${n}`, {}, old())));
+      journal.clock.moveDays(91);
+      await append('young', {}, old());
+      await journal.log.prune();
+      expect((await everything()).map(({ eventId }) => eventId)).toEqual(['young']);
+      expect([await journal.log.pruned(), await head()]).toEqual([1_200, 1_201]);
+    });
+
+    test('keeps an event until it is older than the retention', async () => {
+      await append('event', {}, old());
+      journal.clock.moveDays(90);
+      await journal.log.prune();
+      expect(await everything()).toHaveLength(1);
+    });
+
+    test('deletes no event before its time, whatever the clocks of replicas said', async () => {
+      await append('ahead', {}, { receivedAt: '2026-02-01T00:00:00.000Z' });
+      await append('behind', {}, old());
+      journal.clock.moveDays(100);
+      await journal.log.prune();
+      expect([await journal.log.pruned(), (await everything()).length]).toEqual([0, 2]);
+    });
+
+    test('remembers ids and what was folded for ever', async () => {
+      await append('event', { step: 1 }, old());
+      journal.clock.moveDays(91);
+      await journal.log.prune();
+      expect(await append('event', { step: 1 })).toBe('duplicate');
+      expect(await append('next', { step: 2 })).toBe('stored');
+      expect(await everything()).toMatchObject([{ seq: 2, entity: { steps: [1, 2] } }]);
+    });
+
+    test('deletes the other bodies of an event with it, and keeps none after', async () => {
+      const other = { ...old(), body: '{"other":true}' };
+      await append('old', {}, old());
+      await append('old', {}, other);
+      journal.clock.moveDays(91);
+      await append('young', {}, old());
+      await append('young', {}, other);
+      await journal.log.prune();
+      await append('old', {}, { body: '{"late":true}' });
+      expect((await renderings()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
+    });
+
+    test('goes on where a crash has left it', async () => {
+      await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
+      await journal.database.kysely.updateTable('log_head').set({ pruned: 2 }).execute();
+      journal.clock.moveDays(91);
+      await journal.log.prune();
+      expect([await journal.log.pruned(), await everything()]).toEqual([3, []]);
+    });
+  });
+}

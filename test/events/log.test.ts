@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { LogEntry } from '../../src/events/log.js';
+import { engines } from '../support/engines.js';
+import { delivery, openJournal, readWalks, type Journal } from './journal.js';
+import { logContract } from './log.contract.js';
+
+describe.each(engines)('the log on %s', (_, freshUrl) => logContract(freshUrl));
+
+describe.each(engines.filter(([engine]) => engine === 'postgres'))(
+  'replicas of the log on %s',
+  (_, freshUrl) => {
+    async function withReplicas(count: number, run: (replicas: readonly Journal[]) => Promise<void>) {
+      const url = await freshUrl();
+      const replicas: Journal[] = [];
+      try {
+        while (replicas.length < count) replicas.push(await openJournal(url));
+        await run(replicas);
+      } finally {
+        await Promise.all(replicas.map((replica) => replica.stop()));
+      }
+    }
+
+    test('are one log', () =>
+      withReplicas(2, async ([one, other]) => {
+        expect(one!.log.id).toBe(other!.log.id);
+      }));
+
+    test('commit in the order of the numbers: one that holds the head holds up the rest', () =>
+      withReplicas(2, async ([one, other]) => {
+        const settled: string[] = [];
+        let waiting: Promise<unknown>[] = [];
+        await one!.database.kysely.transaction().execute(async (db) => {
+          const head = await db
+            .updateTable('log_head')
+            .set({ seq: 1 })
+            .returning('seq')
+            .executeTakeFirstOrThrow();
+          waiting = ['a', 'b'].map((id) => other!.log.append(delivery(id)).then(() => settled.push(id)));
+          await sleep(300);
+          expect([settled, await other!.log.head(), await other!.log.read(0, 10)]).toEqual([[], 0, []]);
+          await db.insertInto('events').values(heldRow(head.seq)).execute();
+        });
+        await Promise.all(waiting);
+        const entries = await other!.log.read(0, 10);
+        expect(entries.map(({ seq, eventId }) => [seq, eventId])).toEqual([
+          [1, 'held'],
+          [2, 'a'],
+          [3, 'b'],
+        ]);
+      }));
+
+    test('store each event once and fold every step, and a reader never sees a gap', () =>
+      withReplicas(3, async (replicas) => {
+        const steps = Array.from({ length: 400 }, (_, at) => at);
+        const seen: LogEntry[] = [];
+        let writing = true;
+        const reading = (async () => {
+          while (writing || seen.length < steps.length)
+            seen.push(...(await replicas[0]!.log.read(seen.length, 100)));
+        })();
+        // Every replica gets every event, as when a sender retries while the first answer is still on its way.
+        const outcomes = await Promise.all(
+          replicas.flatMap(({ log }) =>
+            steps.map(async (step) => {
+              await sleep(Math.random() * 300);
+              return log.append(delivery(`event ${step}`, { step }));
+            }),
+          ),
+        );
+        writing = false;
+        await reading;
+        expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(steps.length);
+        expect(seen.map(({ seq }) => seq)).toEqual(steps.map((step) => step + 1));
+        const [walk] = await readWalks(replicas[0]!.database.kysely, ['entity']);
+        expect(walk!.steps.toSorted((a, b) => a - b)).toEqual(steps);
+        expect(seen.at(-1)!.entity).toEqual(walk);
+      }));
+
+    test('hear of each other', () =>
+      withReplicas(2, async ([one, other]) => {
+        const heard = new Promise<string>((resolve) => other!.database.listen('log', resolve));
+        await one!.log.append(delivery('event'));
+        expect(await heard).toBe('1');
+      }));
+  },
+);
+
+function heldRow(seq: number) {
+  return {
+    seq,
+    family: 'shipments',
+    event_id: 'held',
+    endpoint_id: '',
+    type: '',
+    api_version: null,
+    entity_id: null,
+    received_at: 0,
+    body: '',
+    event: null,
+    entity: null,
+  };
+}

@@ -1,0 +1,80 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createQueue, type QueueOptions } from '../../src/events/queue.js';
+
+const roomy = { items: 1_000, weight: 1_000_000 };
+
+function openQueue(options: Partial<QueueOptions<string, string>> = {}) {
+  const batches: (readonly string[])[] = [];
+  const queue = createQueue<string, string>({
+    async commit(batch) {
+      batches.push(batch);
+      await turn();
+      if (batch.includes('poison')) throw new Error('refused');
+      return batch.map((item) => item.toUpperCase());
+    },
+    worthRetrying: async () => true,
+    weigh: (item) => item.length,
+    greatestBatch: roomy,
+    greatestQueue: roomy,
+    ...options,
+  });
+  return { queue, batches };
+}
+
+const statuses = (settled: readonly PromiseSettledResult<string>[]) => settled.map(({ status }) => status);
+
+describe('group commit', () => {
+  test('takes all that wait into one batch, in order, and one batch at a time', async () => {
+    const { queue, batches } = openQueue();
+    const first = ['a', 'b'].map((item) => queue.push(item));
+    await turn();
+    const second = ['c', 'd', 'e'].map((item) => queue.push(item));
+    expect(await Promise.all([...first, ...second])).toEqual(['A', 'B', 'C', 'D', 'E']);
+    expect(batches).toEqual([
+      ['a', 'b'],
+      ['c', 'd', 'e'],
+    ]);
+  });
+
+  test('bounds a batch by number and by weight, but never stands still at a heavy item', async () => {
+    const { queue, batches } = openQueue({ greatestBatch: { items: 3, weight: 4 } });
+    await Promise.all(['a', 'b', 'c', 'd', 'heavy!', 'eee', 'ff'].map((item) => queue.push(item)));
+    expect(batches).toEqual([['a', 'b', 'c'], ['d'], ['heavy!'], ['eee'], ['ff']]);
+  });
+
+  test('fails only the poisoned items of a batch', async () => {
+    const { queue } = openQueue();
+    const items = ['a', 'poison', 'b', 'c', 'poison', 'd', 'e'];
+    const settled = await Promise.allSettled(items.map((item) => queue.push(item)));
+    expect(statuses(settled)).toEqual(items.map((item) => (item === 'poison' ? 'rejected' : 'fulfilled')));
+    expect(await queue.push('next')).toBe('NEXT');
+  });
+
+  test('fails a whole batch at once while the database does not answer, then starts afresh', async () => {
+    const { queue, batches } = openQueue({ worthRetrying: async () => false });
+    const settled = await Promise.allSettled(['a', 'poison', 'b'].map((item) => queue.push(item)));
+    expect(statuses(settled)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(batches).toHaveLength(1);
+    expect(await queue.push('next')).toBe('NEXT');
+  });
+
+  test.each([
+    ['number', { items: 2, weight: 1_000 }],
+    ['weight', { items: 1_000, weight: 2 }],
+  ])('refuses what is past its greatest %s, and takes again when there is room', async (_, greatestQueue) => {
+    const { queue } = openQueue({ greatestQueue });
+    const settled = await Promise.allSettled(['a', 'b', 'c'].map((item) => queue.push(item)));
+    expect(statuses(settled)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(await queue.push('d')).toBe('D');
+  });
+
+  test('settles what waits when it is stopped, and refuses what comes after', async () => {
+    const { queue } = openQueue();
+    const taken = queue.push('a');
+    const stopped = queue.stop();
+    await expect(queue.push('b')).rejects.toThrow('stopped');
+    await stopped;
+    expect(await taken).toBe('A');
+  });
+});
