@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest';
+import { arrowsOf, circlesOf, moduleName, readSources, type Sources } from './support/imports.js';
+
+const domains = ['notes', 'appointments', 'shipments', 'payments', 'sessions'];
+const mechanisms = ['upstream', 'events', 'store', 'relay'];
+const ground = [
+  'errors',
+  'caller',
+  'clock',
+  'instant',
+  'iterate',
+  'register',
+  'seal',
+  'telemetry',
+  'generated',
+];
+const edges = ['server', 'schema', 'context', 'config'];
+
+// What each room may import besides itself: a room (`store`), one module (`events/feed`) or a role in every room
+// (`*/model`). A new room needs a row.
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  main: ['config', 'gateway', 'sandbox'],
+  gateway: [...edges, ...domains, ...mechanisms, ...ground],
+  config: [],
+  server: ['schema', 'context', 'sessions', 'events', 'store/database', ...ground],
+  schema: ['*/resolvers', 'context', 'relay', ...ground],
+  context: ['*/client', '*/state', '*/resolvers', 'sessions', 'events/feed', ...ground],
+  sessions: ['notes/client', 'store', 'relay', ...ground],
+  notes: ['upstream', 'store', 'relay', ...ground],
+  appointments: ['upstream', 'store', 'relay', ...ground],
+  shipments: ['events', 'upstream', 'store', 'relay', ...ground],
+  payments: ['events', 'upstream', 'store', 'relay', ...ground],
+  upstream: ['store', ...ground],
+  events: ['store', 'relay', ...ground],
+  store: ground,
+  relay: ground,
+  ...Object.fromEntries(ground.map((room) => [room, ground])),
+  generated: ['*/model'],
+  sandbox: [],
+  client: [],
+  console: ['client'],
+};
+
+const roomOf = (module: string) => module.split('/')[0]!;
+const roleOf = (module: string) => module.split('/').slice(1).join('/');
+const fits = (module: string, place: string) =>
+  place === roomOf(module) || place === module || place === `*/${roleOf(module)}`;
+
+/** The arrows from one room to another that a law forbids. */
+function forbidden(sources: Sources, law: (from: string, to: string) => boolean): readonly string[] {
+  return arrowsOf(sources)
+    .filter(({ from, to }) => roomOf(from) !== roomOf(to) && law(from, to))
+    .map(({ from, to }) => `src/${from} imports src/${to}`);
+}
+
+const environment =
+  /\bprocess\s*(?:\??\.\s*(?:env|argv)\b|\[)|\bimport\.meta\.env\b|['"](?:node:)?process['"]|\}\s*=\s*process\b/;
+
+const drawer = /(?:^|\/)(?:(?:index|types|utils|helpers)\.tsx?$|(?:utils|helpers)\/)/;
+
+interface Law {
+  /** What breaks the law in these sources; nothing where it is kept. */
+  readonly breaches: (sources: Sources) => readonly string[];
+  /** Sources that break it, and what is said about them: a law that cannot fail keeps nothing. */
+  readonly broken: Sources;
+  readonly told: readonly string[];
+}
+
+/** The table may be widened with reason, these may not: each says for itself what it forbids. */
+const laws: Readonly<Record<string, Law>> = {
+  'every module is in a room of the table': {
+    breaches: (sources) =>
+      Object.keys(sources)
+        .map(moduleName)
+        .filter((module) => !Object.hasOwn(mayImport, roomOf(module)))
+        .map((module) => `src/${module} is in no room of the table`),
+    broken: { 'mailer/post.ts': '', 'clock.ts': '' },
+    told: ['src/mailer/post is in no room of the table'],
+  },
+  'a room imports only what its row of the table lets it': {
+    breaches: (sources) =>
+      forbidden(sources, (from, to) => !mayImport[roomOf(from)]?.some((place) => fits(to, place))),
+    broken: {
+      'server/server.ts': "import { openDatabase } from '../store/database.js';\nimport '../store/keyv.js';",
+      'schema.ts': "export { noteNodes } from './notes/resolvers.js';\nexport * from './notes/client.js';",
+      'store/database.ts': "import settings from '../../package.json' with { type: 'json' };",
+    },
+    told: [
+      'src/server/server imports src/store/keyv',
+      'src/schema imports src/notes/client',
+      'src/store/database imports src/../package.json',
+    ],
+  },
+  'no domain imports another, but sessions may sign in with notes/client': {
+    breaches: (sources) =>
+      forbidden(
+        sources,
+        (from, to) =>
+          domains.includes(roomOf(from)) &&
+          domains.includes(roomOf(to)) &&
+          !(roomOf(from) === 'sessions' && to === 'notes/client'),
+      ),
+    broken: {
+      'sessions/sessions.ts':
+        "import { SessionEnded } from '../notes/client.js';\nimport type { Note } from '../notes/model.js';",
+      'payments/resolvers.ts':
+        "import {\n  foldShipment,\n  type Shipment as Parcel,\n} from '../shipments/state.js';",
+    },
+    told: [
+      'src/sessions/sessions imports src/notes/model',
+      'src/payments/resolvers imports src/shipments/state',
+    ],
+  },
+  'no mechanism imports a domain': {
+    breaches: (sources) =>
+      forbidden(sources, (from, to) => mechanisms.includes(roomOf(from)) && domains.includes(roomOf(to))),
+    broken: {
+      'events/log.ts': "const { fold } = await import('../payments/state.js');",
+      'relay.ts': "type Note = import('./notes/model.js').Note;",
+    },
+    told: ['src/events/log imports src/payments/state', 'src/relay imports src/notes/model'],
+  },
+  'the ground imports only the ground, and generated/ only models': {
+    breaches: (sources) =>
+      forbidden(
+        sources,
+        (from, to) =>
+          ground.includes(roomOf(from)) &&
+          !(roomOf(from) === 'generated' ? roleOf(to) === 'model' : ground.includes(roomOf(to))),
+      ),
+    broken: {
+      'caller.ts': "import type { Grant } from './generated/resolvers.js';\nimport './relay.js';",
+      'generated/resolvers.ts':
+        "import type { Tag } from '../notes/model.js';\nimport type { Log } from '../events/log.js';",
+    },
+    told: ['src/caller imports src/relay', 'src/generated/resolvers imports src/events/log'],
+  },
+  'a model imports nothing': {
+    breaches: (sources) =>
+      arrowsOf(sources)
+        .filter(({ from }) => roleOf(from) === 'model')
+        .map(({ from, to }) => `src/${from} imports src/${to}`),
+    broken: { 'shipments/model.ts': "import type { ShipmentStage } from '../generated/resolvers.js';" },
+    told: ['src/shipments/model imports src/generated/resolvers'],
+  },
+  'only main reads the environment and the command line': {
+    breaches: (sources) =>
+      Object.entries(sources)
+        .filter(([path, source]) => path !== 'main.ts' && environment.test(source))
+        .map(([path]) => `src/${path} reads the environment or the command line`),
+    broken: {
+      'main.ts': 'start(process.env, process.argv[2]);',
+      'config.ts': 'const port = process.env.PORT;',
+      'gateway.ts': "import { argv } from 'node:process';",
+      'telemetry.ts': 'const { env } = process;',
+      'seal.ts': "process['env']",
+      'errors.ts': 'process.exit(1); // in the process of dying',
+    },
+    told: ['config', 'gateway', 'telemetry', 'seal'].map(
+      (module) => `src/${module}.ts reads the environment or the command line`,
+    ),
+  },
+  'only main imports the sandbox': {
+    breaches: (sources) => forbidden(sources, (from, to) => roomOf(to) === 'sandbox' && from !== 'main'),
+    broken: {
+      'main.ts': "import { startSandbox } from './sandbox/sandbox.js';",
+      'gateway.ts': "import { startSandbox } from './sandbox/sandbox.js';",
+    },
+    told: ['src/gateway imports src/sandbox/sandbox'],
+  },
+  'the sandbox imports nothing of the product': {
+    breaches: (sources) => forbidden(sources, (from) => roomOf(from) === 'sandbox'),
+    broken: {
+      'sandbox/signing.ts':
+        "import { createHmac } from 'node:crypto';\nimport { hmac } from '../seal.js';\nimport './tokens.js';",
+    },
+    told: ['src/sandbox/signing imports src/seal'],
+  },
+  'the client imports nothing of the server, the console only the client': {
+    breaches: (sources) =>
+      forbidden(
+        sources,
+        (from, to) => roomOf(from) === 'client' || (roomOf(from) === 'console' && roomOf(to) !== 'client'),
+      ),
+    broken: {
+      'client/resume.ts': "export type { Note } from '../generated/resolvers.js';",
+      'console/explorer.tsx':
+        "import { resume } from '../client/resume.js';\nimport { GatewayError } from '../errors.js';",
+    },
+    told: ['src/client/resume imports src/generated/resolvers', 'src/console/explorer imports src/errors'],
+  },
+  'there are no import circles, type-only imports counted': {
+    breaches: (sources) => circlesOf(arrowsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
+    broken: {
+      'events/log.ts': "import type { Feed } from './feed.js';",
+      'events/feed.ts': "import { pull } from './tail.js';",
+      'events/tail.ts': "import { read } from './log.js';",
+      'store/sqlite-writer.ts': "new Worker(new URL('./sqlite-worker.js', import.meta.url));",
+      'store/sqlite-worker.ts': "import type { WriterRequest } from './sqlite-writer.js';",
+      'schema.ts': "import './events/feed.js';\nimport './events/log.js';",
+    },
+    told: [
+      'src/events/log → src/events/feed → src/events/tail → src/events/log',
+      'src/store/sqlite-writer → src/store/sqlite-worker → src/store/sqlite-writer',
+    ],
+  },
+  'there are no barrels and no drawers': {
+    breaches: (sources) =>
+      Object.keys(sources)
+        .filter((path) => drawer.test(path) && !path.includes('generated/'))
+        .map((path) => `src/${path} is a barrel or a drawer`),
+    broken: {
+      'notes/index.ts': '',
+      'types.ts': '',
+      'store/utils/text.ts': '',
+      'helpers/time.ts': '',
+      'notes/note-types.ts': '',
+      'client/generated/index.ts': '',
+    },
+    told: ['notes/index.ts', 'types.ts', 'store/utils/text.ts', 'helpers/time.ts'].map(
+      (path) => `src/${path} is a barrel or a drawer`,
+    ),
+  },
+};
+
+const house = readSources(new URL('../src/', import.meta.url));
+
+describe.each(Object.entries(laws))('%s', (_, { breaches, broken, told }) => {
+  test('the house keeps this law', () => {
+    expect(Object.keys(house)).toContain('main.ts');
+    expect(breaches(house)).toEqual([]);
+  });
+
+  test('a house that breaks it is told where', () => {
+    expect(breaches(broken)).toEqual(told);
+  });
+});
+
+test('every form of import is seen', () => {
+  const source = `
+    import one from './one.js';
+    import {
+      two,
+      type Two,
+    } from "./two.js";
+    import type * as three from './three.js';
+    import './four.js';
+    export * from './five.js';
+    export type { Six } from './six.js';
+    const seven = await import('./seven.js');
+    type Eight = typeof import("../eight.js");
+    import nine from './nine.graphql?raw';
+    const ten = new URL('./ten.js', import.meta.url);
+    import { readFileSync } from 'node:fs';
+    import pino from 'pino';
+  `;
+  const seen = arrowsOf({ 'notes/client.ts': source }).map(({ to }) => to);
+  const others = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'nine.graphql', 'ten'];
+  expect(seen.toSorted()).toEqual([...others.map((name) => `notes/${name}`), 'eight'].toSorted());
+});
