@@ -66,11 +66,12 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'PAYMENTS_READ');
         const { feed } = context;
+        const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after) };
         const updates = feed.updates({ family: 'payments', ...place });
         return filterMap(updates, ({ entry, replayed }) => {
           const event = entry.event as PaymentEvent;
-          if (!matches(event, filter ?? {})) return undefined;
+          if (!matches(event, wanted)) return undefined;
           return {
             paymentUpdates: { cursor: feed.cursor(entry.seq), replayed, event, payment: foldedAt(entry) },
           };

@@ -50,12 +50,13 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'SHIPMENTS_READ');
         const { feed } = context;
+        const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after) };
         const updates = feed.updates({ family: 'shipments', ...place });
         return filterMap(updates, ({ entry, replayed }) => {
           const event = entry.event as ShipmentEvent;
           const shipment = foldedAt(entry);
-          if (!matches(event, shipment, filter ?? {})) return undefined;
+          if (!matches(event, shipment, wanted)) return undefined;
           return { shipmentUpdates: { cursor: feed.cursor(entry.seq), replayed, event, shipment } };
         });
       },

@@ -10,11 +10,11 @@ import {
 import { precedes } from '../../src/register.js';
 import { paymentEvent } from './events.js';
 
-const { apply } = createPaymentFold({ unit: 'auto' });
+const folding = createPaymentFold({ unit: 'auto' });
 
 function fold(events: readonly PaymentEvent[]): PaymentState[] {
   const states: PaymentState[] = [];
-  for (const event of events) states.push(apply(states.at(-1), event, states.length + 1));
+  for (const event of events) states.push(folding.apply(states.at(-1), event, states.length + 1));
   return states;
 }
 

@@ -5,11 +5,11 @@ import { stages, type ShipmentEvent } from '../../src/shipments/model.js';
 import { createShipmentFold, toShipment, type ShipmentState } from '../../src/shipments/state.js';
 import { shipmentEvent } from './events.js';
 
-const { apply } = createShipmentFold();
+const folding = createShipmentFold();
 
 function fold(events: readonly ShipmentEvent[]): ShipmentState[] {
   const states: ShipmentState[] = [];
-  for (const event of events) states.push(apply(states.at(-1), event, states.length + 1));
+  for (const event of events) states.push(folding.apply(states.at(-1), event, states.length + 1));
   return states;
 }
 

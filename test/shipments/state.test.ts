@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/relay.js';
@@ -57,6 +58,11 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     return page.map(({ shipmentId }) => shipmentId);
   };
 
+  const eventsOf = async (shipmentId: string, query: Partial<RowQuery>) => {
+    const events = await shipments.events.of(shipmentId, { ...all, ...query });
+    return events.map(({ eventId, seq }) => `${eventId} at ${seq}`);
+  };
+
   it('gives a shipment by the service’s own id, and null for one that is not known', async () => {
     expect(await shipments.get('early')).toMatchObject({ carrier: 'DHL', stage: 'IN_TRANSIT' });
     expect(await shipments.get(strange)).toMatchObject({ shipmentId: strange, carrier: strange });
@@ -93,18 +99,14 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   });
 
   it('gives the events of many shipments at once, newest in the log first, each from its own place', async () => {
-    const read = async (shipmentId: string, query: Partial<RowQuery>) => {
-      const events = await shipments.events.of(shipmentId, { ...all, ...query });
-      return events.map(({ eventId, seq }) => `${eventId} at ${seq}`);
-    };
     const [forward, backward, after, before, first, strangers, none] = await Promise.all([
-      read('early', {}),
-      read('early', { backward: true }),
-      read('early', { after: 5 }),
-      read('early', { before: 4, backward: true }),
-      read('early', { limit: 1 }),
-      read(strange, {}),
-      read('none', {}),
+      eventsOf('early', {}),
+      eventsOf('early', { backward: true }),
+      eventsOf('early', { after: 5 }),
+      eventsOf('early', { before: 4, backward: true }),
+      eventsOf('early', { limit: 1 }),
+      eventsOf(strange, {}),
+      eventsOf('none', {}),
     ]);
     expect(forward).toEqual(['e5 at 5', 'e4 at 4', 'e1 at 1']);
     expect(backward).toEqual(['e1 at 1', 'e4 at 4', 'e5 at 5']);
@@ -113,6 +115,25 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     expect(first).toEqual(['e5 at 5']);
     expect(strangers).toEqual(['e3 at 3']);
     expect(none).toEqual([]);
+  });
+
+  it('reads what is asked for at once in one statement', async () => {
+    const { kysely } = live.database;
+    let statements = 0;
+    const counting: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        statements += 1;
+        return result;
+      },
+    };
+    const counted = createShipments({ database: { ...live.database, kysely: kysely.withPlugin(counting) } });
+    const known = ['early', 'late', 'twin', strange];
+    expect(await Promise.all(known.map((id) => counted.get(id)))).not.toContain(null);
+    expect(statements).toBe(1);
+    const pages = await Promise.all(known.map((id) => counted.events.of(id, all)));
+    expect(pages.map((events) => events.length)).toEqual([3, 1, 1, 1]);
+    expect(statements).toBe(2);
   });
 
   it('gives an event by its id; null for an unknown and a skipped one', async () => {

@@ -59,19 +59,23 @@ export function createAsking<Context>(resolvers: Resolvers<Context>) {
     subscribe({ schema, document: read(schema, source), contextValue, variableValues });
   return {
     /** The answer to a query or a mutation. */
-    async ask(contextValue: Context, source: string, variableValues: Variables = {}): Promise<Answer> {
+    ask: async (contextValue: Context, source: string, variableValues: Variables = {}): Promise<Answer> => {
       return toAnswer(
         await execute({ schema, document: read(schema, source), contextValue, variableValues }),
       );
     },
     /** The messages of a subscription. */
-    async follow(contextValue: Context, source: string, variableValues: Variables = {}) {
+    follow: async (contextValue: Context, source: string, variableValues: Variables = {}) => {
       const messages = await begin(contextValue, source, variableValues);
       if (!(Symbol.asyncIterator in messages)) throw new Error(messages.errors?.join());
       return filterMap(messages, toAnswer);
     },
     /** Why there is no subscription. */
-    async refusal(contextValue: Context, source: string, variableValues: Variables = {}): Promise<Answer> {
+    refusal: async (
+      contextValue: Context,
+      source: string,
+      variableValues: Variables = {},
+    ): Promise<Answer> => {
       const messages = await begin(contextValue, source, variableValues);
       if (Symbol.asyncIterator in messages) throw new Error('There is a subscription.');
       return toAnswer(messages);

@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../../src/caller.js';
+import { createSecrets, type Secrets } from '../../src/events/secrets.js';
+import type { PaymentUpdateFilter } from '../../src/generated/resolvers.js';
+import { createPaymentsClient } from '../../src/payments/client.js';
+import { paymentNodes, paymentResolvers, type PaymentsContext } from '../../src/payments/resolvers.js';
+import { createPaymentFold, createPayments } from '../../src/payments/state.js';
+import { toGlobalId } from '../../src/relay.js';
+import { createSealer } from '../../src/seal.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { createUpstream, type Upstream } from '../../src/upstream/http.js';
+import { createTestFile } from '../support/engines.js';
+import { deliveryOf } from '../support/events.js';
+import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
+import { paymentEvent } from './events.js';
+
+const { ask, follow, refusal } = createAsking(paymentResolvers);
+const reader = callerWith(['PAYMENTS_READ']);
+
+const history = [
+  paymentEvent({ eventId: 'e1', paymentId: 'a', created: 1_700_000_001, amount: 100, currency: 'eur' }),
+  paymentEvent({ eventId: 'e2', paymentId: 'b', created: 1_700_000_002, livemode: false }),
+  paymentEvent({ eventId: 'e3', paymentId: 'a', created: 1_700_000_004, type: 'payment.refunded' }),
+  paymentEvent({ eventId: 'e4', paymentId: 'a', created: 1_700_000_003, status: 'late', data: { any: [1] } }),
+];
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const rotated: string[] = [];
+const service = createServer(({ url = '' }, response) => {
+  rotated.push(url);
+  response.writeHead(url.includes('gone') ? 404 : 200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ secret: 'the new secret' }));
+});
+
+let live: Awaited<ReturnType<typeof openLive>>;
+let webhookSecrets: Secrets;
+let upstream: Upstream;
+let contextOf: (caller: Caller | null) => PaymentsContext;
+
+beforeAll(async () => {
+  live = await openLive(await createTestFile(), { payments: createPaymentFold({ unit: 'auto' }) });
+  const { database, feed, cursors, log } = live;
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  const telemetry = createTelemetry('silent');
+  upstream = createUpstream({ name: 'payments', baseUrl, telemetry });
+  webhookSecrets = await createSecrets({
+    database,
+    sealer: createSealer([randomBytes(32)]),
+    clock: { now: () => now },
+    telemetry,
+    configured: {
+      shipments: new Map([['shipments', 'old']]),
+      payments: new Map(['here', 'gone'].map((id) => [id, 'the old secret'])),
+    },
+  });
+  const payments = createPayments({ database });
+  const paymentsClient = createPaymentsClient({ upstream });
+  const { signal } = new AbortController();
+  contextOf = (caller) => ({ caller, signal, payments, paymentsClient, webhookSecrets, feed, cursors });
+  for (const event of history) await log.append(deliveryOf(event, event.paymentId));
+});
+afterAll(async () => {
+  await webhookSecrets.stop();
+  await upstream.stop();
+  service.close();
+  await live.stop();
+});
+
+const rotate = /* GraphQL */ `
+  mutation ($endpointId: String!) {
+    rotatePaymentWebhookSecret(input: { endpointId: $endpointId }) {
+      endpointId
+      rotatedAt
+      previousSecretValidUntil
+      errors {
+        code
+        path
+      }
+    }
+  }
+`;
+
+describe('the grant', () => {
+  it('is needed for the queries', async () => {
+    for (const source of ['{ payments { nodes { id } } }', '{ payment(paymentId: "a") { id } }']) {
+      expect(await ask(contextOf(null), source)).toMatchObject({ codes: ['UNAUTHENTICATED'] });
+      expect(await ask(contextOf(callerWith(['SHIPMENTS_READ'])), source)).toMatchObject({
+        codes: ['FORBIDDEN'],
+      });
+      expect(await ask(contextOf(reader), source)).not.toHaveProperty('codes');
+    }
+  });
+
+  it('is needed to follow, before the cursor is looked at', async () => {
+    const source = 'subscription { paymentUpdates(after: "nonsense") { cursor } }';
+    expect(await refusal(contextOf(null), source)).toEqual({ codes: ['UNAUTHENTICATED'] });
+    expect(await refusal(contextOf(callerWith([])), source)).toEqual({ codes: ['FORBIDDEN'] });
+    expect(await refusal(contextOf(reader), source)).toEqual({ codes: ['CURSOR_INVALID'] });
+  });
+
+  it('is needed through node, which else gives null', async () => {
+    expect(await paymentNodes.Payment('a', contextOf(reader))).toMatchObject({ paymentId: 'a' });
+    expect(await paymentNodes.PaymentEvent('e3', contextOf(reader))).toMatchObject(history[2]!);
+    for (const load of Object.values(paymentNodes)) {
+      expect(await load('none', contextOf(reader))).toBeNull();
+      expect(await load('a', contextOf(callerWith([])))).toBeNull();
+      expect(await load('e3', contextOf(null))).toBeNull();
+    }
+  });
+
+  it('to rotate is one of its own, asked for before anything else', async () => {
+    const asked = rotated.length;
+    const variables = { endpointId: 'here' };
+    expect(await ask(contextOf(null), rotate, variables)).toMatchObject({ codes: ['UNAUTHENTICATED'] });
+    expect(await ask(contextOf(reader), rotate, variables)).toMatchObject({ codes: ['FORBIDDEN'] });
+    expect(rotated).toHaveLength(asked);
+  });
+});
+
+describe('payments', () => {
+  it('come latest activity first, with their global ids and events', async () => {
+    const source = /* GraphQL */ `
+      query ($filter: PaymentFilter) {
+        payments(first: 1, filter: $filter) {
+          nodes {
+            id
+            amount
+            currency
+            status
+            livemode
+            updatedAt
+            events(last: 3) {
+              nodes {
+                id
+                created
+                data
+              }
+            }
+          }
+          pageInfo {
+            hasNextPage
+          }
+        }
+      }
+    `;
+    expect(await ask(contextOf(reader), source)).toEqual({
+      data: {
+        payments: {
+          nodes: [
+            {
+              id: toGlobalId('Payment', 'a'),
+              amount: 100,
+              currency: 'eur',
+              status: 'late',
+              livemode: true,
+              updatedAt: '2023-11-14T22:13:24.000Z',
+              events: {
+                nodes: [
+                  { id: toGlobalId('PaymentEvent', 'e4'), created: 1_700_000_003, data: { any: [1] } },
+                  { id: toGlobalId('PaymentEvent', 'e3'), created: 1_700_000_004, data: null },
+                  { id: toGlobalId('PaymentEvent', 'e1'), created: 1_700_000_001, data: null },
+                ],
+              },
+            },
+          ],
+          pageInfo: { hasNextPage: true },
+        },
+      },
+    });
+    expect(await ask(contextOf(reader), source, { filter: { livemode: false } })).toMatchObject({
+      data: { payments: { nodes: [{ id: toGlobalId('Payment', 'b') }], pageInfo: { hasNextPage: false } } },
+    });
+  });
+
+  it('have cursors that are good for this caller, connection and filter alone', async () => {
+    const source = 'query ($after: String) { payments(first: 1, after: $after) { pageInfo { endCursor } } }';
+    const { data } = await ask(contextOf(reader), source);
+    const after = (data as { payments: { pageInfo: { endCursor: string } } }).payments.pageInfo.endCursor;
+    expect(await ask(contextOf(reader), source, { after })).not.toHaveProperty('codes');
+    const another = contextOf(callerWith(['PAYMENTS_READ'], 'usr_2'));
+    expect(await ask(another, source, { after })).toMatchObject({ codes: ['CURSOR_INVALID'] });
+    const filtered = source.replace('first: 1', 'first: 1, filter: { livemode: true }');
+    expect(await ask(contextOf(reader), filtered, { after })).toMatchObject({ codes: ['CURSOR_INVALID'] });
+  });
+});
+
+describe('paymentUpdates', () => {
+  const source = /* GraphQL */ `
+    subscription ($filter: PaymentUpdateFilter, $after: String) {
+      paymentUpdates(filter: $filter, after: $after) {
+        cursor
+        replayed
+        event {
+          eventId
+        }
+        payment {
+          paymentId
+          status
+          updatedAt
+        }
+      }
+    }
+  `;
+
+  interface Message {
+    readonly paymentUpdates: { readonly event: { readonly eventId: string } };
+  }
+
+  async function hear(updates: AsyncIterator<Answer>) {
+    const { value } = await updates.next();
+    return ((value as Answer).data as Message).paymentUpdates;
+  }
+
+  const begin = (filter: PaymentUpdateFilter) =>
+    follow(contextOf(reader), source, { filter, after: live.feed.cursor(0) });
+
+  it.each<[string, PaymentUpdateFilter, readonly string[]]>([
+    ['null members', { paymentIds: null, types: null, livemode: null }, ['e1', 'e2', 'e3', 'e4']],
+    ['the event’s payment', { paymentIds: ['b'] }, ['e2']],
+    ['the event’s type', { types: ['payment.refunded', 'other'] }, ['e3']],
+    ['the event’s livemode', { livemode: false }, ['e2']],
+    ['all conditions together', { livemode: true, types: ['payment.succeeded'] }, ['e1', 'e4']],
+    ['an empty list, which matches nothing', { types: [] }, []],
+  ])('match %s', async (_, filter, expected) => {
+    const heard = await begin(filter);
+    const ids = [];
+    while (ids.length < expected.length) ids.push((await hear(heard)).event.eventId);
+    expect(ids).toEqual(expected);
+    const beyond = heard.next();
+    expect(await Promise.race([beyond, setTimeout(50, 'nothing')])).toBe('nothing');
+    await heard.return?.();
+    expect(await beyond).toEqual({ done: true, value: undefined });
+  });
+
+  it('tell the payment as it was just after, which a late event does not move back', async () => {
+    const heard = await begin({ paymentIds: ['a'] });
+    const updates = [await hear(heard), await hear(heard), await hear(heard)];
+    await heard.return?.();
+    const updatedAt = '2023-11-14T22:13:24.000Z';
+    expect(updates).toMatchObject([
+      { cursor: live.feed.cursor(1), replayed: true, payment: { paymentId: 'a', status: null } },
+      { cursor: live.feed.cursor(3), payment: { status: null, updatedAt } },
+      { cursor: live.feed.cursor(4), payment: { status: 'late', updatedAt } },
+    ]);
+  });
+});
+
+describe('rotatePaymentWebhookSecret', () => {
+  const operator = callerWith(['WEBHOOKS_ROTATE']);
+
+  it('takes the new secret into use and says until when the old one counts, never what they are', async () => {
+    const answer = await ask(contextOf(operator), rotate, { endpointId: 'here' });
+    expect(answer).toEqual({
+      data: {
+        rotatePaymentWebhookSecret: {
+          endpointId: 'here',
+          rotatedAt: '2026-01-01T00:00:00.000Z',
+          previousSecretValidUntil: '2026-01-02T00:00:00.000Z',
+          errors: [],
+        },
+      },
+    });
+    expect(webhookSecrets.valid('payments', 'here')).toEqual(['the new secret', 'the old secret']);
+  });
+
+  it.each([
+    ['is not configured here, which then is not asked for', 'unknown', 0],
+    ['is one of shipments', 'shipments', 0],
+    ['the service does not know', 'gone', 1],
+  ])('finds no endpoint that %s', async (_, endpointId, asked) => {
+    const before = rotated.length;
+    expect(await ask(contextOf(operator), rotate, { endpointId })).toEqual({
+      data: {
+        rotatePaymentWebhookSecret: {
+          endpointId: null,
+          rotatedAt: null,
+          previousSecretValidUntil: null,
+          errors: [{ code: 'NOT_FOUND', path: ['endpointId'] }],
+        },
+      },
+    });
+    expect(rotated).toHaveLength(before + asked);
+  });
+});
