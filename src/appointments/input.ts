@@ -1,0 +1,101 @@
+import type {
+  AppointmentParticipantInput,
+  CreateAppointmentInput,
+  UserError,
+  UserErrorCode,
+} from '../generated/resolvers.js';
+import { instant } from '../instant.js';
+import type { NewAppointment } from './client.js';
+import type { Participant } from './model.js';
+
+/** A booking that may be sent: its date-times are as they were written. */
+export interface BookingInput {
+  readonly appointment: NewAppointment;
+  readonly idempotencyKey: string | undefined;
+}
+
+const reference = /^[A-Za-z][\w-]*\/[^/\s]+$/;
+const longestKey = 255;
+
+/** A fault that the person who typed can mend, at a path below `input`. */
+export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
+  return { code, message, path };
+}
+
+/** The booking, or all that is wrong with it (apis/appointments.md §2). */
+export function readBooking(
+  input: CreateAppointmentInput,
+): BookingInput | { readonly errors: readonly UserError[] } {
+  const { status, start, end, participants, idempotencyKey } = input;
+  const errors = [
+    ...required(status, 'The appointment needs a status.', 'status'),
+    ...checkDateTime(start, 'start'),
+    ...checkDateTime(end, 'end'),
+    ...checkOrder(start, end),
+    ...checkParticipants(participants),
+    ...checkKey(idempotencyKey),
+  ];
+  if (errors.length > 0 || !status || !start || !end || !participants) return { errors };
+  const appointment = { status, start, end, participants: participants.flatMap(participantOf) };
+  return { appointment, idempotencyKey: idempotencyKey ?? undefined };
+}
+
+function required(value: unknown, message: string, ...path: readonly string[]): readonly UserError[] {
+  return value == null || value === '' ? [fault('REQUIRED', message, ...path)] : [];
+}
+
+/** The service says "ISO 8601 datetime"; what is given back is a `DateTime`, which has an offset. */
+function checkDateTime(text: string | null | undefined, member: string): readonly UserError[] {
+  if (!text) return required(text, `The appointment needs its ${member}.`, member);
+  const message = `The ${member} is no ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00+01:00.`;
+  return instant(text) === undefined ? [fault('INVALID', message, member)] : [];
+}
+
+function checkOrder(start: string | null | undefined, end: string | null | undefined): readonly UserError[] {
+  const [from, to] = [instant(start ?? ''), instant(end ?? '')];
+  const disordered = from !== undefined && to !== undefined && to < from;
+  return disordered ? [fault('INVALID', 'The end is before the start.', 'end')] : [];
+}
+
+function checkParticipants(
+  participants: readonly AppointmentParticipantInput[] | null | undefined,
+): readonly UserError[] {
+  const all = participants ?? [];
+  const hasPatient = all.some(
+    ({ actor }) => isReference(actor?.reference) && actor.reference.startsWith('Patient/'),
+  );
+  return [
+    ...(hasPatient ? [] : [fault('REQUIRED', 'One participant has to be Patient/<id>.', 'participants')]),
+    ...all.flatMap((participant, index) => checkParticipant(participant, String(index))),
+  ];
+}
+
+function checkParticipant(
+  { actor, status }: AppointmentParticipantInput,
+  index: string,
+): readonly UserError[] {
+  const path = ['participants', index, 'actor', 'reference'];
+  const text = actor?.reference;
+  return [
+    ...required(text, 'Say who takes part.', ...path),
+    ...(!text || isReference(text)
+      ? []
+      : [fault('INVALID', 'A reference has the form <ResourceType>/<id>.', ...path)]),
+    ...required(status, 'The participant needs a status.', 'participants', index, 'status'),
+  ];
+}
+
+function isReference(text: string | null | undefined): text is string {
+  return text != null && reference.test(text);
+}
+
+function checkKey(key: string | null | undefined): readonly UserError[] {
+  const fits = key == null || (key.length > 0 && key.length <= longestKey);
+  const message = `An idempotency key has 1 to ${longestKey} characters.`;
+  return fits ? [] : [fault('INVALID', message, 'idempotencyKey')];
+}
+
+/** The participant without what clients may have sent as null; none where it is not whole. */
+function participantOf({ actor, status }: AppointmentParticipantInput): readonly Participant[] {
+  return actor?.reference && status ? [{ actor: { reference: actor.reference }, status }] : [];
+}

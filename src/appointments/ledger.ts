@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../clock.js';
+import { instant } from '../instant.js';
+import { digest } from '../seal.js';
+import type { Database } from '../store/database.js';
+import { keyText } from '../store/text.js';
+import type { Telemetry } from '../telemetry.js';
+import { UpstreamError } from '../upstream/failure.js';
+import { type Booking, type BookingQuery, createBookings, toAppointment } from './bookings.js';
+import type { AppointmentsClient, BookingOutcome, NewAppointment } from './client.js';
+import type { Appointment } from './model.js';
+
+/** Who books what. The idempotency key is the user's own. */
+export interface BookingRequest {
+  readonly userId: string;
+  readonly email: string;
+  readonly appointment: NewAppointment;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A booking that may stand; or one that the service refused with a 4xx; or a key used for another input. */
+export type BookingResult =
+  { readonly appointment: Appointment } | { readonly refused: number } | { readonly conflict: true };
+
+/** The appointments booked through this gateway. */
+export interface Ledger {
+  /**
+   * Books once. With a key that its user has given before, and the same input, it gives the first answer and posts
+   * nothing; while the first is under way, here or on another replica, it waits. Where the outcome cannot be known
+   * the appointment is `UNCONFIRMED`, and is never posted again. Rejects only when nothing was booked.
+   */
+  book(request: BookingRequest): Promise<BookingResult>;
+  /** Those that match, newest booking first. */
+  list(query: BookingQuery): Promise<readonly Appointment[]>;
+  /** The booking with this id, of this user where one is given; null where there is none. */
+  find(ledgerId: string, userId?: string): Promise<Appointment | null>;
+}
+
+interface Flight {
+  readonly inputDigest: string;
+  readonly result: Promise<BookingResult>;
+}
+
+const bookingMs = 30_000;
+/** For settling the row after the call. */
+const settlingMs = 5_000;
+const pollMs = 100;
+const settlePausesMs = [100, 500];
+
+/** A ledger; a booking has `timeoutMs` of its own and does not end when its client goes away. */
+export function createLedger({
+  client,
+  database,
+  clock,
+  telemetry,
+  timeoutMs = bookingMs,
+}: {
+  readonly client: AppointmentsClient;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly timeoutMs?: number;
+}): Ledger {
+  const bookings = createBookings(database);
+  const flights = new Map<string, Flight>();
+
+  function open(
+    { userId, email, appointment, idempotencyKey }: BookingRequest,
+    inputDigest: string,
+  ): Booking {
+    const { status, start, end, participants } = appointment;
+    const now = Math.floor(clock.now());
+    return {
+      id: randomUUID(),
+      user_id: keyText(userId),
+      email: keyText(email),
+      idempotency_key: idempotencyKey === undefined ? null : keyText(idempotencyKey),
+      input_digest: inputDigest,
+      state: 'PENDING',
+      pending_until: now + timeoutMs + settlingMs,
+      upstream_id: null,
+      status,
+      start_text: start,
+      start_instant: instant(start) ?? '',
+      end_text: end,
+      participants: JSON.stringify(participants),
+      booked_at: now,
+    };
+  }
+
+  /** Writes the row, then posts: a crash in between leaves a row that reads as unconfirmed. */
+  async function bookFirst(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
+    const outcome = await post(appointment).catch((error: unknown) => ({ error }));
+    if ('error' in outcome || 'refused' in outcome) {
+      await settle(booking, () => bookings.erase(booking.id));
+      if ('error' in outcome) throw outcome.error;
+      return { refused: outcome.refused };
+    }
+    const { state, upstreamId } = outcome;
+    await settle(booking, () => bookings.settle(booking.id, state, upstreamId));
+    return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
+  }
+
+  /** Rejects only where it is certain that nothing was booked. */
+  async function post(appointment: NewAppointment): Promise<Settlement | { readonly refused: number }> {
+    try {
+      return settlementOf(await client.book(appointment, AbortSignal.timeout(timeoutMs)));
+    } catch (error) {
+      if (error instanceof UpstreamError && !error.uncertain) throw error;
+      telemetry.log.warn({ err: error }, 'the outcome of a booking is not known');
+      return { state: 'UNCONFIRMED', upstreamId: null };
+    }
+  }
+
+  /** The booking is made or not, whatever becomes of this: a row that cannot be settled reads as unconfirmed. */
+  async function settle({ id }: Booking, write: () => Promise<void>): Promise<void> {
+    for (const wait of [...settlePausesMs, undefined]) {
+      try {
+        return await write();
+      } catch (error) {
+        if (wait === undefined) telemetry.log.error({ err: error, booking: id }, 'a booking was not settled');
+        else await pause(wait);
+      }
+    }
+  }
+
+  /** Takes the key, or waits for whoever has it. */
+  async function bookOnce(request: BookingRequest, key: string, inputDigest: string): Promise<BookingResult> {
+    for (;;) {
+      const booking = open(request, inputDigest);
+      if (await bookings.insert(booking)) return bookFirst(booking, request.appointment);
+      const other = await bookings.withKey(request.userId, key);
+      if (other && other.input_digest !== inputDigest) return { conflict: true };
+      if (other && (other.state !== 'PENDING' || other.pending_until <= clock.now()))
+        return { appointment: toAppointment(other) };
+      // Another replica is at it, or the service has just refused it and the key is free again.
+      if (other) await pause(pollMs * (0.5 + Math.random()));
+    }
+  }
+
+  /** The same request at the same moment is one: those who come later share the first one's result. */
+  async function join(request: BookingRequest, key: string, inputDigest: string): Promise<BookingResult> {
+    const flightKey = JSON.stringify([request.userId, key]);
+    const under = flights.get(flightKey);
+    if (under) return under.inputDigest === inputDigest ? under.result : { conflict: true };
+    const result = bookOnce(request, key, inputDigest);
+    flights.set(flightKey, { inputDigest, result });
+    try {
+      return await result;
+    } finally {
+      flights.delete(flightKey);
+    }
+  }
+
+  return {
+    async book(request) {
+      const { appointment, idempotencyKey } = request;
+      const inputDigest = digestOf(appointment);
+      if (idempotencyKey !== undefined) return join(request, idempotencyKey, inputDigest);
+      const booking = open(request, inputDigest);
+      await bookings.insert(booking);
+      return bookFirst(booking, appointment);
+    },
+    list: async (query) => (await bookings.list(query)).map(toAppointment),
+    async find(ledgerId, userId) {
+      const booking = await bookings.find(ledgerId, userId);
+      return booking ? toAppointment(booking) : null;
+    },
+  };
+}
+
+interface Settlement {
+  readonly state: 'CONFIRMED' | 'UNCONFIRMED';
+  readonly upstreamId: string | null;
+}
+
+function settlementOf(outcome: BookingOutcome): Settlement | { readonly refused: number } {
+  return 'refused' in outcome ? outcome : { state: 'CONFIRMED', upstreamId: outcome.upstreamId };
+}
+
+/** Equal for equal inputs, in whatever order their members came. */
+function digestOf({ status, start, end, participants }: NewAppointment): string {
+  const people = participants.map(({ actor, status: reply }) => [actor.reference, reply]);
+  return digest(JSON.stringify([status, start, end, people]));
+}

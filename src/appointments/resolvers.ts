@@ -1,0 +1,134 @@
+import { type Caller, type CallerContext, granted, signedIn } from '../caller.js';
+import { GatewayError } from '../errors.js';
+import type {
+  AppointmentFilter,
+  CreateAppointmentInput,
+  Resolvers,
+  UserError,
+} from '../generated/resolvers.js';
+import { instant } from '../instant.js';
+import {
+  type Connection,
+  type CursorPlace,
+  type Cursors,
+  type Edge,
+  type PageArguments,
+  rowConnection,
+  toGlobalId,
+} from '../relay.js';
+import type { BookingPosition, BookingQuery } from './bookings.js';
+import { fault, readBooking } from './input.js';
+import type { Ledger } from './ledger.js';
+import type { Appointment } from './model.js';
+
+/** What the resolvers of appointments have of an operation. */
+export interface AppointmentsContext extends CallerContext {
+  readonly appointments: Ledger;
+  readonly cursors: Cursors;
+}
+
+/** The resolvers of `schema/appointments.graphql`. */
+export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
+  Query: {
+    appointments: (_, { filter, ...page }, context) => listAppointments(filter ?? {}, page, context),
+  },
+  Mutation: {
+    createAppointment: (_, { input }, context) => createAppointment(input, context),
+  },
+  Appointment: {
+    id: ({ ledgerId }) => toGlobalId('Appointment', ledgerId),
+  },
+  Reference: {
+    resourceType: ({ reference }) => reference.slice(0, reference.indexOf('/')),
+    resourceId: ({ reference }) => reference.slice(reference.indexOf('/') + 1),
+  },
+};
+
+/** Bookings by the id in their global id: one's own, or with the grant anybody's; else null. */
+export const appointmentNodes = {
+  Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
+    context.appointments.find(ledgerId, readableUser(signedIn(context))),
+};
+
+type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
+
+async function listAppointments(
+  input: AppointmentFilter,
+  page: PageArguments,
+  context: AppointmentsContext,
+): Promise<Connection<Appointment>> {
+  const caller = signedIn(context);
+  const filter = readFilter(input);
+  return rowConnection(context.cursors, placeOf(caller, filter), page, {
+    read: ({ after, before, ...query }) =>
+      context.appointments.list({
+        ...filter,
+        ...query,
+        userId: readableUser(caller),
+        after: after === undefined ? undefined : unpack(after),
+        before: before === undefined ? undefined : unpack(before),
+      }),
+    position: pack,
+  });
+}
+
+async function createAppointment(
+  input: CreateAppointmentInput,
+  context: AppointmentsContext,
+): Promise<{
+  readonly appointment?: Appointment;
+  readonly appointmentEdge?: Edge<Appointment>;
+  readonly errors: readonly UserError[];
+}> {
+  const caller = granted(context, 'APPOINTMENTS_WRITE');
+  const booking = readBooking(input);
+  if ('errors' in booking) return booking;
+  const { userId, email } = caller;
+  const result = await context.appointments.book({ userId, email, ...booking });
+  if ('conflict' in result)
+    return { errors: [fault('CONFLICT', 'This key was used for another appointment.', 'idempotencyKey')] };
+  if ('refused' in result)
+    return { errors: [fault('INVALID', 'The appointment service does not take this appointment.')] };
+  const { appointment } = result;
+  const edge = {
+    node: appointment,
+    get cursor() {
+      return context.cursors.seal(placeOf(caller, {}), pack(appointment));
+    },
+  };
+  return { appointment, appointmentEdge: edge, errors: [] };
+}
+
+/** The user whose bookings alone the caller may read; undefined for everybody's. */
+function readableUser({ userId, grants }: Caller): string | undefined {
+  return grants.has('APPOINTMENTS_READ') ? undefined : userId;
+}
+
+function placeOf({ userId }: Caller, filter: BookingFilter): CursorPlace {
+  return { connection: 'appointments', userId, filter };
+}
+
+function readFilter({ status, participant, from, to }: AppointmentFilter): BookingFilter {
+  return {
+    status: status ?? undefined,
+    participant: participant ?? undefined,
+    from: from == null ? undefined : instantOf(from),
+    to: to == null ? undefined : instantOf(to),
+  };
+}
+
+function instantOf(dateTime: string): string {
+  const moment = instant(dateTime);
+  if (moment === undefined) throw new GatewayError('BAD_USER_INPUT', 'A filter has no date-time.');
+  return moment;
+}
+
+function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {
+  return [bookedAt, ledgerId];
+}
+
+function unpack(position: unknown): BookingPosition {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `pack` writes what is sealed there
+  const [bookedAt, id] = position as ReturnType<typeof pack>;
+  return { bookedAt: Date.parse(bookedAt), id };
+}
