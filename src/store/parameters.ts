@@ -1,6 +1,9 @@
 /** What both engines keep as it is given. */
 export type Parameter = string | number | null;
 
+/** Said to a statement of a transaction whose end is on its way: run after it, it would be for ever. */
+export const transactionEnded = 'The transaction has ended.';
+
 const greatestCount = 32_766; // SQLite's; Postgres takes 65,535, and pg silently wraps past it.
 const loneSurrogate = /\p{Surrogate}/u;
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
 import { channels, type Channel, type Signals } from './signals.js';
@@ -10,28 +12,21 @@ export function channelName(channel: Channel): string {
   return `trivium_${channel}`;
 }
 
-function connect(config: ClientConfig, signals: Signals): Promise<Client> {
+async function connect(config: ClientConfig, signals: Signals): Promise<Client> {
   const client = new Client(config);
-  client.on('error', () => undefined); // 'end' follows, and a client without this would end the process
+  client.on('error', () => undefined); // 'end' follows; unheard, an error would end the process
   client.on('notification', ({ channel: name, payload }) => {
     const channel = channels.find((it) => channelName(it) === name);
     if (channel) signals.hear(channel, payload ?? '');
   });
-  const listen = channels.map((channel) => `listen ${channelName(channel)}`).join('; ');
-  return client
-    .connect()
-    .then(() => client.query(listen))
-    .then(
-      () => client,
-      async (error: unknown) => {
-        await client.end().catch(() => undefined);
-        throw error;
-      },
-    );
-}
-
-function ended(client: Client): Promise<void> {
-  return new Promise((resolve) => client.once('end', resolve));
+  try {
+    await client.connect();
+    await client.query(channels.map((channel) => `listen ${channelName(channel)}`).join('; '));
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
 }
 
 /**
@@ -39,42 +34,41 @@ function ended(client: Client): Promise<void> {
  * an empty payload, since signals may have been missed. Resolves once it listens.
  */
 export async function startListener(config: ClientConfig, signals: Signals, log: Logger) {
-  let stopped = false;
+  const stopping = new AbortController();
+  const { signal: stopped } = stopping;
   let client = await connect(config, signals);
-  let lost = ended(client);
 
-  // A peer that vanished without a word shows only when it is asked.
-  const heartbeat = setInterval(() => {
-    const asked = client;
-    asked.query('select 1').catch(() => void asked.end().catch(() => undefined));
-  }, heartbeatMs).unref();
-
-  const reconnect = async (): Promise<void> => {
-    for (let pauseMs = 100; !stopped; pauseMs = Math.min(pauseMs * 2, greatestPauseMs)) {
-      try {
-        client = await connect(config, signals);
-        lost = ended(client);
-        for (const channel of channels) signals.hear(channel, '');
-        return log.info('listening to the database again');
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-      }
+  const reconnect = async (): Promise<Client | undefined> => {
+    for (let pauseMs = 100; !stopped.aborted; pauseMs = Math.min(pauseMs * 2, greatestPauseMs)) {
+      const next = await connect(config, signals).catch(() => undefined);
+      if (next) return next;
+      await setTimeout(pauseMs, undefined, { ref: false });
     }
+    return undefined;
   };
 
   const watch = async (): Promise<void> => {
-    while (!stopped) {
-      await lost;
-      if (stopped) return;
-      log.warn('lost the connection that listens to the database');
-      await reconnect();
+    while (!stopped.aborted) {
+      await once(client, 'end');
+      if (stopped.aborted) return;
+      log.warn('the connection that listens to the database was lost');
+      client = (await reconnect()) ?? client;
+      if (stopped.aborted) return client.end();
+      log.info('listening to the database again');
+      for (const channel of channels) signals.hear(channel, '');
     }
   };
   void watch();
 
+  // A peer that vanished without a word shows only when it is asked.
+  const heartbeat = setInterval(() => {
+    const asked = client;
+    asked.query('select 1').catch(() => asked.end().catch(() => undefined));
+  }, heartbeatMs).unref();
+
   return {
     async stop(): Promise<void> {
-      stopped = true;
+      stopping.abort();
       clearInterval(heartbeat);
       await client.end();
     },

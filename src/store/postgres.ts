@@ -7,7 +7,7 @@ import {
 } from 'kysely';
 import { Client, DatabaseError, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
-import { checkParameters } from './parameters.js';
+import { checkParameters, transactionEnded } from './parameters.js';
 import { channelName, startListener } from './postgres-listener.js';
 import type { Tables } from './schema.js';
 import { createSignals, type Channel } from './signals.js';
@@ -37,24 +37,37 @@ const settings: ClientConfig = {
   },
 };
 
-/** A pooled connection; one in doubt is thrown away on release instead of going back. */
+/**
+ * A pooled connection that checks what it is given. One in doubt is thrown away on release: where the server
+ * was not heard to refuse, the statement may still run, in a transaction that is still open.
+ */
 function guard(client: PoolClient): PostgresPoolClient {
   let inDoubt = false;
-  return {
+  let ending = false;
+  const guarded = {
     async query(sql: string, parameters: readonly unknown[]) {
-      // Kysely, looking for its tables, asks with booleans; as text, which pg sends anyway, they pass the check.
-      const texts = parameters.map((value) => (typeof value === 'boolean' ? String(value) : value));
-      const values = [...checkParameters(texts)];
+      if (inDoubt) throw new Error('The connection to the database was lost.');
+      if (ending) throw new Error(transactionEnded);
+      const values = [...checkParameters(parameters.map(toText))];
+      const ends = sql === 'commit' || sql === 'rollback';
+      if (ends) ending = true;
       try {
         return await client.query(sql, values);
       } catch (error) {
-        // The server is not heard saying it, so the statement may still run, in a transaction still open.
-        if (!(error instanceof DatabaseError)) inDoubt = true;
+        inDoubt ||= !(error instanceof DatabaseError);
         throw error;
+      } finally {
+        if (ends) ending = false;
       }
     },
     release: () => client.release(inDoubt),
-  } as unknown as PostgresPoolClient; // of which Kysely without cursors uses just these two
+  };
+  return guarded as unknown as PostgresPoolClient; // without cursors, Kysely uses just these two
+}
+
+// Kysely, looking for its tables, asks with booleans; pg would send them as the same text.
+function toText(value: unknown): unknown {
+  return typeof value === 'boolean' ? String(value) : value;
 }
 
 class ForgivingDriver extends PostgresDriver {

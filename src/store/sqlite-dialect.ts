@@ -10,7 +10,7 @@ import {
   type QueryResult,
 } from 'kysely';
 import type { Mutex } from './mutex.js';
-import { checkParameters, type Parameter } from './parameters.js';
+import { checkParameters, transactionEnded, type Parameter } from './parameters.js';
 import type { Outcome } from './sqlite-statements.js';
 import type { Writer } from './sqlite-writer.js';
 
@@ -35,6 +35,7 @@ export interface SqliteParts {
 class SqliteConnection implements DatabaseConnection {
   readonly #parts: SqliteParts;
   #release: (() => void) | undefined;
+  #ending = false;
 
   constructor(parts: SqliteParts) {
     this.#parts = parts;
@@ -51,6 +52,7 @@ class SqliteConnection implements DatabaseConnection {
 
   async #run(sql: string, values: readonly Parameter[], reads: boolean): Promise<Outcome> {
     const { reader, writer, turn } = this.#parts;
+    if (this.#ending) throw new Error(transactionEnded);
     if (this.#release) return writer.run(sql, values);
     if (reads) return reader.run(sql, values);
     const release = await turn.acquire();
@@ -73,14 +75,23 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
-    await this.#parts.writer.run('commit', []);
+    await this.#last('commit');
     this.#end();
   }
 
   async rollback(): Promise<void> {
     // It fails where SQLite has rolled back by itself: then nothing is left to do.
-    await this.#parts.writer.run('rollback', []).catch(() => undefined);
+    await this.#last('rollback').catch(() => undefined);
     this.#end();
+  }
+
+  async #last(sql: 'commit' | 'rollback'): Promise<void> {
+    this.#ending = true;
+    try {
+      await this.#parts.writer.run(sql, []);
+    } finally {
+      this.#ending = false;
+    }
   }
 
   #end(): void {

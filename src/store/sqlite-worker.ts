@@ -32,11 +32,12 @@ function open(path: string) {
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
-  database.exec('begin immediate; rollback'); // a read-only file fails here and not at the first event
+  // A file that cannot be written fails here and not at the first event; to begin is not enough for that.
+  database.exec('begin; pragma user_version = 0; rollback');
   return {
     ...createStatements(database),
     stop() {
-      database.exec('pragma wal_checkpoint(truncate)');
+      database.exec('pragma wal_checkpoint(truncate)'); // closing does not, while statements are not collected
       database.close();
       held.close();
     },

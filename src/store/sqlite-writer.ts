@@ -72,8 +72,11 @@ export async function startWriter(path: string): Promise<Writer> {
   return {
     run: (sql, parameters) => ask({ sql, parameters }),
     async stop() {
-      await ask('stop');
-      await exit;
+      try {
+        await ask('stop');
+      } finally {
+        await exit;
+      }
     },
   };
 }

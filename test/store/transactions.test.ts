@@ -1,20 +1,140 @@
-import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/database.js';
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import type { Executor } from '../../src/store/database.js';
 import { engines } from '../support/engines.js';
+import { open } from './opened.js';
 
-const log = pino({ level: 'silent' });
+async function seqOf(executor: Executor): Promise<number> {
+  return (await executor.selectFrom('log_head').select('seq').executeTakeFirstOrThrow()).seq;
+}
+
+async function advance(executor: Executor): Promise<void> {
+  await executor
+    .updateTable('log_head')
+    .set((it) => ({ seq: it('seq', '+', 1) }))
+    .execute();
+}
+
+function barrier() {
+  let open = () => undefined as void;
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { open, passed };
+}
 
 describe.each(engines)('transactions on %s', (_, freshUrl) => {
-  let database: Database;
-  beforeEach(async () => {
-    database = await openDatabase(await freshUrl(), { log });
+  test('keep everything or nothing', async () => {
+    const { kysely } = await open(await freshUrl());
+    const failing = kysely.transaction().execute(async (transaction) => {
+      await advance(transaction);
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await seqOf(kysely)).toBe(0);
+    await kysely.transaction().execute(advance);
+    expect(await seqOf(kysely)).toBe(1);
   });
-  afterEach(() => database.stop());
 
-  test('read', async () => {
-    expect(await database.kysely.selectFrom('log_head').select(['id', 'seq']).execute()).toEqual([
-      { id: 1, seq: 0 },
-    ]);
+  test('show their writes to themselves and to nobody else, and hold up no reader', async () => {
+    const { kysely } = await open(await freshUrl());
+    const written = barrier();
+    const seen = barrier();
+    const running = kysely.transaction().execute(async (transaction) => {
+      await advance(transaction);
+      written.open();
+      await seen.passed;
+      return seqOf(transaction);
+    });
+    await written.passed;
+    expect(await seqOf(kysely)).toBe(0);
+    seen.open();
+    expect(await running).toBe(1);
+    expect(await seqOf(kysely)).toBe(1);
+  });
+
+  test('that read and then write lose nothing when many run at once', async () => {
+    const { kysely } = await open(await freshUrl());
+    const once = () =>
+      kysely.transaction().execute(async (transaction) => {
+        await transaction.updateTable('log_head').set({ pruned: 0 }).execute(); // takes the row's lock
+        const seq = await seqOf(transaction);
+        await transaction
+          .updateTable('log_head')
+          .set({ seq: seq + 1 })
+          .execute();
+      });
+    await Promise.all(Array.from({ length: 60 }, once));
+    expect(await seqOf(kysely)).toBe(60);
+  });
+
+  test('do not take in a statement of somebody else', async () => {
+    const { kysely } = await open(await freshUrl());
+    const written = barrier();
+    const go = barrier();
+    const failing = kysely.transaction().execute(async (transaction) => {
+      await transaction.insertInto('leases').values({ key: 'in', holder: 'a', expires_at: 1 }).execute();
+      written.open();
+      await go.passed;
+      throw new Error('no');
+    });
+    await written.passed;
+    const outside = kysely.insertInto('leases').values({ key: 'out', holder: 'b', expires_at: 1 }).execute();
+    go.open();
+    await expect(failing).rejects.toThrow('no');
+    await outside;
+    expect(await kysely.selectFrom('leases').select('key').execute()).toEqual([{ key: 'out' }]);
+  });
+
+  test('keep nothing of what goes on after they failed', async () => {
+    const { kysely } = await open(await freshUrl());
+    let strays: Promise<PromiseSettledResult<void>[]> | undefined;
+    const failing = kysely.transaction().execute(async (transaction) => {
+      await advance(transaction);
+      strays = (async () => {
+        const results: PromiseSettledResult<void>[] = [];
+        for (let i = 0; i < 20; i++) results.push(...(await Promise.allSettled([advance(transaction)])));
+        return results;
+      })();
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect((await strays!).at(-1)?.status).toBe('rejected');
+    expect(await seqOf(kysely)).toBe(0);
+  });
+
+  test('leave the database usable when a statement fails', async () => {
+    const { kysely } = await open(await freshUrl());
+    const twice = kysely.transaction().execute(async (transaction) => {
+      const row = { key: 'same', holder: 'a', expires_at: 1 };
+      await transaction.insertInto('leases').values(row).execute();
+      await transaction.insertInto('leases').values(row).execute();
+    });
+    await expect(twice).rejects.toThrow(/unique/i);
+    await expect(sql`no such statement`.execute(kysely)).rejects.toThrow(/syntax error/);
+    await kysely.transaction().execute(advance);
+    expect(await seqOf(kysely)).toBe(1);
+  });
+
+  test('say how many rows a statement changed, and which it returns', async () => {
+    const { kysely } = await open(await freshUrl());
+    const rows = ['a', 'b', 'c'].map((key) => ({ key, holder: 'x', expires_at: 1 }));
+    await kysely.insertInto('leases').values(rows).execute();
+    const deleted = await kysely.deleteFrom('leases').where('key', '>', 'a').executeTakeFirst();
+    expect(deleted.numDeletedRows).toBe(2n);
+    const updated = kysely.updateTable('leases').set({ holder: 'y' }).returning(['key', 'holder']);
+    expect(await updated.execute()).toEqual([{ key: 'a', holder: 'y' }]);
+  });
+
+  test('end before the database closes, and none begins after', async () => {
+    const url = await freshUrl();
+    const { kysely, stop } = await open(url);
+    const running = kysely.transaction().execute(async (transaction) => {
+      await advance(transaction);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await advance(transaction);
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await Promise.all([stop(), running]);
+    await expect(kysely.transaction().execute(advance)).rejects.toThrow(/destroyed/);
+    expect(await seqOf((await open(url)).kysely)).toBe(2);
   });
 });

@@ -1,12 +1,11 @@
 import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'vitest';
+import { inject, test } from 'vitest';
 import { createTestDatabase, missingPostgres } from './postgres.js';
 
 /** The address of a new, empty embedded database. */
 export async function createTestFile(): Promise<string> {
-  return `sqlite:${join(await mkdtemp(join(tmpdir(), 'trivium-test-')), 'gateway.db')}`;
+  return `sqlite:${join(await mkdtemp(join(inject('testDirectory'), 'sqlite-')), 'gateway.db')}`;
 }
 
 /** An engine's name, and what makes a new, empty database on it and gives its address. */

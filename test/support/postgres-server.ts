@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
@@ -12,6 +12,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Answers with the address of a Postgres, which it starts when it is first asked. */
     readonly postgresStarter: string;
+    /** A directory for the files of the run. */
+    readonly testDirectory: string;
   }
 }
 
@@ -79,7 +81,7 @@ async function start() {
   };
 }
 
-/** Vitest's global set-up: a Postgres for the run, started only where a test asks for it. */
+/** Vitest's global set-up: a directory for the run, and a Postgres, started only where a test asks for it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let running: ReturnType<typeof start> | undefined;
   const starter = createServer((_, response) => {
@@ -90,9 +92,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     );
   });
   project.provide('postgresStarter', `http://127.0.0.1:${await listen(starter)}`);
+  const directory = await mkdtemp(join(tmpdir(), 'trivium-test-'));
+  await chmod(directory, 0o755); // some tests run a process as another user
+  project.provide('testDirectory', directory);
   return async () => {
     starter.close();
     starter.closeAllConnections();
     await running?.then((server) => server.stop()).catch(() => undefined);
+    await rm(directory, { recursive: true, force: true });
   };
 }

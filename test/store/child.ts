@@ -1,0 +1,20 @@
+// A process of its own on the database at argv[2]: says `open`, or why not; with a count in argv[3] it then
+// writes that many rows, one transaction each, and says the number of each once it is acknowledged.
+import { pino } from 'pino';
+import { openDatabase } from '../../src/store/database.js';
+
+const [, , url = '', count = '0'] = process.argv;
+try {
+  const { kysely } = await openDatabase(url, { log: pino({ level: 'silent' }) });
+  process.stdout.write('open\n');
+  for (let i = 1; i <= Number(count); i++) {
+    await kysely
+      .insertInto('leases')
+      .values({ key: String(i), holder: 'child', expires_at: i })
+      .execute();
+    process.stdout.write(`${i}\n`);
+  }
+} catch (error) {
+  process.stdout.write(`${(error as Error).message}\n`);
+  process.exit(1);
+}

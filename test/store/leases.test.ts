@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
+import { withLease } from '../../src/store/leases.js';
+import { engines } from '../support/engines.js';
+import { open } from './opened.js';
+
+const options = { ttlMs: 60_000, clock: systemClock };
+
+describe.each(engines)('leases on %s', (_, freshUrl) => {
+  test('let one work at a time, and each in the end', async () => {
+    const database = await open(await freshUrl());
+    let working = 0;
+    let greatest = 0;
+    const work = async () => {
+      greatest = Math.max(greatest, ++working);
+      await pause(10);
+      return working--;
+    };
+    const done = await Promise.all(
+      Array.from({ length: 6 }, () => withLease(database, 'token', options, work)),
+    );
+    expect(done).toEqual(Array.from({ length: 6 }, () => 1));
+    expect(greatest).toBe(1);
+  });
+
+  test('of different keys do not wait for each other', async () => {
+    const database = await open(await freshUrl());
+    const inner = () => withLease(database, 'other', options, async () => 'done');
+    expect(await withLease(database, 'token', options, inner)).toBe('done');
+  });
+
+  test('hold no connection and no transaction while the work runs', async () => {
+    const database = await open(await freshUrl());
+    await withLease(database, 'token', options, async () => {
+      const ping = () => database.kysely.transaction().execute(async () => database.ping);
+      expect(await Promise.all(Array.from({ length: 20 }, ping))).toHaveLength(20);
+    });
+  });
+
+  test('are given up when the work fails', async () => {
+    const database = await open(await freshUrl());
+    const failing = withLease(database, 'token', options, async () => {
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await withLease(database, 'token', options, async () => 'next')).toBe('next');
+  });
+
+  test('expire where the holder died; a late holder does not take its successor’s', async () => {
+    const database = await open(await freshUrl());
+    let now = 1_000;
+    const own = { ttlMs: 500, clock: { now: () => now } };
+    let finish = () => undefined as void;
+    let started = () => undefined as void;
+    const begun = new Promise<void>((resolve) => (started = resolve));
+    const late = withLease(database, 'token', own, () => {
+      started();
+      return new Promise<void>((resolve) => (finish = resolve));
+    });
+    await begun;
+    const waiting = AbortSignal.timeout(300);
+    await expect(
+      withLease(database, 'token', { ...own, signal: waiting }, async () => 'too early'),
+    ).rejects.toThrow(/abort/i);
+    now += 500;
+    await withLease(database, 'token', own, async () => {
+      finish();
+      await late;
+      const rows = await database.kysely.selectFrom('leases').select('expires_at').execute();
+      expect(rows).toEqual([{ expires_at: 2_000 }]);
+    });
+    expect(await database.kysely.selectFrom('leases').selectAll().execute()).toEqual([]);
+  });
+});

@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import { createTestDatabase, execute } from '../support/postgres.js';
+import { silent } from './opened.js';
+
+/** A way to the Postgres that can be cut. */
+async function startWay(url: string) {
+  const to = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(to.port), to.hostname);
+    for (const [socket, peer] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => peer.destroy());
+    }
+    near.pipe(far).pipe(near);
+  });
+  const listen = async (port: number) => once(server.listen(port, '127.0.0.1'), 'listening');
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  to.port = String(port);
+  const cut = async () => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  onTestFinished(async () => void (server.listening && (await cut())));
+  return { url: to.href, cut, restore: () => listen(port) };
+}
+
+describe('a postgres', () => {
+  let url: string;
+  let database: Database;
+  let way: Awaited<ReturnType<typeof startWay>>;
+  beforeEach(async () => {
+    url = await createTestDatabase();
+    way = await startWay(url);
+    database = await openDatabase(way.url, { log: silent });
+  });
+  afterEach(() => database.stop());
+
+  test('that restarts is found again, and listeners hear that they may have missed something', async () => {
+    const heard: string[] = [];
+    database.listen('log', (payload) => heard.push(payload));
+    await way.cut();
+    await expect(database.ping()).rejects.toThrow(/ECONNREFUSED|terminated/);
+    database.signal('log', 'lost');
+    await way.restore();
+    await vi.waitFor(() => expect(heard).toEqual(['']), { timeout: 10_000 });
+    await database.ping();
+    database.signal('log', 'found');
+    await vi.waitFor(() => expect(heard).toEqual(['', 'found']));
+  });
+
+  test('that ends every connection while they are used harms only what was running', async () => {
+    const heard: string[] = [];
+    database.listen('log', (payload) => heard.push(payload));
+    let begun = () => undefined as void;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    const transactions = Array.from({ length: 4 }, (_, i) =>
+      database.kysely.transaction().execute(async (transaction) => {
+        await transaction
+          .insertInto('leases')
+          .values({ key: String(i), holder: 'x', expires_at: 1 })
+          .execute();
+        if (i === 3) begun();
+        await sql`select pg_sleep(10)`.execute(transaction);
+      }),
+    );
+    const settled = Promise.allSettled(transactions);
+    await running;
+    await execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    for (const { status } of await settled) expect(status).toBe('rejected');
+    expect(await database.kysely.selectFrom('leases').selectAll().execute()).toEqual([]);
+    await vi.waitFor(() => expect(heard).toContain(''), { timeout: 10_000 });
+  });
+
+  test('connection cut inside a transaction shows the first error, and is not used again', async () => {
+    const cutInside = database.kysely.transaction().execute(async (transaction) => {
+      await transaction.updateTable('log_head').set({ seq: 5 }).execute();
+      await way.cut();
+      await transaction.updateTable('log_head').set({ seq: 6 }).execute();
+    });
+    await expect(cutInside).rejects.toThrow(/terminated|ECONNRESET|not queryable/);
+    await way.restore();
+    expect(await database.kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 0 }]);
+  });
+
+  test('acknowledges a commit only once it is on the disk', async () => {
+    await execute(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
+    const other = await openDatabase(url, { log: silent });
+    const { rows } = await sql`show synchronous_commit`.execute(other.kysely);
+    expect(rows).toEqual([{ synchronous_commit: 'on' }]);
+    await other.stop();
+  });
+
+  test('can be left while it is away', async () => {
+    await way.cut();
+    const own = await openDatabase(url, { log: silent });
+    await expect(own.stop()).resolves.toBeUndefined();
+    await expect(database.stop()).resolves.toBeUndefined();
+    await way.restore();
+    database = await openDatabase(way.url, { log: silent });
+  });
+});
+
+describe('a postgres that cannot be opened', () => {
+  test('is named, without the password', async () => {
+    const url = new URL(await createTestDatabase());
+    url.password = 'not-the-password';
+    const wrong = openDatabase(url.href, { log: silent });
+    await expect(wrong).rejects.toThrow(/^Cannot open the database test_\w+ at 127\.0\.0\.1:\d+: .*password/);
+    await expect(wrong).rejects.not.toThrow(/not-the-password/);
+    url.pathname = 'nowhere';
+    url.password = 'password';
+    await expect(openDatabase(url.href, { log: silent })).rejects.toThrow(/"nowhere" does not exist/);
+    await expect(openDatabase('postgres://u:hidden@127.0.0.1:1/x', { log: silent })).rejects.toThrow(
+      /^Cannot open the database x at 127\.0\.0\.1:1: .*ECONNREFUSED/,
+    );
+    await expect(openDatabase('postgres://u:hidden@localhost:1/x', { log: silent })).rejects.toThrow(
+      /ECONNREFUSED/,
+    );
+  });
+
+  test('by an address that is none shows nothing of it', async () => {
+    const opening = openDatabase('postgres://user:hidden@ho st:99999999/x', { log: silent });
+    const error = await opening.catch((reason: unknown) => reason as Error);
+    expect(error).toBeInstanceOf(Error);
+    const lines: string[] = [];
+    pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }).error(error);
+    expect(lines.join()).not.toContain('hidden');
+  });
+});

@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.js';
+import { createTestFile } from '../support/engines.js';
+import { open, silent } from './opened.js';
+
+const child = fileURLToPath(new URL('child.ts', import.meta.url));
+const nobody = 65_534;
+
+async function freshPath(): Promise<string> {
+  return (await createTestFile()).slice('sqlite:'.length);
+}
+
+/** Root may write everywhere, so where the tests run as root the process runs as nobody. */
+function start(url: string, { count = 0, unprivileged = false } = {}) {
+  const asNobody = unprivileged && process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+  const started = spawn(process.execPath, ['--import', 'tsx', child, url, String(count)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...asNobody,
+  });
+  onTestFinished(() => void started.kill('SIGKILL'));
+  const lines = createInterface(started.stdout)[Symbol.asyncIterator]();
+  return { started, line: async () => (await lines.next()).value as string | undefined };
+}
+
+async function refusal(path: string): Promise<string> {
+  const opening = openDatabase(`sqlite:${path}`, { log: silent });
+  opening.then(
+    ({ stop }) => stop(),
+    () => undefined,
+  );
+  return opening.then(
+    () => 'opened',
+    (error: Error) => error.message,
+  );
+}
+
+describe('an embedded database', () => {
+  test('is made, with its directory, for its owner alone', async () => {
+    const path = join(dirname(await freshPath()), 'a', 'b', 'gateway.db');
+    await open(`sqlite:${path}`);
+    expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+    const header = await readFile(path);
+    expect(header.subarray(0, 15).toString()).toBe('SQLite format 3');
+  });
+
+  test('keeps what was written when it is opened again', async () => {
+    const url = await createTestFile();
+    const first = await open(url);
+    await first.kysely.updateTable('log_head').set({ seq: 7 }).execute();
+    const before = await first.kysely.selectFrom('log_head').selectAll().execute();
+    await first.stop();
+    expect(await (await open(url)).kysely.selectFrom('log_head').selectAll().execute()).toEqual(before);
+  });
+
+  test('writes ahead to a log that is on the disk before a commit is acknowledged', async () => {
+    const path = await freshPath();
+    const { kysely } = await open(`sqlite:${path}`);
+    expect((await sql`pragma journal_mode`.execute(kysely)).rows).toEqual([{ journal_mode: 'wal' }]);
+    expect((await sql`pragma synchronous`.execute(kysely)).rows).toEqual([{ synchronous: 2 }]);
+  });
+
+  test('is refused to a second process, and free once the first is killed', async () => {
+    const url = await createTestFile();
+    const { started, line } = start(url);
+    expect(await line()).toBe('open');
+    expect(await refusal(url.slice('sqlite:'.length))).toMatch(/another process is using it/);
+    started.kill('SIGKILL');
+    await once(started, 'exit');
+    await expect(open(url)).resolves.toBeDefined();
+  });
+
+  test('is refused to a second opening in the same process, by another name too', async () => {
+    const path = await freshPath();
+    await open(`sqlite:${path}`);
+    await symlink(path, `${path}.link`);
+    expect(await refusal(path)).toMatch(/another process is using it/);
+    expect(await refusal(`${path}.link`)).toMatch(/another process is using it/);
+    const { line } = start(`sqlite:${path}.link`); // and the refusals did not free it for others
+    expect(await line()).toMatch(/another process is using it/);
+  });
+
+  test('has everything that was acknowledged before a kill -9', async () => {
+    const url = await createTestFile();
+    const { started, line } = start(url, { count: 1_000_000 });
+    let acknowledged = await line();
+    for (let i = 0; i < 300; i++) acknowledged = await line();
+    started.kill('SIGKILL');
+    await once(started, 'exit');
+    for (let last: string | undefined; (last = await line());) acknowledged = last;
+    const { kysely } = await open(url);
+    const { rows } = await kysely
+      .selectFrom('leases')
+      .select((it) => it.fn.countAll<number>().as('rows'))
+      .executeTakeFirstOrThrow();
+    expect(rows).toBeGreaterThanOrEqual(Number(acknowledged));
+    expect(rows).toBeLessThanOrEqual(Number(acknowledged) + 1);
+  });
+
+  test('does not take a file of another kind for its own, nor changes it', async () => {
+    const path = await freshPath();
+    await writeFile(path, 'These are minutes of a meeting. '.repeat(500));
+    expect(await refusal(path)).toBe(`Cannot open the database ${path}: the file is not a SQLite database.`);
+    expect(await readFile(path, 'utf8')).toBe('These are minutes of a meeting. '.repeat(500));
+  });
+
+  test('in a read-only file is refused at once', async () => {
+    const path = await freshPath();
+    await (await openDatabase(`sqlite:${path}`, { log: silent })).stop();
+    for (const file of [path, `${path}.lock`, dirname(path)]) await giveToNobody(file);
+    await chmod(path, 0o444);
+    const { line } = start(`sqlite:${path}`, { unprivileged: true });
+    expect(await line()).toBe(`Cannot open the database ${path}: the file cannot be written.`);
+  });
+
+  test('in a directory that cannot be written is refused at once', async () => {
+    const directory = join(dirname(await freshPath()), 'closed');
+    await mkdir(directory, { mode: 0o555 });
+    await chmod(dirname(directory), 0o755);
+    const inside = start(`sqlite:${directory}/gateway.db`, { unprivileged: true });
+    expect(await inside.line()).toMatch(/cannot be opened for writing\.$/);
+    const below = start(`sqlite:${directory}/deeper/gateway.db`, { unprivileged: true });
+    expect(await below.line()).toMatch(/its directory cannot be made\.$/);
+  });
+
+  test('at a path that is a directory, or goes through a file, is refused', async () => {
+    const path = await freshPath();
+    expect(await refusal(dirname(path))).toMatch(/cannot be opened for writing\.$/);
+    await writeFile(path, '');
+    expect(await refusal(`${path}/gateway.db`)).toMatch(/not a directory\.$/);
+  });
+
+  test.each(['sqlite:', 'sqlite::memory:', 'mysql://root@localhost/x', ''])(
+    'cannot have the address %j',
+    async (url) => {
+      await expect(openDatabase(url, { log: silent })).rejects.toThrow(/^The address of an? .*database is/);
+    },
+  );
+
+  test('with an empty file is a new one', async () => {
+    const path = await freshPath();
+    await writeFile(path, '');
+    const { kysely } = await open(`sqlite:${path}`);
+    expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 0 }]);
+  });
+
+  test('does not wait for its writer when it reads', async () => {
+    const path = await freshPath();
+    const { kysely } = await open(`sqlite:${path}`);
+    let reads = 0;
+    await kysely.transaction().execute(async () => {
+      for (; reads < 10; reads++) await kysely.selectFrom('log_head').selectAll().execute();
+    });
+    expect(reads).toBe(10);
+  });
+
+  test('in a damaged file is refused', async () => {
+    const path = await freshPath();
+    await (await openDatabase(`sqlite:${path}`, { log: silent })).stop();
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill(0xff, 100));
+    expect(await refusal(path)).toMatch(/the file is damaged\.$/);
+  });
+});
+
+async function giveToNobody(path: string): Promise<void> {
+  if (process.getuid?.() === 0) await chown(path, nobody, nobody);
+}
