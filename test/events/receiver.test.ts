@@ -1,9 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { createServer, type OutgoingHttpHeaders, request as send, type Server } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as send,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Writable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLog, type Folds, type Log } from '../../src/events/log.js';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createLog, type Log } from '../../src/events/log.js';
 import { createReceiver } from '../../src/events/receiver.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import { createPaymentFold } from '../../src/payments/state.js';
@@ -16,7 +24,7 @@ import { createTelemetry } from '../../src/telemetry.js';
 import { createTestFile } from '../support/engines.js';
 
 const mebibyte = 1024 * 1024;
-const patienceMs = 300;
+const patienceMs = 1500;
 const sent = 1_767_323_045;
 let now = sent * 1000;
 const clock = { now: () => now };
@@ -35,6 +43,7 @@ let database: Database;
 let secrets: Secrets;
 let log: Log;
 let server: Server;
+let port: number;
 
 beforeAll(async () => {
   database = await openDatabase(await createTestFile(), { log: telemetry.log });
@@ -49,7 +58,7 @@ beforeAll(async () => {
     },
   });
   const folds = { shipments: createShipmentFold(), payments: createPaymentFold({ unit: 'auto' }) };
-  log = await createLog({ database, folds: folds as unknown as Folds, clock, telemetry, retentionDays: 90 });
+  log = await createLog({ database, folds, clock, telemetry, retentionDays: 90 });
   const receiver = createReceiver({
     families: [
       createShipmentFamily({ skewSeconds: 300 }),
@@ -74,6 +83,7 @@ beforeAll(async () => {
       .then(({ status, headers, body }) => response.writeHead(status, headers).end(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ({ port } = server.address() as AddressInfo);
 });
 
 afterAll(async () => {
@@ -103,7 +113,6 @@ interface Sending {
 }
 
 function post({ path = '/webhooks/shipments/sub_1', method = 'POST', headers = {}, body = '' }: Sending) {
-  const { port } = server.address() as AddressInfo;
   return new Promise<Answer>((resolve, reject) => {
     const request = send({ port, path, method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];
@@ -173,14 +182,14 @@ function paymentBody(about: Readonly<Record<string, unknown>> = {}): string {
 function refusal(status: number, code: string) {
   return {
     status,
-    headers: expect.objectContaining({ 'content-type': 'application/json' }) as unknown,
-    body: { error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) as string } },
+    headers: expect.objectContaining({ 'content-type': 'application/json' }),
+    body: { error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } },
   };
 }
 
 const accepted = {
   status: 200,
-  headers: expect.objectContaining({ 'content-type': 'application/json' }) as unknown,
+  headers: expect.objectContaining({ 'content-type': 'application/json' }),
   body: { received: true },
 };
 
@@ -245,6 +254,34 @@ describe('refusals', () => {
     const huge = Buffer.alloc(8 * mebibyte, 0x20);
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
       expect(await post({ headers, body: huge })).toMatchObject(refusal(413, 'BODY_TOO_LARGE'));
+  });
+
+  test('a sender without end gets its answer, and is cut off', async () => {
+    const path = '/webhooks/shipments/sub_1';
+    const request = send({ port, path, method: 'POST', agent: false });
+    const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
+    let written = 0;
+    const endless = new Readable({
+      read() {
+        written += tooBig.length;
+        this.push(tooBig);
+      },
+    });
+    await expect(pipeline(endless, request)).rejects.toBeInstanceOf(Error);
+    expect((await answered).statusCode).toBe(413);
+    expect(written).toBeLessThan(64 * mebibyte);
+  });
+
+  test('a body that breaks off is counted, and stores nothing', async () => {
+    const head = await log.head();
+    const name = 'webhook_refused{family="shipments",reason="BODY_INCOMPLETE"}';
+    const body = shipmentBody();
+    const headers = { ...shipment(body).headers, 'content-length': body.length + 1 };
+    const request = send({ port, path: '/webhooks/shipments/sub_1', method: 'POST', headers });
+    request.on('error', () => undefined);
+    request.write(body, () => setTimeout(() => request.destroy(), 50));
+    await vi.waitFor(() => expect(telemetry.counts.get(name)).toBe(1), 5000);
+    expect(await log.head()).toBe(head);
   });
 
   test('exactly 1 MiB is not too big', async () => {
@@ -323,7 +360,7 @@ describe('what is accepted', () => {
   test('is in the log, parsed, before the answer', async () => {
     const head = await log.head();
     const body = shipmentBody();
-    expect(await post(shipment(body))).toEqual({ ...accepted, headers: expect.anything() as unknown });
+    expect(await post(shipment(body))).toEqual({ ...accepted, headers: expect.anything() });
     expect(await entries(head)).toMatchObject([
       {
         family: 'shipments',
@@ -362,12 +399,12 @@ describe('what is accepted', () => {
 
   test('what is not known is kept and skipped', async () => {
     const head = await log.head();
-    const count = () => telemetry.counts.get('webhook_skipped{family="shipments"}') ?? 0;
-    const before = count();
+    const skipped = 'webhook_skipped{family="shipments"}';
+    const before = telemetry.counts.get(skipped) ?? 0;
     for (const about of [{ type: 'shipment.lost' }, { data: {} }, { data: { shipment: { id: 7 } } }])
       expect(await post(shipment(shipmentBody(about)))).toMatchObject(accepted);
     expect((await entries(head)).map(({ event }) => event)).toEqual([null, null, null]);
-    expect(count()).toBe(before + 3);
+    expect(telemetry.counts.get(skipped)).toBe(before + 3);
   });
 
   test('members that are not known, however deep, do no harm', async () => {
@@ -421,11 +458,10 @@ describe('while the database does not answer', () => {
   test('503 when it takes too long; what is stored after all is a duplicate then', async () => {
     const head = await log.head();
     const body = shipmentBody();
-    let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const busy = database.kysely.transaction().execute(() => held);
+    const gate = new EventEmitter();
+    const busy = database.kysely.transaction().execute(() => once(gate, 'open'));
     expect(await post(shipment(body))).toMatchObject(refusal(503, 'UNAVAILABLE'));
-    release();
+    gate.emit('open');
     await busy;
     expect(await post(shipment(body))).toMatchObject(accepted);
     expect(await entries(head)).toHaveLength(1);

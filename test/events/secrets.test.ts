@@ -158,7 +158,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   test('an endpoint that is not configured is not rotated', async () => {
     const secrets = await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
-    const obtain = vi.fn(async () => 'p2');
+    const obtain = vi.fn<() => Promise<string>>(async () => 'p2');
     expect(await secrets.rotate('sub_1', obtain)).toBeUndefined();
     expect(await secrets.rotate('pe_2', obtain)).toBeUndefined();
     expect(obtain).not.toHaveBeenCalled();
@@ -206,9 +206,9 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     });
     await expect(rotation).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
-      message: expect.stringContaining('rotate it again') as string,
+      message: expect.stringContaining('rotate it again'),
     });
-    await expect(rotation).rejects.not.toMatchObject({ message: expect.stringContaining('lost') as string });
+    await expect(rotation).rejects.not.toMatchObject({ message: expect.stringContaining('lost') });
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
     await database.kysely.schema.alterTable('away').renameTo('webhook_secrets').execute();
     await secrets.rotate('pe_1', async () => 'p3');

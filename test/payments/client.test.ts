@@ -1,0 +1,156 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createPaymentsClient, type PaymentsClientOptions } from '../../src/payments/client.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { createUpstream, type Upstream } from '../../src/upstream/http.js';
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+const live = new AbortController().signal;
+let service: Server;
+let upstream: Upstream;
+let seen: Seen[];
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+
+beforeEach(async () => {
+  seen = [];
+  service = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method, url, headers } = request;
+      const body = Buffer.concat(chunks).toString();
+      seen.push({ method, url, authorization: headers.authorization, body });
+      answer(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const { port } = service.address() as AddressInfo;
+  upstream = createUpstream({
+    name: 'payments',
+    baseUrl: `http://127.0.0.1:${port}/api`,
+    telemetry: createTelemetry('silent'),
+    timeoutMs: 1000,
+  });
+});
+
+afterEach(async () => {
+  await upstream.stop();
+  service.closeAllConnections();
+  await new Promise((resolve) => service.close(resolve));
+});
+
+function answering(status: number, body?: unknown) {
+  answer = (_, response) => response.writeHead(status).end(body === undefined ? '' : JSON.stringify(body));
+}
+
+function rotate(endpointId = 'pe_1', options: Omit<PaymentsClientOptions, 'upstream'> = {}, signal = live) {
+  return createPaymentsClient({ upstream, ...options }).rotateSecret(endpointId, signal);
+}
+
+test('posts to the endpoint, its id encoded, without a body', async () => {
+  answering(200, { secret: 's' });
+  await rotate('pe/1 ü?');
+  expect(seen).toEqual([
+    {
+      method: 'POST',
+      url: '/api/webhooks/pe%2F1%20%C3%BC%3F/rotate-secret',
+      authorization: undefined,
+      body: '',
+    },
+  ]);
+});
+
+test('bears the token where one is configured', async () => {
+  answering(200, { secret: 's' });
+  await rotate('pe_1', { apiToken: 'api-token' });
+  expect(seen[0]!.authorization).toBe('Bearer api-token');
+});
+
+describe('the new secret', () => {
+  test.each([
+    [{ secret: 'new' }],
+    [{ signing_secret: 'new' }],
+    [{ new_secret: 'new' }],
+    [{ new_secret: 'third', signing_secret: 'second', secret: 'new' }],
+    [{ secret: null, signing_secret: '', new_secret: 'new' }],
+    [{ data: { signing_secret: 'new' } }],
+    [{ id: 'x', data: { secret: 'below' }, new_secret: 'new' }],
+  ])('is found in %j', async (body) => {
+    answering(201, body);
+    expect(await rotate()).toBe('new');
+  });
+
+  test('is taken from the configured field only', async () => {
+    answering(200, { secret: 'other', key: 'new' });
+    expect(await rotate('pe_1', { secretField: 'key' })).toBe('new');
+    answering(200, { secret: 'other', data: { key: 'new' } });
+    expect(await rotate('pe_1', { secretField: 'key' })).toBe('new');
+    answering(200, { secret: 'other' });
+    await expect(rotate('pe_1', { secretField: 'key' })).rejects.toMatchObject({
+      code: 'UPSTREAM_INVALID_RESPONSE',
+    });
+  });
+
+  test.each([undefined, {}, [], 'secret', { secret: 7 }, { secret: '' }, { data: null }])(
+    'is missing in %j: the operator is told what to do',
+    async (body) => {
+      answering(200, body);
+      await expect(rotate()).rejects.toMatchObject({
+        code: 'UPSTREAM_INVALID_RESPONSE',
+        message: expect.stringContaining('rotate it again'),
+      });
+    },
+  );
+});
+
+describe('what goes wrong', () => {
+  test('404 is a refusal', async () => {
+    answering(404, { error: 'x' });
+    expect(await rotate()).toEqual({ refused: 404 });
+  });
+
+  test.each([
+    [401, 'UPSTREAM_UNAVAILABLE'],
+    [403, 'UPSTREAM_UNAVAILABLE'],
+    [400, 'UPSTREAM_INVALID_RESPONSE'],
+    [409, 'UPSTREAM_INVALID_RESPONSE'],
+    [429, 'RATE_LIMITED'],
+  ])('%d is %s, and nothing of the answer is shown', async (status, code) => {
+    answering(status, { error: 'telltale', secret: 'telltale' });
+    const failure = rotate();
+    await expect(failure).rejects.toMatchObject({ code });
+    await expect(failure).rejects.not.toMatchObject({
+      message: expect.stringMatching(/telltale|rotate it again/),
+    });
+  });
+
+  test('where it is not certain that nothing happened, the operator is told to rotate again; it is asked once', async () => {
+    const again = expect.stringContaining('rotate it again');
+    answering(500);
+    await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', message: again });
+    answer = (request) => request.socket.destroy();
+    await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', message: again });
+    answer = () => undefined;
+    await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', message: again });
+    expect(seen).toHaveLength(3);
+  });
+
+  test('an operation that has ended rotates nothing; one that ends meanwhile cuts nothing off', async () => {
+    answering(200, { secret: 'new' });
+    await expect(rotate('pe_1', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect(seen).toEqual([]);
+    const operation = new AbortController();
+    answer = (_, response) => {
+      operation.abort();
+      setTimeout(() => response.end('{"secret":"new"}'), 20);
+    };
+    expect(await rotate('pe_1', {}, operation.signal)).toBe('new');
+  });
+});

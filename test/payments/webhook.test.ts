@@ -1,0 +1,157 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { EventBody } from '../../src/events/body.js';
+import { createdMillis, createPaymentFamily, readPaymentEvent } from '../../src/payments/webhook.js';
+
+const receivedAt = '2026-01-02T03:04:05.678Z';
+const receivedMs = Date.parse(receivedAt);
+const family = createPaymentFamily({
+  types: ['payment.succeeded', 'payment.refunded'],
+  createdUnit: 'auto',
+  toleranceSeconds: 300,
+  skewSeconds: 300,
+});
+
+function body(about: Readonly<Record<string, unknown>> = {}): EventBody {
+  return {
+    id: 'evt_1',
+    object: 'event',
+    api_version: '2026-01-01',
+    type: 'payment.succeeded',
+    created: 1_767_323_045,
+    livemode: true,
+    data: { object: { id: 'pay_1', amount: 1999, currency: 'eur', status: 'succeeded' } },
+    ...about,
+  };
+}
+
+const withPayment = (object: unknown) => body({ data: { object } });
+
+function read(event: EventBody, unit: 'auto' | 's' | 'ms' = 'auto') {
+  return readPaymentEvent(event, receivedAt, unit);
+}
+
+test('an event is read as documented', () => {
+  const event = {
+    kind: 'PaymentEvent',
+    eventId: 'evt_1',
+    type: 'payment.succeeded',
+    apiVersion: '2026-01-01',
+    created: 1_767_323_045,
+    livemode: true,
+    receivedAt,
+    paymentId: 'pay_1',
+    amount: 1999,
+    currency: 'eur',
+    status: 'succeeded',
+    data: { object: { id: 'pay_1', amount: 1999, currency: 'eur', status: 'succeeded' } },
+  };
+  expect(family.parse(body(), receivedAt)).toEqual({
+    apiVersion: '2026-01-01',
+    known: { entityId: 'pay_1', event },
+  });
+});
+
+test('the known types are configured', () => {
+  for (const type of ['payment.succeeded', 'payment.refunded'])
+    expect(family.parse(body({ type }), receivedAt).known).toMatchObject({ event: { type } });
+  for (const type of ['payment.failed', 'constructor', ''])
+    expect(family.parse(body({ type }), receivedAt).known).toBeNull();
+});
+
+test('any api_version is recorded, of what is skipped as well', () => {
+  for (const [given, recorded] of [
+    ['2099-12-31', '2099-12-31'],
+    ['', ''],
+    [undefined, null],
+    [7, null],
+  ])
+    for (const type of ['payment.succeeded', 'unknown'])
+      expect(family.parse(body({ type, api_version: given }), receivedAt).apiVersion).toBe(recorded);
+});
+
+test.each([
+  ['no data', body({ data: undefined })],
+  ['data that is null', body({ data: null })],
+  ['no object', body({ data: {} })],
+  ['an object that is a list', withPayment([{ id: 'pay_1' }])],
+  ['no id', withPayment({ amount: 1 })],
+  ['an empty id', withPayment({ id: '' })],
+  ['a number as id', withPayment({ id: 1 })],
+])('%s is not known', (_, event) => expect(family.parse(event, receivedAt).known).toBeNull());
+
+test('what is absent or not of its type is null, and only `true` is live', () => {
+  const none = { amount: null, currency: null, status: null };
+  expect(read(withPayment({ id: 'pay_1' }))).toMatchObject(none);
+  for (const amount of ['1', 1.5, 2 ** 53, null, Infinity])
+    expect(read(withPayment({ id: 'pay_1', amount, currency: 1, status: false }))).toMatchObject(none);
+  for (const amount of [0, -5, Number.MAX_SAFE_INTEGER])
+    expect(read(withPayment({ id: 'pay_1', amount }))).toMatchObject({ amount });
+  for (const livemode of [false, undefined, 'true', 1])
+    expect(read(body({ livemode }))).toMatchObject({ livemode: false });
+});
+
+test('data is as it was sent, save for what is nested too deeply to be written again', () => {
+  const data = { object: { id: 'pay_1', more: [{ deep: null }] }, previous: { amount: 1 } };
+  expect(read(body({ data }))).toMatchObject({ data });
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level++) deep = [deep];
+  expect(read(withPayment({ id: 'pay_1', deep }))).toMatchObject({ paymentId: 'pay_1', data: null });
+});
+
+describe('created', () => {
+  test('is the raw number', () => {
+    for (const created of [0, -1, 1_767_323_045, 1_767_323_045_678, Number.MAX_SAFE_INTEGER])
+      expect(read(body({ created }))).toMatchObject({ created });
+  });
+
+  test.each([undefined, null, '1767323045', 1.5, 2 ** 53, {}])(
+    '%j is none: the time of receipt counts',
+    (created) => {
+      expect(read(body({ created }), 'auto')).toMatchObject({ created: 1_767_323_045 });
+      expect(read(body({ created }), 's')).toMatchObject({ created: 1_767_323_045 });
+      expect(read(body({ created }), 'ms')).toMatchObject({ created: receivedMs });
+    },
+  );
+
+  test('stands for milliseconds by its unit', () => {
+    expect(createdMillis(1_767_323_045, 's')).toBe(1_767_323_045_000);
+    expect(createdMillis(1_767_323_045, 'auto')).toBe(1_767_323_045_000);
+    expect(createdMillis(1_767_323_045, 'ms')).toBe(1_767_323_045);
+    expect(createdMillis(1_767_323_045_678, 'auto')).toBe(1_767_323_045_678);
+    expect(createdMillis(99_999_999_999, 'auto')).toBe(99_999_999_999_000);
+    expect(createdMillis(100_000_000_000, 'auto')).toBe(100_000_000_000);
+    expect(createdMillis(-1, 'auto')).toBe(-1000);
+    expect(createdMillis(-100_000_000_000, 'auto')).toBe(-100_000_000_000);
+  });
+
+  test('always stands for a moment that can be written as a date-time, in the order of the numbers', () => {
+    fc.assert(
+      fc.property(
+        fc.maxSafeInteger(),
+        fc.maxSafeInteger(),
+        fc.constantFrom('s', 'ms'),
+        (one, other, unit) => {
+          const [earlier, later] = [Math.min(one, other), Math.max(one, other)];
+          expect(createdMillis(earlier, unit)).toBeLessThanOrEqual(createdMillis(later, unit));
+          for (const created of [earlier, later])
+            for (const each of [unit, 'auto'] as const)
+              expect(new Date(createdMillis(created, each)).toISOString()).toMatch(/^\d{4}-/);
+        },
+      ),
+    );
+  });
+});
+
+test('no JSON makes it throw', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      for (const event of [
+        body({ data: value, created: value }),
+        withPayment(value),
+        withPayment({ id: 'x', value }),
+      ])
+        expect(() => JSON.stringify(read(event))).not.toThrow();
+    }),
+  );
+});
