@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
@@ -29,6 +28,11 @@ async function connect(config: ClientConfig, signals: Signals): Promise<Client> 
   }
 }
 
+// Not `once` of node:events: that rejects on the error which comes before the end.
+function ended(client: Client): Promise<void> {
+  return new Promise((resolve) => client.once('end', resolve));
+}
+
 /**
  * Listens on one connection of its own and takes it up again whenever it is lost; then every listener hears
  * an empty payload, since signals may have been missed. Resolves once it listens.
@@ -49,7 +53,7 @@ export async function startListener(config: ClientConfig, signals: Signals, log:
 
   const watch = async (): Promise<void> => {
     while (!stopped.aborted) {
-      await once(client, 'end');
+      await ended(client);
       if (stopped.aborted) return;
       log.warn('the connection that listens to the database was lost');
       client = (await reconnect()) ?? client;

@@ -9,10 +9,10 @@ import { silent } from './opened.js';
 
 /** A way to the Postgres that can be cut. */
 async function startWay(url: string) {
-  const to = new URL(url);
+  const { hostname, port: farPort } = new URL(url);
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(Number(to.port), to.hostname);
+    const far = connect(Number(farPort), hostname);
     for (const [socket, peer] of [
       [near, far],
       [far, near],
@@ -25,7 +25,8 @@ async function startWay(url: string) {
   const listen = async (port: number) => once(server.listen(port, '127.0.0.1'), 'listening');
   await listen(0);
   const { port } = server.address() as AddressInfo;
-  to.port = String(port);
+  const nearUrl = new URL(url);
+  nearUrl.port = String(port);
   const cut = async () => {
     const closed = once(server, 'close');
     server.close();
@@ -33,7 +34,7 @@ async function startWay(url: string) {
     await closed;
   };
   onTestFinished(async () => void (server.listening && (await cut())));
-  return { url: to.href, cut, restore: () => listen(port) };
+  return { url: nearUrl.href, cut, restore: () => listen(port) };
 }
 
 describe('a postgres', () => {
