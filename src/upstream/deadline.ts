@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** The end of a call: at its own time, or when the operation around it ends. */
 export interface Deadline {
   /** Aborted at the end, whichever it is. */
@@ -12,13 +14,11 @@ export interface Deadline {
 export function startDeadline(ms: number, operation?: AbortSignal): Deadline {
   const controller = new AbortController();
   let expired = false;
-  const abandon = () => controller.abort();
   const timer = setTimeout(() => {
     expired = true;
     controller.abort();
   }, ms);
-  if (operation?.aborted) abandon();
-  else operation?.addEventListener('abort', abandon, { once: true });
+  const forget = operation && whenAborted(operation, () => controller.abort());
   return {
     signal: controller.signal,
     get expired() {
@@ -26,7 +26,19 @@ export function startDeadline(ms: number, operation?: AbortSignal): Deadline {
     },
     stop() {
       clearTimeout(timer);
-      operation?.removeEventListener('abort', abandon);
+      forget?.();
     },
   };
+}
+
+/** Acts once, when the signal is aborted or at once where it is already; gives the way to call it off. */
+export function whenAborted(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) {
+    act();
+    return () => {};
+  }
+  // An operation may have many calls under way; Node.js takes more than ten listeners for a leak.
+  setMaxListeners(0, signal);
+  signal.addEventListener('abort', act, { once: true });
+  return () => signal.removeEventListener('abort', act);
 }

@@ -1,3 +1,4 @@
+import { whenAborted } from './deadline.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 
 /** Calls in flight, shared among those who ask for the same. */
@@ -46,10 +47,8 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
   function arrival({ outcome }: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
     if (!signal) return outcome;
     return new Promise((resolve, reject) => {
-      const abandon = () => reject(new UpstreamError(upstream, 'abandoned'));
-      if (signal.aborted) return abandon();
-      signal.addEventListener('abort', abandon, { once: true });
-      void outcome.then(resolve, reject).finally(() => signal.removeEventListener('abort', abandon));
+      const forget = whenAborted(signal, () => reject(new UpstreamError(upstream, 'abandoned')));
+      void outcome.then(resolve, reject).finally(forget);
     });
   }
 

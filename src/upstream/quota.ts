@@ -41,7 +41,7 @@ export function createQuota({ perHour, clock }: { perHour: number; clock: Clock 
   /** When the oldest of the calls that count will count no more. */
   function relief({ minutes, minute }: Account): number {
     let age = kept - 1;
-    while (age > 0 && minutes[(minute - age) % kept] === 0) age -= 1;
+    while (age > 0 && minutes[(minute + kept - age) % kept] === 0) age -= 1;
     return (minute - age + kept) * minuteMs;
   }
 

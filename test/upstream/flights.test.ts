@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { createFlights } from '../../src/upstream/flights.js';
+
+/** A call that a test lets land. */
+function startCall() {
+  let resolve!: (outcome: string) => void;
+  let reject!: (error: Error) => void;
+  const landing = new Promise<string>((...ways) => ([resolve, reject] = ways));
+  const starts: AbortSignal[] = [];
+  const start = (signal: AbortSignal) => {
+    starts.push(signal);
+    return landing;
+  };
+  return { resolve, reject, start, starts };
+}
+
+describe('flights', () => {
+  it('are one call for all who ask for the same', async () => {
+    const flights = createFlights<string>('notes');
+    const { start, starts, resolve } = startCall();
+    const asking = Array.from({ length: 50 }, () => flights.share('owner', 'key', start));
+    resolve('landed');
+    expect(new Set(await Promise.all(asking))).toEqual(new Set(['landed']));
+    expect(starts).toHaveLength(1);
+  });
+
+  it('are not shared between owners or keys, nor after they have landed', async () => {
+    const flights = createFlights<string>('notes');
+    const { start, starts, resolve } = startCall();
+    const asking = [
+      flights.share('one', 'key', start),
+      flights.share('two', 'key', start),
+      flights.share('one', 'other', start),
+    ];
+    resolve('landed');
+    await Promise.all(asking);
+    await flights.share('one', 'key', start);
+    expect(starts).toHaveLength(4);
+  });
+
+  it('go on when one caller leaves, who gets an error at once', async () => {
+    const flights = createFlights<string>('notes');
+    const { start, starts, resolve } = startCall();
+    const controller = new AbortController();
+    const leaving = flights.share('owner', 'key', start, controller.signal);
+    const staying = flights.share('owner', 'key', start, new AbortController().signal);
+    controller.abort();
+    await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect(starts[0]?.aborted).toBe(false);
+    resolve('landed');
+    expect(await staying).toBe('landed');
+  });
+
+  it('are given up when all have left, and nobody joins them then', async () => {
+    const flights = createFlights<string>('notes');
+    const given = startCall();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const leaving = [1, 2].map(() => flights.share('owner', 'key', given.start, signal));
+    controller.abort();
+    await Promise.allSettled(leaving);
+    expect(given.starts.map(({ aborted }) => aborted)).toEqual([true]);
+    given.reject(new Error('given up'));
+    const next = startCall();
+    next.resolve('landed');
+    expect(await flights.share('owner', 'key', next.start)).toBe('landed');
+  });
+
+  it('that were dropped are joined by nobody, and still land', async () => {
+    const flights = createFlights<string>('notes');
+    const [before, after] = [startCall(), startCall()];
+    const early = flights.share('owner', 'key', before.start);
+    flights.drop('owner');
+    const late = flights.share('owner', 'key', after.start);
+    before.resolve('before');
+    expect(await early).toBe('before');
+    const joining = flights.share('owner', 'key', before.start);
+    after.resolve('after');
+    expect(await Promise.all([late, joining])).toEqual(['after', 'after']);
+  });
+
+  it('fail for all', async () => {
+    const flights = createFlights<string>('notes');
+    const { start, reject } = startCall();
+    const asking = [1, 2, 3].map(() => flights.share('owner', 'key', start));
+    reject(new Error('lost'));
+    const outcomes = await Promise.allSettled(asking);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+});

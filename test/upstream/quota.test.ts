@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { createQuota } from '../../src/upstream/quota.js';
+
+const minute = 60_000;
+
+function start(perHour: number, at = 0) {
+  const clock = { at, now: () => clock.at };
+  const quota = createQuota({ perHour, clock });
+  const take = (count: number, token = 'token') => Array.from({ length: count }, () => quota.take(token));
+  return { clock, quota, take };
+}
+
+describe('a quota', () => {
+  it('gives a token its calls of an hour, and then tells how long to wait for the first to count no more', () => {
+    const { clock, take } = start(1000, 30_000);
+    expect(take(1000)).toEqual(Array(1000).fill(undefined));
+    expect(take(1)).toEqual([3630]);
+    clock.at += 3_629_000;
+    expect(take(1)).toEqual([1]);
+    clock.at += 1_000;
+    expect(take(1000)).toEqual(Array(1000).fill(undefined));
+  });
+
+  it('slides: calls come back in the order in which they were spent', () => {
+    const { clock, take } = start(10);
+    take(4);
+    clock.at = 30 * minute;
+    take(6);
+    expect(take(1)).toEqual([31 * 60]);
+    clock.at = 61 * minute;
+    expect(take(4)).toEqual(Array(4).fill(undefined));
+    expect(take(1)).toEqual([30 * 60]);
+  });
+
+  it('never gives more than the limit in any hour', () => {
+    const { clock, take } = start(60);
+    const given: number[] = [];
+    for (; clock.at < 200 * minute; clock.at += 17_000) if (take(1)[0] === undefined) given.push(clock.at);
+    const busiest = given.map((from) => given.filter((at) => at >= from && at < from + 60 * minute).length);
+    expect(Math.max(...busiest)).toBe(60);
+  });
+
+  it('counts each token by itself', () => {
+    const { take } = start(1);
+    expect([...take(2, 'one'), ...take(1, 'two')]).toEqual([undefined, 3660, undefined]);
+  });
+
+  it('pauses a token', () => {
+    const { clock, quota, take } = start(Infinity);
+    quota.pause('token', 90);
+    expect([...take(1), ...take(1, 'other')]).toEqual([90, undefined]);
+    clock.at = 90_000;
+    expect(take(1)).toEqual([undefined]);
+  });
+
+  it('forgets the tokens that have not called for longest, beyond 10,000', () => {
+    const { take } = start(1);
+    for (let number = 0; number < 10_001; number += 1) take(1, `token ${number}`);
+    expect([...take(1, 'token 10000'), ...take(1, 'token 0')]).toEqual([3660, undefined]);
+  });
+});

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import type { Keyv } from 'keyv';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSealer } from '../../src/seal.js';
+import { type Database, openDatabase } from '../../src/store/database.js';
+import { createKeyv } from '../../src/store/keyv.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { createTokens, type Tokens } from '../../src/upstream/tokens.js';
+import { engines } from '../support/engines.js';
+
+const hour = 3_600_000;
+
+describe.each(engines)('tokens on %s', (_, createDatabase) => {
+  let database: Database;
+  let keyv: Keyv;
+  let clock: { at: number; now(): number };
+  let issued: string[];
+  /** What the issuer does; it gives a new token each time unless told. */
+  let give: () => Promise<string>;
+
+  beforeEach(async () => {
+    database = await openDatabase(await createDatabase(), { log: createTelemetry('silent').log });
+    clock = { at: Date.now(), now: () => clock.at };
+    const sealer = createSealer([randomBytes(32)]);
+    keyv = createKeyv({ database, sealer, namespace: 'tokens', clock });
+    issued = [];
+    give = async () => `token-${issued.length + 1}`;
+  });
+
+  afterEach(() => database.stop());
+
+  /** The tokens of one replica. */
+  function startReplica(key = 'key'): Tokens {
+    async function obtain() {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const token = await give();
+      issued.push(token);
+      return { token, lifetimeSeconds: 3600 };
+    }
+    return createTokens({ issuer: 'issuer', key, keyv, database, clock, obtain });
+  }
+
+  it('asks once for a hundred who wait', async () => {
+    const tokens = startReplica();
+    const got = await Promise.all(Array.from({ length: 100 }, () => tokens.get()));
+    expect(new Set(got)).toEqual(new Set(['token-1']));
+    expect(issued).toEqual(['token-1']);
+  });
+
+  it('asks once for all replicas, and again for none that starts later', async () => {
+    const replicas = Array.from({ length: 5 }, () => startReplica());
+    const got = await Promise.all(replicas.flatMap((tokens) => [tokens.get(), tokens.get()]));
+    expect(new Set(got)).toEqual(new Set(['token-1']));
+    expect(await startReplica().get()).toBe('token-1');
+    expect(issued).toHaveLength(1);
+  });
+
+  it('keeps those of different clients apart', async () => {
+    expect(await startReplica('one').get()).toBe('token-1');
+    expect(await startReplica('two').get()).toBe('token-2');
+  });
+
+  it('renews at nine tenths of the life, give or take a twentieth', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    clock.at += hour * 0.84;
+    expect(await tokens.get()).toBe('token-1');
+    clock.at += hour * 0.12;
+    expect(await tokens.get()).toBe('token-2');
+  });
+
+  it('lives on with the old one while the issuer fails, to the end of its life', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    give = () => Promise.reject(new Error('The issuer is away.'));
+    clock.at += hour * 0.97;
+    expect(await tokens.get()).toBe('token-1');
+    clock.at += hour * 0.04;
+    await expect(tokens.get()).rejects.toThrow('The issuer is away.');
+    give = async () => 'token-2';
+    expect(await tokens.get()).toBe('token-2');
+  });
+
+  it('gives a discarded one no more: one request for all who were refused', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    const again = Array.from({ length: 100 }, () => {
+      tokens.discard('token-1');
+      return tokens.get();
+    });
+    expect(new Set(await Promise.all(again))).toEqual(new Set(['token-2']));
+    tokens.discard('token-1');
+    expect(await tokens.get()).toBe('token-2');
+    expect(issued).toHaveLength(2);
+  });
+
+  it('takes over what another replica has renewed', async () => {
+    const [one, two] = [startReplica(), startReplica()];
+    await Promise.all([one.get(), two.get()]);
+    one.discard('token-1');
+    expect(await one.get()).toBe('token-2');
+    two.discard('token-1');
+    expect(await two.get()).toBe('token-2');
+    expect(issued).toHaveLength(2);
+  });
+
+  it('discards even what is being looked for at the moment', async () => {
+    await startReplica().get();
+    const tokens = startReplica();
+    const looking = tokens.get();
+    tokens.discard('token-1');
+    const after = tokens.get();
+    await looking;
+    expect([await after, await tokens.get()]).toEqual(['token-2', 'token-2']);
+  });
+
+  it('gives a token that the issuer insists on', async () => {
+    give = async () => 'the same';
+    const tokens = startReplica();
+    await tokens.get();
+    tokens.discard('the same');
+    expect(await tokens.get()).toBe('the same');
+    expect(await tokens.get()).toBe('the same');
+    expect(issued).toHaveLength(2);
+  });
+
+  it('goes on for others when one who waits leaves', async () => {
+    const tokens = startReplica();
+    const leaving = tokens.get(AbortSignal.abort());
+    const staying = tokens.get();
+    await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect(await staying).toBe('token-1');
+  });
+
+  it('asks again after a failure', async () => {
+    const tokens = startReplica();
+    give = () => Promise.reject(new Error('The issuer is away.'));
+    const failing = await Promise.allSettled([tokens.get(), tokens.get()]);
+    expect(failing.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    give = async () => 'token';
+    expect(await tokens.get()).toBe('token');
+  });
+
+  it('keeps a token sealed', async () => {
+    give = async () => 'never-in-the-clear';
+    await startReplica().get();
+    const rows = await database.kysely.selectFrom('keyv').selectAll().execute();
+    expect(rows).toHaveLength(1);
+    expect(JSON.stringify(rows)).not.toContain('never-in-the-clear');
+  });
+});
