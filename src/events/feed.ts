@@ -23,7 +23,7 @@ export interface Feed {
    */
   updates(wish: Wish): AsyncIterableIterator<Update, undefined>;
   /** Ends every subscription. */
-  stop(): Promise<void>;
+  stop(): void;
 }
 
 /** What a feed works with. */

@@ -28,7 +28,7 @@ export async function createGraphqlHttp(options: {
   readonly telemetry: Telemetry;
 }): Promise<GraphqlHttp> {
   const { schema, rules, callers, makeContext, introspection, secure, telemetry } = options;
-  const requestIds = new WeakMap<object, string>();
+  const operations = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
     introspection,
@@ -38,8 +38,8 @@ export async function createGraphqlHttp(options: {
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
-    formatError: (_, error) => rules.show(error, requestIds.get(error as object) ?? randomUUID()),
-    plugins: [ApolloServerPluginCacheControlDisabled(), rememberRequests(requestIds)],
+    formatError: (_, error) => rules.show(error, operations.get(error as object) ?? unknownOperation()),
+    plugins: [ApolloServerPluginCacheControlDisabled(), rememberOperations(operations)],
   });
   await apollo.start();
 
@@ -81,16 +81,19 @@ export async function createGraphqlHttp(options: {
   };
 }
 
-/** `formatError` is not told of the request: remember to which one an error belongs. */
-function rememberRequests(requestIds: WeakMap<object, string>): ApolloServerPlugin<Context> {
+/** `formatError` is not told of the operation: remember to which one an error belongs. */
+function rememberOperations(operations: WeakMap<object, Context>): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
       async didEncounterErrors({ errors, contextValue }) {
-        for (const error of errors) requestIds.set(error, contextValue.requestId);
+        for (const error of errors) operations.set(error, contextValue);
       },
     }),
   };
 }
+
+/** An error before there was an operation. */
+const unknownOperation = () => ({ requestId: randomUUID(), endSession: () => undefined });
 
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
@@ -103,7 +106,7 @@ function goneSignal(reply: FastifyReply): AbortSignal {
 function cookieOf(reply: FastifyReply, secure: boolean): NonNullable<Context['cookie']> {
   const rules = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
   return {
-    set: (token, expiresAt) =>
+    set: (token: string, expiresAt: number) =>
       void reply.setCookie(cookieName, token, { ...rules, expires: new Date(expiresAt) }),
     clear: () => void reply.clearCookie(cookieName, rules),
   };

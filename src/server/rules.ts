@@ -10,7 +10,9 @@ import {
   type GraphQLSchema,
   type ValidationRule,
 } from 'graphql';
+import type { Context } from '../context.js';
 import { GatewayError } from '../errors.js';
+import { SessionEnded } from '../notes/client.js';
 import type { Telemetry } from '../telemetry.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
@@ -19,8 +21,11 @@ export interface Rules {
   readonly validationRules: readonly ValidationRule[];
   /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
   prepare(query: string): DocumentNode | readonly GraphQLError[];
-  /** What clients see of an error: what they can act on; anything else masked, logged under the request's id. */
-  show(error: unknown, requestId: string): GraphQLFormattedError;
+  /**
+   * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
+   * request's id. An error that says so ends the session.
+   */
+  show(error: unknown, operation: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
 }
 
 const mostDocuments = 500;
@@ -60,9 +65,11 @@ export function createRules(options: {
       }
       return checked;
     },
-    show(error, requestId) {
-      if (isShown(error)) return coded(error);
-      telemetry.log.error({ err: unwrapResolverError(error), requestId }, 'an operation failed');
+    show(error, { requestId, endSession }) {
+      const origin = unwrapResolverError(error);
+      if (origin instanceof SessionEnded) endSession();
+      if (isShown(error, origin)) return coded(error);
+      telemetry.log.error({ err: origin, requestId }, 'an operation failed');
       const { path, locations } = error instanceof GraphQLError ? error : {};
       return {
         message: 'Something went wrong here; it was logged under the request id.',
@@ -75,10 +82,8 @@ export function createRules(options: {
 }
 
 /** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */
-function isShown(error: unknown): error is GraphQLError {
-  if (!(error instanceof GraphQLError)) return false;
-  const origin = unwrapResolverError(error);
-  return origin instanceof GatewayError || origin instanceof GraphQLError;
+function isShown(error: unknown, origin: unknown): error is GraphQLError {
+  return error instanceof GraphQLError && (origin instanceof GatewayError || origin instanceof GraphQLError);
 }
 
 /** With a code, whichever part of GraphQL the error came from. */
@@ -90,6 +95,7 @@ function coded(error: GraphQLError): GraphQLFormattedError {
   };
 }
 
-function withCode({ message, nodes, source, positions }: GraphQLError, code: string): GraphQLError {
+function withCode(error: GraphQLError, code: string): GraphQLError {
+  const { message, nodes = null, source = null, positions = null } = error;
   return new GraphQLError(message, { nodes, source, positions, extensions: { code } });
 }

@@ -1,40 +1,52 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
-  execute,
   getOperationAST,
   GraphQLError,
-  subscribe,
   type ExecutionArgs,
-  type ExecutionResult,
+  type FormattedExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
-import { useServer, type Extra } from 'graphql-ws/use/ws';
-import type { Context as SocketContext } from 'graphql-ws';
+import {
+  GRAPHQL_TRANSPORT_WS_PROTOCOL,
+  makeServer,
+  type Context as GraphqlSocket,
+  type SubscribePayload,
+} from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
+import type { Context } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
 import type { MakeContext } from './door.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
-  /** Closes every socket with `1012` (service restart): clients connect again by themselves. */
+  /** Takes no more and closes every socket with `1012` (service restart): clients connect again by themselves. */
   stop(): Promise<void>;
 }
+
+/** What is kept of a socket. */
+interface Attachment extends Record<PropertyKey, unknown> {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+  /** What ends each of its operations. */
+  readonly operations: Map<string, AbortController>;
+  session?: Session;
+}
+
+type Parameters = { readonly authorization?: unknown };
+type Socket = GraphqlSocket<Parameters, Attachment>;
 
 /** Missing, wrong or ended credentials: clients take it as final. */
 const unauthorized = 4401;
 const serviceRestart = 1012;
+const internalError = 4500;
+const pingMs = 15_000;
+const closeMs = 2_000;
 const queryDeadlineMs = 30_000;
 const greatestMessage = 1024 * 1024;
-
-interface SocketExtra extends Extra {
-  session?: Session;
-  requestId?: string;
-}
-type Params = { readonly authorization?: unknown };
-type Socket = SocketContext<Params, SocketExtra>;
 
 /** Takes the upgrades of `server` at `/graphql`. */
 export function createGraphqlSockets(options: {
@@ -44,81 +56,89 @@ export function createGraphqlSockets(options: {
   readonly sessions: Sessions;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
+  readonly telemetry: Telemetry;
 }): GraphqlSockets {
-  const { server, schema, rules, sessions, callers, makeContext } = options;
+  const { server, schema, rules, sessions, callers, makeContext, telemetry } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: greatestMessage,
     perMessageDeflate: false,
-    handleProtocols: (offered) => (offered.has('graphql-transport-ws') ? 'graphql-transport-ws' : false),
+    handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
-  /** What ends an operation, by socket and operation id. */
-  const running = new WeakMap<WebSocket, Map<string, AbortController>>();
 
-  async function admit({ extra, connectionParams }: Socket): Promise<boolean> {
+  async function admit({ connectionParams, extra }: Socket): Promise<boolean> {
     const given = connectionParams?.authorization;
     const session = await callers.find(extra.request.headers, typeof given === 'string' ? given : undefined);
     if (!session) {
       extra.socket.close(unauthorized, 'Unauthorized');
       return false;
     }
-    const unwatch = sessions.watch(session, () => extra.socket.close(unauthorized, 'Session ended'));
-    extra.socket.once('close', unwatch);
     extra.session = session;
+    extra.socket.once(
+      'close',
+      sessions.watch(session, () => extra.socket.close(unauthorized, 'Session ended')),
+    );
     return true;
   }
 
-  function begin({ extra }: Socket, id: string, isSubscription: boolean): AbortSignal {
+  function prepare({ extra }: Socket, id: string, { query, operationName, variables }: SubscribePayload) {
+    const document = rules.prepare(query);
+    if (!('kind' in document)) return document;
+    const operation = getOperationAST(document, operationName);
+    if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
+    if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
     const controller = new AbortController();
-    const operations = running.get(extra.socket) ?? new Map<string, AbortController>();
-    running.set(extra.socket, operations.set(id, controller));
-    return isSubscription
-      ? controller.signal
-      : AbortSignal.any([controller.signal, AbortSignal.timeout(queryDeadlineMs)]);
+    extra.operations.set(id, controller);
+    const contextValue = makeContext({
+      session: extra.session,
+      signal: operation.operation === 'subscription' ? controller.signal : withDeadline(controller.signal),
+      ip: extra.request.socket.remoteAddress ?? '',
+      requestId: id,
+    });
+    return { schema, document, operationName, variableValues: variables, contextValue } as ExecutionArgs;
   }
 
-  function end({ extra }: Socket, id: string): void {
-    const operations = running.get(extra.socket);
-    operations?.get(id)?.abort();
-    operations?.delete(id);
+  function end({ extra: { operations } }: Socket, id: string): void {
+    operations.get(id)?.abort();
+    operations.delete(id);
   }
 
-  const dispose = useServer<Params, SocketExtra>(
-    {
-      schema,
-      execute,
-      subscribe: (args) => guarded(subscribe(args)),
-      onConnect: admit,
-      onSubscribe(socket, id, payload) {
-        const document = rules.prepare(payload.query);
-        if (!('kind' in document)) return document;
-        const operation = getOperationAST(document, payload.operationName);
-        if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
-        if (operation.operation === 'mutation')
-          return [refusal('Mutations go over HTTP, not over a websocket.')];
-        const contextValue = makeContext({
-          session: socket.extra.session,
-          signal: begin(socket, id, operation.operation === 'subscription'),
-          ip: socket.extra.request.socket.remoteAddress ?? '',
-          requestId: id,
-        });
-        const { operationName, variables } = payload;
-        return { schema, document, operationName, variableValues: variables, contextValue } as ExecutionArgs;
-      },
-      onError: (_, id, __, errors) => errors.map((error) => rules.show(error, id)),
-      onNext: (_, id, __, ___, result) => (result.errors ? shown(result, id, rules) : undefined),
-      onComplete: (socket, id) => end(socket, id),
-      onClose: ({ extra }) => {
-        for (const controller of running.get(extra.socket)?.values() ?? []) controller.abort();
-      },
+  const protocol = makeServer<Parameters, Attachment>({
+    onConnect: admit,
+    onSubscribe: prepare,
+    onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
+    onError: (_, requestId, __, errors) =>
+      errors.map((error) => rules.show(error, { requestId, endSession: () => undefined })),
+    onComplete: end,
+    onClose: (socket) => {
+      for (const id of socket.extra.operations.keys()) end(socket, id);
     },
-    sockets,
-  );
+  });
+  const pings = keepAlive(sockets);
+
+  sockets.on('connection', (socket, request) => {
+    const closed = protocol.opened(
+      {
+        protocol: socket.protocol,
+        send: (text) => send(socket, text),
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: (take) =>
+          socket.on('message', (data) => {
+            take(String(data)).catch((err: unknown) => {
+              telemetry.log.error({ err }, 'a websocket message could not be handled');
+              socket.close(internalError, 'Internal server error');
+            });
+          }),
+      },
+      { socket, request, operations: new Map() },
+    );
+    socket.on('error', (err) => telemetry.log.debug({ err }, 'a websocket failed'));
+    socket.once('close', (code, reason) => void closed(code, String(reason)));
+  });
 
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    if (new URL(request.url ?? '/', 'http://gateway').pathname !== '/graphql')
-      return refuse(socket, '404 Not Found');
+    if (pathOf(request) !== '/graphql') return refuse(socket, '404 Not Found');
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
     sockets.handleUpgrade(request, socket, head, (opened) => sockets.emit('connection', opened, request));
   };
@@ -127,10 +147,44 @@ export function createGraphqlSockets(options: {
   return {
     async stop() {
       server.off('upgrade', upgrade);
+      clearInterval(pings);
       for (const socket of sockets.clients) socket.close(serviceRestart, 'Service restart');
-      await dispose();
+      const closing = new Promise((resolve) => sockets.close(resolve));
+      const deadline = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), closeMs);
+      await closing;
+      clearTimeout(deadline);
     },
   };
+}
+
+function shown(result: object & { errors?: unknown }, context: Context, rules: Rules) {
+  const errors = result.errors as readonly GraphQLError[] | undefined;
+  return (
+    errors &&
+    ({ ...result, errors: errors.map((error) => rules.show(error, context)) } as FormattedExecutionResult)
+  );
+}
+
+/** Resolves once the text is on its way, so that a stream waits for a slow socket. */
+function send(socket: WebSocket, text: string): Promise<void> {
+  if (socket.readyState !== socket.OPEN) return Promise.resolve();
+  return new Promise((resolve, reject) => socket.send(text, (error) => (error ? reject(error) : resolve())));
+}
+
+/** One timer for all sockets: a socket that did not answer the last ping is gone. */
+function keepAlive(sockets: WebSocketServer): NodeJS.Timeout {
+  const silent = new WeakSet<WebSocket>();
+  const ping = (socket: WebSocket) => {
+    if (silent.has(socket)) return socket.terminate();
+    silent.add(socket);
+    socket.once('pong', () => silent.delete(socket));
+    return socket.ping();
+  };
+  return setInterval(() => sockets.clients.forEach(ping), pingMs).unref();
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0]!;
 }
 
 function refuse(socket: Duplex, status: string): void {
@@ -141,37 +195,6 @@ function refusal(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 }
 
-function shown(result: ExecutionResult, id: string, rules: Rules): ExecutionResult {
-  return { ...result, errors: result.errors!.map((error) => rules.show(error, id)) as never };
-}
-
-type Subscribed = Awaited<ReturnType<typeof subscribe>>;
-
-/** A stream that fails ends with an `errors` message, as a failed operation does; the socket stays open. */
-async function guarded(subscribed: PromiseLike<Subscribed> | Subscribed): Promise<Subscribed> {
-  const stream = await subscribed;
-  if (!(Symbol.asyncIterator in stream)) return stream;
-  let failed = false;
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    async next() {
-      if (failed) return { done: true, value: undefined };
-      try {
-        return await stream.next();
-      } catch (error) {
-        failed = true;
-        return { done: false, value: { errors: [asGraphQLError(error)] } };
-      }
-    },
-    return: () => stream.return(undefined as never),
-    throw: (error) => stream.throw(error),
-  } as typeof stream;
-}
-
-function asGraphQLError(error: unknown): GraphQLError {
-  if (error instanceof GraphQLError) return error;
-  const originalError = error instanceof Error ? error : new Error(String(error));
-  return new GraphQLError(originalError.message, { originalError });
+function withDeadline(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(queryDeadlineMs)]);
 }

@@ -1,0 +1,165 @@
+import { createAppointmentsClient } from './appointments/client.js';
+import { createLedger } from './appointments/ledger.js';
+import { systemClock, type Clock } from './clock.js';
+import type { GatewayConfig } from './config.js';
+import type { Context } from './context.js';
+import { createFeed } from './events/feed.js';
+import { createLog } from './events/log.js';
+import { createReceiver } from './events/receiver.js';
+import { createSecrets } from './events/secrets.js';
+import { createNotesAccess } from './notes/access.js';
+import { createNotesClient } from './notes/client.js';
+import { createPaymentsClient } from './payments/client.js';
+import { createPaymentFold, createPayments } from './payments/state.js';
+import { createPaymentFamily } from './payments/webhook.js';
+import { createCursors } from './relay.js';
+import { createSchema } from './schema.js';
+import { createSealer } from './seal.js';
+import type { Incoming } from './server/door.js';
+import { startServer } from './server/server.js';
+import type { User } from './sessions/model.js';
+import { grantsOf } from './sessions/grants.js';
+import { createSessions } from './sessions/sessions.js';
+import { createShipmentFold, createShipments } from './shipments/state.js';
+import { createShipmentFamily } from './shipments/webhook.js';
+import { openDatabase } from './store/database.js';
+import { keyBeside } from './store/keys.js';
+import { createKeyv } from './store/keyv.js';
+import { createTelemetry, type Telemetry } from './telemetry.js';
+import { createUpstream } from './upstream/http.js';
+
+/** A running gateway. */
+export interface Gateway {
+  /** Where it listens. */
+  readonly url: string;
+  /** Lets what is in flight finish, within 10 seconds. */
+  stop(): Promise<void>;
+}
+
+/** What a test may put in place of the process's own. */
+export interface GatewayParts {
+  readonly clock?: Clock;
+  readonly telemetry?: Telemetry;
+  /** How long a call to an upstream service may take. */
+  readonly upstreamTimeoutMs?: number;
+}
+
+/** Builds every part and opens the door; what was begun is ended again where a later part fails. */
+export async function startGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
+  const { clock = systemClock, telemetry = createTelemetry(config.logLevel), upstreamTimeoutMs } = parts;
+  const { upstreams } = config;
+  const closers: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const close of closers.splice(0).toReversed()) await close();
+  };
+  /** Parts end in the reverse of the order in which they began. */
+  const begun = <T extends { stop(): unknown }>(part: T): T => {
+    closers.push(() => part.stop());
+    return part;
+  };
+
+  try {
+    const [firstKey = keyBeside(config.databaseUrl), ...olderKeys] = config.secretKeys ?? [];
+    const sealer = createSealer([firstKey, ...olderKeys]);
+    const cursors = createCursors(sealer);
+    const database = begun(await openDatabase(config.databaseUrl, telemetry));
+    const calls = {
+      telemetry,
+      clock,
+      ...(upstreamTimeoutMs !== undefined && { timeoutMs: upstreamTimeoutMs }),
+    };
+
+    const notesClient = begun(createNotesClient({ ...upstreams.notes, ...calls }));
+    const keyv = createKeyv({ database, sealer, clock, namespace: 'tokens' });
+    const appointmentsClient = begun(
+      createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
+    );
+    const appointments = createLedger({ database, client: appointmentsClient, clock, telemetry });
+    const { payments: paymentService } = upstreams;
+    const paymentsClient = createPaymentsClient({
+      upstream: begun(createUpstream({ ...calls, name: 'payments', baseUrl: paymentService.baseUrl ?? '' })),
+      apiToken: paymentService.apiToken,
+      secretField: paymentService.rotatedSecretField,
+    });
+
+    const grants = config.grants ?? new Map();
+    const sessions = begun(
+      createSessions({ database, notes: notesClient, sealer, clock, grants, telemetry }),
+    );
+    const webhookSecrets = begun(
+      await createSecrets({ database, sealer, clock, telemetry, configured: upstreams.webhooks }),
+    );
+    const unit = config.paymentsCreatedUnit;
+    const folds = { shipments: createShipmentFold(), payments: createPaymentFold({ unit }) };
+    const { retentionDays } = config;
+    const log = begun(await createLog({ database, folds, clock, telemetry, retentionDays }));
+    const feed = begun(await createFeed({ log, database, cursors, telemetry }));
+    const shipments = createShipments({ database });
+    const payments = createPayments({ database });
+    const receiver = createReceiver({
+      families: [
+        createShipmentFamily({ skewSeconds: config.clockSkew }),
+        createPaymentFamily({
+          types: config.paymentEventTypes,
+          createdUnit: unit,
+          toleranceSeconds: config.paymentTolerance,
+          skewSeconds: config.clockSkew,
+        }),
+      ],
+      secrets: webhookSecrets,
+      log,
+      clock,
+      telemetry,
+    });
+
+    const notesAccess = createNotesAccess({ client: notesClient, cursors });
+    const makeContext = ({ session, signal, ip, requestId, cookie }: Incoming): Context => {
+      const caller = session?.caller ?? null;
+      const { sessionId = '', userId = '' } = caller ?? {};
+      const token = session?.notesToken ?? '';
+      let me: Promise<User> | undefined;
+      const readMe = async (): Promise<User> => ({ kind: 'User', ...(await notesClient.me(token, signal)) });
+      return {
+        caller,
+        signal,
+        ip,
+        requestId,
+        ...(cookie && { cookie }),
+        sessions,
+        me: () => (me ??= readMe()),
+        grantsOf: (email) => grantsOf(grants, email),
+        endSession() {
+          sessions
+            .end(sessionId)
+            .catch((err: unknown) => telemetry.log.warn({ err }, 'a session could not be ended'));
+        },
+        notes: notesAccess({ token, sessionId, userId, signal }),
+        appointments,
+        shipments,
+        payments,
+        paymentsClient,
+        webhookSecrets,
+        feed,
+        logPosition: feed.reached(),
+        cursors,
+      };
+    };
+
+    const server = begun(
+      await startServer({
+        ...config,
+        schema: createSchema(),
+        makeContext,
+        sessions,
+        receiver,
+        database,
+        telemetry,
+        pages: new URL(import.meta.url.endsWith('.ts') ? '../dist/console/' : './console/', import.meta.url),
+      }),
+    );
+    return { url: server.url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
