@@ -45,7 +45,8 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
 
   beforeEach(async () => {
     faults = [];
-    page = await browser.newPage();
+    // High enough for every line of an answer: the editor draws only those in sight.
+    page = await browser.newPage({ viewport: { width: 1280, height: 1200 } });
     page.setDefaultTimeout(10_000);
     const { host } = new URL(gateway.url);
     const note = (url: string): void => {
