@@ -20,13 +20,15 @@ export interface PaymentsClient {
 
 /** How the payment service is called. */
 export interface PaymentsClientOptions {
-  readonly upstream: Upstream;
+  /** Absent where no address is configured: then nothing can be rotated from here. */
+  readonly upstream: Upstream | undefined;
   /** A bearer token (whether one is needed is not shown). */
   readonly apiToken?: string | undefined;
   /** The field of the answer that holds the new secret; absent: the usual names are tried. */
   readonly secretField?: string | undefined;
 }
 
+const notConfigured = 'The address of the payment service (PAYMENTS_BASE_URL) is not configured.';
 const usualFields = ['secret', 'signing_secret', 'new_secret'];
 
 /** A client of the payment service. */
@@ -39,6 +41,7 @@ export function createPaymentsClient({
   const token = apiToken === undefined ? {} : { token: apiToken };
   return {
     async rotateSecret(endpointId, signal) {
+      if (!upstream) throw new GatewayError('UPSTREAM_UNAVAILABLE', notConfigured);
       if (signal.aborted)
         throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the secret was rotated.');
       const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;

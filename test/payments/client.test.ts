@@ -111,6 +111,14 @@ describe('the new secret', () => {
 });
 
 describe('what goes wrong', () => {
+  test('without an address it says which setting is missing', async () => {
+    const client = createPaymentsClient({ upstream: undefined });
+    await expect(client.rotateSecret('pe_1', live)).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: expect.stringContaining('PAYMENTS_BASE_URL'),
+    });
+  });
+
   test('404 is a refusal', async () => {
     answering(404, { error: 'x' });
     expect(await rotate()).toEqual({ refused: 404 });
