@@ -18,8 +18,7 @@ export function createFetcher(refresh: () => void): Fetcher {
       ? subscribe(operation, headers, refresh)
       : ask(operation, headers, refresh);
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it asks for instances of GraphQLError, and only prints them
-  return run as Fetcher;
+  return run as Fetcher; // it asks for instances of GraphQLError, and only prints them
 }
 
 /** The operation that is meant, and its type where it is known. */
@@ -98,7 +97,7 @@ const closings: Readonly<Record<number, string>> = {
 };
 
 function explain(cause: unknown): NonNullable<Answer['errors']> {
-  if (Array.isArray(cause)) return cause;
+  if (Array.isArray(cause)) return cause as NonNullable<Answer['errors']>;
   if (!isClose(cause)) return [{ message: 'The websocket could not be opened.' }];
   return [{ message: closings[cause.code] ?? `The connection was closed (${cause.code}). ${resume}` }];
 }

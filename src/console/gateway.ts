@@ -45,6 +45,5 @@ async function answerOf<Data>(response: Response): Promise<Answer<Data>> {
   const isJson = /^application\/(graphql-response\+)?json\b/.test(response.headers.get('content-type') ?? '');
   if (!isJson)
     return { errors: [{ message: `The gateway answered with status ${response.status}, no JSON.` }] };
-  const answer: Answer<Data> = await response.json();
-  return answer;
+  return (await response.json()) as Answer<Data>;
 }

@@ -1,4 +1,4 @@
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type SubmitEvent, type ReactElement } from 'react';
 import type { Session, Viewer } from './session.js';
 
 /** The bar on top of a page: who is signed in, or the form to sign in with. */
@@ -25,7 +25,7 @@ function SignInForm({ signIn }: Pick<Session, 'signIn'>): ReactElement {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [busy, run] = useBusy();
-  const submit = (event: FormEvent): void => {
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     run(() => signIn(email, password));
   };

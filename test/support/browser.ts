@@ -11,7 +11,7 @@ const usualPlaces = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ];
 
-const executablePath = process.env.CHROMIUM ?? usualPlaces.find((path) => existsSync(path));
+const executablePath = process.env.CHROMIUM || usualPlaces.find((path) => existsSync(path));
 
 /** Whether tests in a browser are to be skipped: there is no Chromium, and this is no CI, where that is a fault. */
 export const skipBrowserTests = executablePath === undefined && process.env.CI !== 'true';
