@@ -2,6 +2,14 @@ import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { type EventBody, readEvent } from './body.js';
 import type { Delivery, Log } from './log.js';
+import {
+  checkEncoding,
+  checkMethod,
+  headerValues,
+  readBody,
+  Refusal,
+  type WebhookRequest,
+} from './request.js';
 import type { Secrets } from './secrets.js';
 import { findSignatureFault, type SignatureFault, type SignatureScheme } from './signature.js';
 
@@ -14,18 +22,6 @@ export interface WebhookFamily {
   readonly typeHeader?: string;
   /** What the domain knows of an event; `known` is null for one that is kept and skipped. */
   parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
-}
-
-/** One request to the receiver, before anything of it was believed. */
-export interface WebhookRequest {
-  readonly family: string;
-  /** The `:id` of the route, decoded. */
-  readonly endpointId: string;
-  readonly method: string;
-  /** Names and values in turn, as `node:http` gives them. */
-  readonly rawHeaders: readonly string[];
-  /** The raw bytes; untouched where the request is refused before its body counts. */
-  readonly body: AsyncIterable<Buffer>;
 }
 
 /** What to answer. */
@@ -52,8 +48,6 @@ export interface ReceiverOptions {
   readonly patienceMs?: number;
 }
 
-const maxBodyBytes = 1024 * 1024;
-const maxDiscardedBytes = 16 * maxBodyBytes;
 const usualPatienceMs = 10_000;
 const retryAfterSeconds = '5';
 
@@ -141,20 +135,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   };
 }
 
-/** A delivery that is not taken; its message is for the sender. */
-class Refusal extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.headers = headers;
-  }
-}
-
 const signatureMessages: Readonly<Record<SignatureFault, string>> = {
   SIGNATURE_MISSING: 'The signature header is missing.',
   SIGNATURE_MALFORMED: 'The signature header is malformed, or was sent more than once.',
@@ -163,74 +143,12 @@ const signatureMessages: Readonly<Record<SignatureFault, string>> = {
   SIGNATURE_WRONG: 'The signature does not match.',
 };
 
-function checkMethod({ method }: WebhookRequest): void {
-  if (method !== 'POST')
-    throw new Refusal(405, 'METHOD_NOT_ALLOWED', 'Webhooks are sent by POST.', { allow: 'POST' });
-}
-
-function checkEncoding(request: WebhookRequest): void {
-  const encodings = headerValues(request, 'content-encoding').flatMap((value) => value.split(','));
-  if (encodings.every((encoding) => ['', 'identity'].includes(encoding.trim().toLowerCase()))) return;
-  throw new Refusal(415, 'ENCODING_NOT_SUPPORTED', 'The body must not be compressed.', {
-    'accept-encoding': 'identity',
-  });
-}
-
-/** The whole body, or a refusal as soon as it is known to be over the limit. */
-async function readBody(request: WebhookRequest): Promise<Buffer> {
-  const chunks = request.body[Symbol.asyncIterator]();
-  const kept: Buffer[] = [];
-  const [announced = 0] = headerValues(request, 'content-length').map(Number);
-  if (announced > maxBodyBytes) throw tooLarge(chunks);
-  for (let size = 0; ;) {
-    const next = await nextChunk(chunks);
-    if (next.done) return Buffer.concat(kept);
-    size += next.value.length;
-    if (size > maxBodyBytes) throw tooLarge(chunks);
-    kept.push(next.value);
-  }
-}
-
-async function nextChunk(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
-  try {
-    return await chunks.next();
-  } catch {
-    throw new Refusal(400, 'BODY_INCOMPLETE', 'The body broke off.');
-  }
-}
-
-function tooLarge(rest: AsyncIterator<Buffer>): Refusal {
-  void discard(rest);
-  return new Refusal(413, 'BODY_TOO_LARGE', `The body is over ${maxBodyBytes} bytes.`);
-}
-
-/**
- * Reads on without keeping anything: a sender that is cut off while it writes may never see the answer. One that goes
- * on past a further bound is let go of, which for a request of `node:http` closes the connection.
- */
-async function discard(rest: AsyncIterator<Buffer>): Promise<void> {
-  try {
-    for (let left = maxDiscardedBytes; left > 0;) {
-      const next = await rest.next();
-      if (next.done) return;
-      left -= next.value.length;
-    }
-    await rest.return?.();
-  } catch {
-    // The sender is gone: there is nothing left to discard.
-  }
-}
-
 function checkTypeHeader({ typeHeader }: WebhookFamily, request: WebhookRequest, type: string): void {
   if (typeHeader === undefined) return;
   // A header's value is bytes, which node:http shows as Latin-1.
   const expected = Buffer.from(type).toString('latin1');
   if (headerValues(request, typeHeader).some((value) => value !== expected))
     throw new Refusal(400, 'TYPE_MISMATCH', `The header ${typeHeader} differs from the signed type.`);
-}
-
-function headerValues({ rawHeaders }: WebhookRequest, name: string): readonly string[] {
-  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === name);
 }
 
 function answer(
