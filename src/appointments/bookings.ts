@@ -101,7 +101,6 @@ export function createBookings({ kysely }: Database): Bookings {
 
 /** The participants of a booking as they were written. */
 export function participantsOf({ participants }: Booking): readonly Participant[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger wrote them
   return JSON.parse(participants) as readonly Participant[];
 }
 
@@ -111,7 +110,6 @@ export function toAppointment(booking: Booking): Appointment {
     kind: 'Appointment',
     ledgerId: booking.id,
     upstreamId: booking.upstream_id === null ? null : fromKeyText(booking.upstream_id),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger wrote it
     status: booking.status as Appointment['status'],
     start: booking.start_text,
     end: booking.end_text,

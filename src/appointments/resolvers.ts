@@ -128,7 +128,6 @@ function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {
 }
 
 function unpack(position: unknown): BookingPosition {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `pack` writes what is sealed there
   const [bookedAt, id] = position as ReturnType<typeof pack>;
   return { bookedAt: Date.parse(bookedAt), id };
 }

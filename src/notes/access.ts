@@ -169,7 +169,6 @@ function tagConnection(
 ): Promise<Connection<Tag>> {
   const keys = tags.map(({ name }) => name.toLowerCase());
   const following = (position: unknown) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `position` below was ever sealed there
     const [key, index] = position as [string, number];
     const at = keys.indexOf(key);
     return at < 0 ? index : at + 1;

@@ -146,7 +146,6 @@ function pack({ cursor, limit, seen, inside }: Position): Packed {
 
 /** Opens what `pack` wrote: nobody else can seal. */
 function unpack(packed: unknown): Position {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the seal proves it
   const [cursor, limit, seen, inside] = packed as Packed;
   return {
     cursor: cursor ?? undefined,

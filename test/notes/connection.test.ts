@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { newEdge, noteConnection } from '../../src/notes/connection.js';
+import { createPager, type NoteList } from '../../src/notes/pages.js';
+import { createCursors } from '../../src/relay.js';
+import { createSealer } from '../../src/seal.js';
+import { createService, noteOf, type Service, type ServiceOptions } from './service.js';
+
+const cursors = createCursors(createSealer([randomBytes(32)]));
+const place = { connection: 'notes', userId: 'me' };
+const usual: ServiceOptions = { cursors: 'key', greatest: 100, above: 'reject', trailing: false };
+
+/** A reader of a list, with its own memory of the limit. */
+function reader(list: NoteList) {
+  const pager = createPager();
+  return async (first: number, after?: string) => {
+    const page = await noteConnection({ cursors, place, pager, list }, { first, after: after ?? null });
+    return { ...page, keys: page.nodes.map(({ upstreamId }) => Number(upstreamId)) };
+  };
+}
+
+const rangeOf = (count: number) => Array.from({ length: count }, (_, index) => (index + 1) * 100);
+
+/** Reads to the end, `first` at a time, with something happening between two pages. */
+async function readAll(service: Service, first: number, between = () => {}): Promise<readonly number[]> {
+  const page = reader(service);
+  const keys: number[] = [];
+  for (let after: string | undefined; ;) {
+    const { keys: found, pageInfo } = await page(first, after);
+    keys.push(...found);
+    if (!pageInfo.hasNextPage || pageInfo.endCursor === null) return keys;
+    after = pageInfo.endCursor;
+    between();
+  }
+}
+
+const options = fc.record({
+  cursors: fc.constantFrom('key' as const, 'offset' as const, 'page' as const),
+  greatest: fc.constantFrom(20, 30, 50, 100),
+  above: fc.constantFrom('reject' as const, 'clamp' as const),
+  trailing: fc.boolean(),
+});
+
+describe('a list at rest', () => {
+  test('is given whole and in order, whatever the service takes cursors and limits for', async () => {
+    const sizes = fc.tuple(fc.integer({ min: 0, max: 130 }), fc.integer({ min: 1, max: 100 }));
+    await fc.assert(
+      fc.asyncProperty(options, sizes, async (service, [count, first]) => {
+        expect(await readAll(createService(rangeOf(count), service), first)).toEqual(rangeOf(count));
+      }),
+    );
+  });
+
+  test('goes on after any edge, with any size', async () => {
+    const sizes = fc.tuple(
+      fc.integer({ min: 1, max: 90 }),
+      fc.integer({ min: 1, max: 100 }),
+      fc.integer({ min: 1, max: 100 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(options, sizes, fc.nat(), async (service, [count, first, next], at) => {
+        const all = rangeOf(count);
+        const page = reader(createService(all, service));
+        const { edges } = await page(first);
+        const index = at % edges.length;
+        const { keys, pageInfo } = await page(next, edges[index]!.cursor);
+        expect(keys).toEqual(all.slice(index + 1, index + 1 + next));
+        expect(pageInfo.hasPreviousPage).toBe(true);
+      }),
+    );
+  });
+
+  test('costs one call a page', async () => {
+    const service = createService(rangeOf(60), usual);
+    expect(await readAll(service, 20)).toHaveLength(60);
+    expect(service.calls).toBe(3);
+  });
+
+  test('seals the same cursor for the same place', async () => {
+    const page = reader(createService(rangeOf(5), usual));
+    const [one, two] = [await page(3), await page(3)];
+    expect(one.edges.map(({ cursor }) => cursor)).toEqual(two.edges.map(({ cursor }) => cursor));
+  });
+
+  test('is not asked for nothing, and may go on', async () => {
+    const service = createService(rangeOf(5), usual);
+    const { edges, pageInfo } = await reader(service)(0);
+    expect([edges, pageInfo.hasNextPage, pageInfo.endCursor, service.calls]).toEqual([[], true, null, 0]);
+  });
+});
+
+describe('a list that changes between two pages', () => {
+  test('neither hides nor repeats what stays, where cursors stand for rows', async () => {
+    const changes = fc.array(fc.record({ insert: fc.boolean(), at: fc.integer({ min: 0, max: 6_000 }) }), {
+      maxLength: 12,
+    });
+    const run = fc.record({
+      first: fc.integer({ min: 1, max: 40 }),
+      changes: fc.array(changes, { maxLength: 8 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(options, run, async (other, { first, changes: rounds }) => {
+        const initial = rangeOf(60);
+        const service = createService(initial, { ...other, cursors: 'key' });
+        const deleted = new Set<number>();
+        const waiting = [...rounds];
+        const keys = await readAll(service, first, () => {
+          for (const { insert, at } of waiting.shift() ?? []) {
+            if (insert) service.insert(at);
+            else {
+              const key = service.keys[at % service.keys.length];
+              if (key === undefined) continue;
+              deleted.add(key);
+              service.delete(key);
+            }
+          }
+        });
+        expect(new Set(keys).size).toBe(keys.length);
+        const old = keys.filter((key) => initial.includes(key));
+        expect(old).toEqual(old.toSorted((a, b) => a - b));
+        expect(initial.filter((key) => !deleted.has(key) && !keys.includes(key))).toEqual([]);
+      }),
+    );
+  });
+
+  test.each(['offset', 'page'] as const)(
+    'repeats nothing after insertions, where cursors are an %s',
+    async (kind) => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 2, max: 20 }), fc.nat(), async (first, seed) => {
+          const service = createService(rangeOf(60), { ...usual, cursors: kind });
+          let key = 99;
+          const keys = await readAll(service, first, () => {
+            for (let left = seed % first; left > 0; left -= 1) service.insert((key -= 0.001));
+          });
+          expect(keys.filter((found) => found >= 100)).toEqual(rangeOf(60));
+        }),
+      );
+    },
+  );
+
+  test('goes on inside a page after the nearest row that is left', async () => {
+    const service = createService(rangeOf(20), usual);
+    const page = reader(service);
+    const { edges } = await page(10);
+    for (const key of [300, 400, 500]) service.delete(key);
+    for (const key of [1, 2, 250]) service.insert(key);
+    expect((await page(3, edges[4]!.cursor)).keys).toEqual([250, 600, 700]);
+  });
+
+  test('finds its place again when insertions have pushed it to a later page', async () => {
+    const service = createService(rangeOf(30), usual);
+    const page = reader(service);
+    const { edges } = await page(10);
+    for (let key = 1; key <= 15; key += 1) service.insert(key);
+    expect((await page(3, edges[4]!.cursor)).keys).toEqual([600, 700, 800]);
+  });
+
+  test('begins the page again when all that was seen of it is gone', async () => {
+    const service = createService(rangeOf(80), usual);
+    const page = reader(service);
+    const { edges } = await page(10);
+    for (const key of [100, 200, 300]) service.delete(key);
+    expect((await page(3, edges[2]!.cursor)).keys).toEqual([400, 500, 600]);
+  });
+
+  test('gives each row once though a row seen before has moved on', async () => {
+    let order = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const list: NoteList = {
+      filter: {},
+      async read({ limit, cursor = '0' }) {
+        const end = Number(cursor) + limit;
+        const notes = order.slice(Number(cursor), end).map((id) => ({ ...noteOf(0), upstreamId: id }));
+        return { notes, nextCursor: end < order.length ? String(end) : undefined };
+      },
+    };
+    const pager = createPager();
+    const source = { cursors, place, pager, list };
+    const { pageInfo } = await noteConnection(source, { first: 3 });
+    order = ['a', 'c', 'd', 'e', 'b', 'f'];
+    const next = await noteConnection(source, { first: 10, after: pageInfo.endCursor });
+    expect(next.nodes.map(({ upstreamId }) => upstreamId)).toEqual(['e', 'f']);
+  });
+
+  test('goes on after a new note, wherever the service shows it', async () => {
+    const service = createService(rangeOf(5), usual);
+    service.insert(250);
+    const edge = newEdge({ cursors, place }, noteOf(250));
+    expect((await reader(service)(10, edge.cursor)).keys).toEqual([300, 400, 500]);
+  });
+});
+
+describe('a page longer than was asked for', () => {
+  test('is used in full', async () => {
+    const all = rangeOf(45);
+    const list: NoteList = {
+      filter: {},
+      async read({ cursor = '0' }) {
+        const start = Number(cursor);
+        const more = start + 20 < all.length;
+        return {
+          notes: all.slice(start, start + 20).map(noteOf),
+          nextCursor: more ? String(start + 20) : undefined,
+        };
+      },
+    };
+    const page = reader(list);
+    const keys: number[] = [];
+    for (let after: string | undefined; ;) {
+      const found = await page(7, after);
+      keys.push(...found.keys);
+      if (!found.pageInfo.hasNextPage) break;
+      after = found.pageInfo.endCursor!;
+    }
+    expect(keys).toEqual(all);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/errors.js';
+import { createPager, type NoteFilter, type NoteList } from '../../src/notes/pages.js';
+import { createService, noteOf } from './service.js';
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof GatewayError ? error.code : 'other'),
+  );
+
+async function count(pages: AsyncIterable<unknown>): Promise<number> {
+  let pagesSeen = 0;
+  for await (const _ of pages) pagesSeen += 1;
+  return pagesSeen;
+}
+
+function refusing(status: number, filter: NoteFilter = {}): NoteList {
+  return { filter, read: async () => ({ refused: status }) };
+}
+
+describe('the greatest limit', () => {
+  test.each([
+    [20, 20],
+    [49, 20],
+    [50, 50],
+    [99, 50],
+    [100, 100],
+  ])('of a service that takes %i is found once', async (greatest, found) => {
+    const keys = Array.from({ length: 120 }, (_, index) => index);
+    const service = createService(keys, { cursors: 'key', greatest, above: 'reject', trailing: false });
+    const pager = createPager();
+    expect((await pager.read(service, 100)).limit).toBe(found);
+    const before = service.calls;
+    expect((await pager.read(service, 100)).notes).toHaveLength(found);
+    expect(service.calls - before).toBe(1);
+  });
+
+  test('is not learned from a refusal of something else', async () => {
+    const pager = createPager();
+    expect(await codeOf(pager.read(refusing(400), 100, 'gone'))).toBe('CURSOR_EXPIRED');
+    const keys = Array.from({ length: 120 }, (_, index) => index);
+    const service = createService(keys, { cursors: 'key', greatest: 100, above: 'reject', trailing: false });
+    expect((await pager.read(service, 100)).limit).toBe(100);
+  });
+});
+
+test.each([
+  [400, { tag: 'a' }, 'next', 'CURSOR_EXPIRED'],
+  [400, { tag: 'a' }, undefined, 'BAD_USER_INPUT'],
+  [400, { pinned: true }, undefined, 'UPSTREAM_INVALID_RESPONSE'],
+  [403, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
+])('a refusal with %i of the filter %j at cursor %s is %s', async (status, filter, cursor, code) => {
+  expect(await codeOf(createPager().read(refusing(status, filter), 20, cursor))).toBe(code);
+});
+
+describe('pages without an end', () => {
+  const walk = (nextCursor: (call: number) => string, rows: (call: number) => number[]) => {
+    let calls = 0;
+    const list: NoteList = {
+      filter: {},
+      read: async () => ({ notes: rows((calls += 1)).map(noteOf), nextCursor: nextCursor(calls) }),
+    };
+    return codeOf(count(createPager().walk(list, 20)));
+  };
+
+  test.each([
+    ['the cursor that was sent', () => 'same', (call: number) => [call]],
+    ['cursors in a circle', (call: number) => String(call % 3), (call: number) => [call]],
+    ['empty pages', String, () => []],
+    ['the same rows for ever', String, () => [1, 2, 3]],
+  ])('are not read for ever: %s', async (_, nextCursor, rows) => {
+    expect(await walk(nextCursor, rows)).toBe('UPSTREAM_INVALID_RESPONSE');
+  });
+
+  test('are not taken for it: some empty pages between others', async () => {
+    const list: NoteList = {
+      filter: {},
+      read: async ({ cursor = '0' }) => {
+        const page = Number(cursor);
+        const notes = page % 10 === 0 ? [noteOf(page)] : [];
+        return { notes, nextCursor: page < 40 ? String(page + 1) : undefined };
+      },
+    };
+    expect(await count(createPager().walk(list, 20))).toBe(41);
+  });
+});

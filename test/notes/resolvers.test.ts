@@ -1,0 +1,398 @@
+import { afterAll, beforeEach, beforeAll, describe, expect, test } from 'vitest';
+import { toGlobalId } from '../../src/relay.js';
+import { startNotes } from './operations.js';
+
+type Room = Awaited<ReturnType<typeof startNotes>>;
+type Ask = Awaited<ReturnType<Room['as']>>;
+
+let room: Room;
+let ask: Ask;
+let email: string;
+let users = 0;
+
+beforeAll(async () => {
+  room = await startNotes();
+});
+beforeEach(async () => {
+  room.sandbox.faults.clear();
+  room.sandbox.notes.pageLimit.max = 100;
+  email = `user${(users += 1)}@example.com`;
+  ask = await room.as(email);
+});
+afterAll(() => room.stop());
+
+/** `count` notes, the first the newest, named 1, 2, … */
+function addNotes(count: number, tags: readonly string[] = []) {
+  const now = room.sandbox.clock.now();
+  return Array.from({ length: count }, (_, index) =>
+    room.sandbox.notes.insert(email, { title: String(index + 1), tags }, now - index * 1000),
+  );
+}
+
+const noteId = (id: string) => toGlobalId('Note', id);
+
+describe('reading', () => {
+  test('gives every field of a note and of its tags', async () => {
+    const note = room.sandbox.notes.insert(email, {
+      title: 'T',
+      content: 'C',
+      tags: ['Work'],
+      is_pinned: true,
+    });
+    const { data, errors } = await ask(`{ notes { nodes { __typename id upstreamId title content isPinned
+      createdAt updatedAt tags { __typename id name count notes { nodes { title } } } } } }`);
+    expect(errors).toBeUndefined();
+    expect(data.notes.nodes).toEqual([
+      {
+        __typename: 'Note',
+        id: noteId(note.id),
+        upstreamId: note.id,
+        title: 'T',
+        content: 'C',
+        isPinned: true,
+        createdAt: note.created_at,
+        updatedAt: note.updated_at,
+        tags: [
+          {
+            __typename: 'Tag',
+            id: toGlobalId('Tag', 'work'),
+            name: 'Work',
+            count: 1,
+            notes: { nodes: [{ title: 'T' }] },
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('costs one call a page, and one more only where counts are asked for', async () => {
+    addNotes(30, ['Work', 'Home']);
+    const page = `{ notes(first: 20) { edges { cursor node { title tags { name } } } pageInfo { hasNextPage endCursor } } }`;
+    expect(await room.callsOf(() => ask(page))).toEqual(['GET /notes?limit=20']);
+    const counted = `{ notes(first: 20) { nodes { ...N } } } fragment N on Note { tags { ... on Tag { count } } }`;
+    expect((await room.callsOf(() => ask(counted))).toSorted()).toEqual(['GET /notes?limit=20', 'GET /tags']);
+    const skipped = `{ notes(first: 20) { nodes { tags { name count @skip(if: true) } } } }`;
+    expect(await room.callsOf(() => ask(skipped))).toEqual(['GET /notes?limit=20']);
+  });
+
+  test('filters by tag, in any case, and by pin', async () => {
+    addNotes(3, ['Work']);
+    room.sandbox.notes.insert(email, { title: 'pinned', tags: ['work'], is_pinned: true });
+    const { data } = await ask(`{ notes(filter: { tag: "WORK", pinned: true }) { nodes { title } }
+      tag(name: "wORK") { id name count notes(first: 2, pinned: false) { nodes { title } } } }`);
+    expect(data.notes.nodes).toEqual([{ title: 'pinned' }]);
+    expect(data.tag).toEqual({
+      id: toGlobalId('Tag', 'work'),
+      name: 'Work',
+      count: 4,
+      notes: { nodes: [{ title: '1' }, { title: '2' }] },
+    });
+  });
+
+  test('takes a tag that the service refuses for bad input', async () => {
+    expect((await ask(`{ notes(filter: { tag: "" }) { nodes { id } } }`)).errors).toEqual(['BAD_USER_INPUT']);
+  });
+
+  test('finds no tag that no note bears', async () => {
+    const id = toGlobalId('Tag', 'nothing');
+    const { data, errors } = await ask(`{ tag(name: "nothing") { id } node(id: "${id}") { id } }`);
+    expect([data, errors]).toEqual([{ tag: null, node: null }, undefined]);
+  });
+
+  test('pages through tags', async () => {
+    room.sandbox.notes.insert(email, { tags: ['c', 'A', 'b'] });
+    const list = `query ($after: String) { tags(first: 2, after: $after) { nodes { name count }
+      pageInfo { hasNextPage hasPreviousPage endCursor } } }`;
+    const { data: one } = await ask(list);
+    expect(one.tags.nodes).toEqual([
+      { name: 'c', count: 1 },
+      { name: 'A', count: 1 },
+    ]);
+    expect(one.tags.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+    const { data: two } = await ask(list, { after: one.tags.pageInfo.endCursor });
+    expect(two.tags.nodes).toEqual([{ name: 'b', count: 1 }]);
+    expect(two.tags.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+  });
+
+  test('refuses a cursor of another caller, connection or filter', async () => {
+    addNotes(2, ['Work']);
+    const { data } = await ask('{ notes(first: 1) { pageInfo { endCursor } } }');
+    const after = data.notes.pageInfo.endCursor as string;
+    const other = await room.as(`other-${email}`);
+    const list = `query ($after: String) { notes(after: $after) { nodes { title } } }`;
+    expect((await ask(list, { after })).data.notes.nodes).toEqual([{ title: '2' }]);
+    expect((await other(list, { after })).errors).toEqual(['CURSOR_INVALID']);
+    const filtered = `query ($after: String) { notes(after: $after, filter: { pinned: false }) { nodes { id } } }`;
+    expect((await ask(filtered, { after })).errors).toEqual(['CURSOR_INVALID']);
+    const empty = `query ($after: String) { notes(after: $after, filter: { tag: null }) { nodes { title } } }`;
+    expect((await ask(empty, { after })).data.notes.nodes).toEqual([{ title: '2' }]);
+    const tags = `query ($after: String) { tag(name: "Work") { notes(after: $after) { nodes { id } } } }`;
+    expect((await ask(tags, { after })).errors).toEqual(['CURSOR_INVALID']);
+  });
+
+  test('asks for the notes of each tag once', async () => {
+    room.sandbox.notes.insert(email, { tags: Array.from({ length: 12 }, (_, index) => `tag${index}`) });
+    const calls = await room.callsOf(async () => {
+      const { data } = await ask('{ tags(first: 12) { nodes { notes(first: 1) { nodes { id } } } } }');
+      expect(data.tags.nodes).toHaveLength(12);
+    });
+    expect(calls).toHaveLength(13);
+  });
+
+  test('wants its caller signed in', async () => {
+    for (const field of ['notes { nodes { id } }', 'tags { nodes { id } }', 'tag(name: "a") { id }']) {
+      const { errors } = await room.anonymous(`{ ${field} }`);
+      expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['UNAUTHENTICATED']);
+    }
+  });
+});
+
+describe('node', () => {
+  const get = 'query ($id: ID!) { node(id: $id) { id ... on Note { title } } }';
+  const getAll = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Note { title } } }';
+
+  test('looks where the note was last seen: one call', async () => {
+    const notes = addNotes(60);
+    const page = 'query ($after: String) { notes(first: 10, after: $after) { pageInfo { endCursor } } }';
+    const { data } = await ask(page);
+    await ask(page, { after: data.notes.pageInfo.endCursor });
+    const calls = await room.callsOf(async () => {
+      const found = await ask(get, { id: noteId(notes[15]!.id) });
+      expect(found.data.node.title).toBe('16');
+    });
+    expect(calls).toHaveLength(1);
+    expect(calls[0]).toContain('limit=10&cursor=');
+  });
+
+  test('scans for all at once what it has not seen, and gives null for what is not there', async () => {
+    const notes = addNotes(150);
+    const ids = [notes[120]!.id, 'note_none', notes[3]!.id, notes[120]!.id].map(noteId);
+    const calls = await room.callsOf(async () => {
+      const { data, errors } = await ask(getAll, { ids });
+      expect(errors).toBeUndefined();
+      expect(data.nodes).toEqual([{ title: '121' }, null, { title: '4' }, { title: '121' }]);
+    });
+    expect(calls).toHaveLength(2);
+  });
+
+  test('finds a note that has moved from its page, and not one that is deleted', async () => {
+    const notes = addNotes(5);
+    await ask('{ notes(first: 2) { nodes { id } } }');
+    addNotes(3);
+    room.sandbox.notes.delete(email, notes[0]!.id);
+    const { data } = await ask(getAll, { ids: notes.slice(0, 2).map(({ id }) => noteId(id)) });
+    expect(data.nodes).toEqual([null, { title: '2' }]);
+  });
+
+  test("gives nobody another's note", async () => {
+    const [note] = addNotes(1);
+    await ask('{ notes { nodes { id } } }');
+    const other = await room.as(`other-${email}`);
+    expect((await other(get, { id: noteId(note!.id) })).data).toEqual({ node: null });
+  });
+
+  test('does not say null beyond the pages that it scans', async () => {
+    room.sandbox.notes.pageLimit.max = 20;
+    addNotes(1001);
+    room.sandbox.notes.requestsPerHour = 2000;
+    const { data, errors } = await ask(get, { id: noteId('note_none') });
+    expect([data, errors]).toEqual([{ node: null }, ['QUERY_TOO_COMPLEX']]);
+  });
+});
+
+describe('writing', () => {
+  const create = `mutation ($input: CreateNoteInput!) { createNote(input: $input) {
+    note { title tags { name count } isPinned } noteEdge { cursor node { id upstreamId } } errors { code path } } }`;
+  const update = `mutation ($input: UpdateNoteInput!) { updateNote(input: $input) {
+    note { title content isPinned tags { name } } errors { code path } } }`;
+  const remove = `mutation ($input: DeleteNoteInput!) { deleteNote(input: $input) { deletedNoteId errors { code path } } }`;
+  const share = `mutation ($input: ShareNoteInput!) { shareNote(input: $input) { sharedNoteId errors { code path } } }`;
+
+  test('creates a note, whose edge stands where the list shows it', async () => {
+    addNotes(3);
+    room.sandbox.notes.insert(email, { title: 'soon' }, room.sandbox.clock.now() + 60_000);
+    const { data } = await ask(create, {
+      input: { title: 'T', content: 'C', tags: ['New'], isPinned: null },
+    });
+    const { note, noteEdge, errors } = data.createNote;
+    expect([note, errors]).toEqual([{ title: 'T', tags: [{ name: 'New', count: 1 }], isPinned: false }, []]);
+    const list = 'query ($after: String) { notes(after: $after) { nodes { title } } }';
+    const { data: next } = await ask(list, { after: noteEdge.cursor });
+    expect(next.notes.nodes.map(({ title }: { title: string }) => title)).toEqual(['1', '2', '3']);
+  });
+
+  test.each([
+    [
+      {},
+      [
+        ['REQUIRED', 'title'],
+        ['REQUIRED', 'content'],
+      ],
+    ],
+    [{ title: null, content: 'C' }, [['REQUIRED', 'title']]],
+    [{ title: 'T', content: 'x'.repeat(10_001) }, [['TOO_LONG', 'content']]],
+    [
+      { content: '😀'.repeat(10_001) },
+      [
+        ['REQUIRED', 'title'],
+        ['TOO_LONG', 'content'],
+      ],
+    ],
+  ])('finds what is wrong with a new note before any call: case %#', async (input, expected) => {
+    const calls = await room.callsOf(async () => {
+      const { data } = await ask(create, { input });
+      expect(data.createNote).toEqual({
+        note: null,
+        noteEdge: null,
+        errors: expected.map(([code, ...path]) => ({ code, path })),
+      });
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('counts content in code points', async () => {
+    const { data } = await ask(create, { input: { title: 'T', content: '😀'.repeat(10_000) } });
+    expect(data.createNote.errors).toEqual([]);
+  });
+
+  test('takes the refusal of content that others count as longer for TOO_LONG', async () => {
+    room.sandbox.faults.add({
+      service: 'notes',
+      method: 'POST',
+      times: 1,
+      act: { kind: 'answer', status: 400 },
+    });
+    const { data } = await ask(create, { input: { title: 'T', content: 'ü'.repeat(6_000) } });
+    expect(data.createNote.errors).toEqual([{ code: 'TOO_LONG', path: ['content'] }]);
+  });
+
+  test('sends an empty text on, and takes the refusal for REQUIRED', async () => {
+    const calls = await room.callsOf(async () => {
+      const { data } = await ask(create, { input: { title: '', content: '', isPinned: true } });
+      expect(data.createNote.errors).toEqual([
+        { code: 'REQUIRED', path: ['title'] },
+        { code: 'REQUIRED', path: ['content'] },
+      ]);
+    });
+    expect(calls).toEqual(['POST /notes']);
+  });
+
+  test('says when 50 notes are pinned', async () => {
+    for (let left = 50; left > 0; left -= 1) room.sandbox.notes.insert(email, { is_pinned: true });
+    const [note] = addNotes(1);
+    const { data: one } = await ask(create, { input: { title: 'T', content: 'C', isPinned: true } });
+    const { data: two } = await ask(update, { input: { id: noteId(note!.id), isPinned: true } });
+    const expected = [{ code: 'TOO_MANY_PINNED', path: ['isPinned'] }];
+    expect([one.createNote.errors, two.updateNote.errors]).toEqual([expected, expected]);
+  });
+
+  test('names what it can of a refusal without a known reason', async () => {
+    const refuse = () =>
+      room.sandbox.faults.add({
+        service: 'notes',
+        method: 'POST',
+        times: 1,
+        act: { kind: 'answer', status: 422 },
+      });
+    refuse();
+    const { data: pinned } = await ask(create, { input: { title: 'T', content: 'C', isPinned: true } });
+    expect(pinned.createNote.errors).toEqual([{ code: 'INVALID', path: [] }]);
+    const { data: tagged } = await ask(create, { input: { title: 'T', content: 'C', tags: ['a', ''] } });
+    expect(tagged.createNote.errors).toEqual([{ code: 'INVALID', path: ['tags', '1'] }]);
+  });
+
+  test('changes what is there and leaves the rest', async () => {
+    const note = room.sandbox.notes.insert(email, { title: 'old', content: 'kept', tags: ['a'] });
+    const { data } = await ask(update, { input: { id: noteId(note.id), title: 'new', tags: [] } });
+    expect(data.updateNote).toEqual({
+      note: { title: 'new', content: 'kept', isPinned: false, tags: [] },
+      errors: [],
+    });
+  });
+
+  test('writes nothing where there is nothing to change', async () => {
+    const note = room.sandbox.notes.insert(email, { title: 'old' });
+    const calls = await room.callsOf(async () => {
+      const { data } = await ask(update, { input: { id: noteId(note.id) } });
+      expect(data.updateNote.note.title).toBe('old');
+    });
+    expect(calls.filter((call) => !call.startsWith('GET'))).toEqual([]);
+  });
+
+  test('takes null for no value of a change', async () => {
+    const [note] = addNotes(1);
+    const input = { id: noteId(note!.id), title: null, content: null, tags: null, isPinned: null };
+    const { data } = await ask(update, { input });
+    const faults = (data.updateNote.errors as { code: string; path: string[] }[]).map(
+      ({ code, path }) => `${code} ${path.join('.')}`,
+    );
+    expect(faults.toSorted()).toEqual([
+      'INVALID content',
+      'INVALID isPinned',
+      'INVALID tags',
+      'INVALID title',
+    ]);
+  });
+
+  test.each([noteId('note_none'), toGlobalId('Tag', 'work'), 'no id', noteId('../me'), noteId('')])(
+    'finds no note to write for the id %s',
+    async (id) => {
+      const { data: changed } = await ask(update, { input: { id, title: 'new' } });
+      const { data: removed } = await ask(remove, { input: { id } });
+      const { data: shared } = await ask(share, {
+        input: { id, email: 'a@example.com', permission: 'READ' },
+      });
+      const expected = [{ code: 'NOT_FOUND', path: ['id'] }];
+      expect([changed.updateNote, removed.deleteNote, shared.shareNote]).toEqual([
+        { note: null, errors: expected },
+        { deletedNoteId: null, errors: expected },
+        { sharedNoteId: null, errors: expected },
+      ]);
+    },
+  );
+
+  test('deletes a note once', async () => {
+    const [note] = addNotes(1);
+    const input = { id: noteId(note!.id) };
+    expect((await ask(remove, { input })).data.deleteNote).toEqual({ deletedNoteId: input.id, errors: [] });
+    expect((await ask(remove, { input })).data.deleteNote.errors).toEqual([
+      { code: 'NOT_FOUND', path: ['id'] },
+    ]);
+  });
+
+  test('shares a note', async () => {
+    const [note] = addNotes(1);
+    const input = { id: noteId(note!.id), email: 'friend@example.com', permission: 'COMMENT' };
+    expect((await ask(share, { input })).data.shareNote).toEqual({ sharedNoteId: input.id, errors: [] });
+    const { noteId: id, email: to, permission } = room.sandbox.notes.shares.at(-1)!;
+    expect([id, to, permission]).toEqual([note!.id, 'friend@example.com', 'comment']);
+  });
+
+  test.each([
+    [
+      {},
+      [
+        ['REQUIRED', 'email'],
+        ['REQUIRED', 'permission'],
+      ],
+    ],
+    [{ email: 'nobody', permission: 'READ' }, [['INVALID', 'email']]],
+  ])('finds what is wrong with a share before any call: case %#', async (given, expected) => {
+    const [note] = addNotes(1);
+    const calls = await room.callsOf(async () => {
+      const { data } = await ask(share, { input: { id: noteId(note!.id), ...given } });
+      expect(data.shareNote.errors).toEqual(expected.map(([code, ...path]) => ({ code, path })));
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test.each([
+    [409, 'CONFLICT'],
+    [422, 'INVALID'],
+  ])('tells a share that is answered %i as %s', async (status, code) => {
+    const [note] = addNotes(1);
+    room.sandbox.faults.add({ service: 'notes', path: /share/, times: 1, act: { kind: 'answer', status } });
+    const input = { id: noteId(note!.id), email: 'friend@example.com', permission: 'EDIT' };
+    expect((await ask(share, { input })).data.shareNote.errors).toEqual([{ code, path: ['email'] }]);
+  });
+});
