@@ -22,6 +22,7 @@ export async function insist<T>(
     try {
       return await read();
     } catch (err) {
+      if (!given()) return undefined;
       telemetry.log.warn({ err, pauseMs }, 'the log could not be read; trying again');
       await sleep(pauseMs, undefined, { ref: false });
     }

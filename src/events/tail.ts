@@ -20,7 +20,7 @@ export interface Tail {
   entry(seq: number): LogEntry | undefined;
   /** Hears each batch of entries just read, and null when the tail ends; must not throw. Gives the way to stop. */
   follow(hear: Follower): () => void;
-  stop(): Promise<void>;
+  stop(): void;
 }
 
 /** Who follows a tail. */
@@ -37,7 +37,6 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   const ring = createRing(recent);
   const followers = new Set<Follower>();
   let position = await log.head();
-  let reading = Promise.resolve();
   let busy = false;
   let again = false;
   let stopped = false;
@@ -45,7 +44,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
   function wake(): void {
     if (busy) again = true;
-    else reading = readOn();
+    else void readOn();
   }
 
   async function readOn(): Promise<void> {
@@ -60,7 +59,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   }
 
   function take(entries: readonly LogEntry[]): void {
-    if (entries.length === 0) return;
+    if (stopped || entries.length === 0) return;
     entries.forEach(ring.add);
     position = entries.at(-1)!.seq;
     for (const hear of followers) hear(entries);
@@ -77,14 +76,14 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     follow(hear) {
       const own: Follower = (entries) => hear(entries); // the same function may follow twice
       followers.add(own);
+      if (stopped) queueMicrotask(() => own(null));
       return () => void followers.delete(own);
     },
-    async stop() {
+    stop() {
       stopped = true;
       unlisten();
       clearInterval(poll);
       for (const hear of followers) hear(null);
-      await reading;
     },
   };
 }

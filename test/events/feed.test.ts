@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFeed, type Feed, type Update } from '../../src/events/feed.js';
+import type { Log } from '../../src/events/log.js';
+import { createCursors } from '../../src/relay.js';
+import { createSealer } from '../../src/seal.js';
+import { engines } from '../support/engines.js';
+import { delivery, openJournal, type Journal } from './journal.js';
+
+const cursors = createCursors(createSealer([randomBytes(32)]));
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+const pending = Symbol('pending');
+
+/** The next `count` updates, each as its number, with a star where it was replayed. */
+async function take(updates: AsyncIterator<Update>, count: number): Promise<string> {
+  const taken: string[] = [];
+  while (taken.length < count) {
+    const step = await updates.next();
+    if (step.done) throw new Error(`It ended after ${taken.length} updates.`);
+    taken.push(`${step.value.entry.seq}${step.value.replayed ? '*' : ''}`);
+  }
+  return taken.join(' ');
+}
+
+/** What a promise gives within a moment, or that it is pending. */
+const soon = <T>(promise: Promise<T>) => Promise.race([promise, sleep(100, pending)]);
+
+describe.each(engines)('the feed on %s', (_, freshUrl) => {
+  let journal: Journal;
+  let feed: Feed;
+  let feeds: Feed[];
+
+  async function openFeed(changes: { log?: Partial<Log>; recent?: number } = {}): Promise<Feed> {
+    const { database, telemetry } = journal;
+    const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
+    const opened = await createFeed({ log, database, cursors, telemetry, ...options });
+    feeds.push(opened);
+    return opened;
+  }
+
+  async function append(count: number, changes: Parameters<typeof delivery>[2] = {}): Promise<void> {
+    const head = await journal.log.head();
+    const ids = numbers(count).map((n) => `event ${head + n}`);
+    await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
+  }
+
+  /** Makes every event so far older than the retention, and deletes it. */
+  async function forget(): Promise<void> {
+    journal.clock.moveDays(100);
+    await journal.log.prune();
+  }
+
+  beforeEach(async () => {
+    feeds = [];
+    journal = await openJournal(await freshUrl());
+    feed = await openFeed();
+  });
+  afterEach(async () => {
+    for (const opened of feeds) opened.stop();
+    await journal.stop();
+  });
+
+  describe('updates', () => {
+    test('are the events from now on', async () => {
+      await append(3);
+      const updates = feed.updates({ family: 'shipments' });
+      const first = updates.next();
+      expect(await soon(first)).toBe(pending);
+      await append(2);
+      expect((await first).value?.entry.seq).toBe(4);
+      expect(await take(updates, 1)).toBe('5');
+    });
+
+    test('are none of another family, and none that were skipped', async () => {
+      const updates = feed.updates({ family: 'shipments', after: 0 });
+      await append(1, { family: 'payments' });
+      await append(1, { known: null });
+      await append(1);
+      expect(await take(updates, 1)).toBe('3');
+    });
+
+    test('carry the event and its entity as it was just after it', async () => {
+      const updates = feed.updates({ family: 'shipments', after: 0 });
+      await append(2);
+      await take(updates, 1);
+      expect((await updates.next()).value?.entry).toEqual((await journal.log.read(1, 1))[0]);
+    });
+
+    test('go on after a place without a gap or a repetition, and tell replayed from live', async () => {
+      await append(5);
+      const updates = feed.updates({ family: 'shipments', after: 2 });
+      expect(await take(updates, 1)).toBe('3*');
+      await append(2);
+      expect(await take(updates, 4)).toBe('4* 5* 6 7');
+    });
+
+    test('are read from the database where they came before the feed, in as many pages as it takes', async () => {
+      await append(100);
+      const updates = (await openFeed()).updates({ family: 'shipments', after: 10 });
+      await append(1);
+      expect(await take(updates, 91)).toBe(
+        [
+          ...numbers(100)
+            .slice(10)
+            .map((n) => `${n}*`),
+          '101',
+        ].join(' '),
+      );
+    });
+
+    test('wait for a subscriber that is slow, however far it falls behind', async () => {
+      const small = await openFeed({ recent: 4 });
+      const updates = small.updates({ family: 'shipments', after: 0 });
+      const slow = small.updates({ family: 'shipments', after: 0 });
+      await append(1);
+      expect(await take(slow, 1)).toBe('1');
+      await append(149);
+      expect(await take(updates, 150)).toBe(numbers(150).join(' '));
+      expect(await take(slow, 149)).toBe(numbers(150).slice(1).join(' '));
+    });
+
+    test('answer several pending calls in order', async () => {
+      const updates = feed.updates({ family: 'shipments', after: 0 });
+      const calls = numbers(3).map(() => updates.next());
+      await append(3);
+      expect((await Promise.all(calls)).map(({ value }) => value?.entry.seq)).toEqual([1, 2, 3]);
+    });
+
+    test('are for each of many subscribers', async () => {
+      const many = numbers(50).map(() => feed.updates({ family: 'shipments', after: 0 }));
+      await append(20);
+      const taken = await Promise.all(many.map((updates) => take(updates, 20)));
+      expect(new Set(taken)).toEqual(new Set([numbers(20).join(' ')]));
+    });
+  });
+
+  describe('the end', () => {
+    const done = { done: true, value: undefined };
+
+    test('comes at once with return(), for a pending next() too', async () => {
+      const updates = feed.updates({ family: 'shipments' });
+      const next = updates.next();
+      await sleep(20);
+      expect(await soon(updates.return!())).toEqual(done);
+      expect(await soon(next)).toEqual(done);
+      expect(await soon(updates.next())).toEqual(done);
+    });
+
+    test('comes at once before the first next()', async () => {
+      const updates = feed.updates({ family: 'shipments' });
+      expect(await soon(updates.return!())).toEqual(done);
+      expect(await soon(updates.next())).toEqual(done);
+    });
+
+    test('comes at once while the database hangs', async () => {
+      await append(1);
+      const hanging = await openFeed({ log: { read: () => new Promise(() => {}) } });
+      const updates = hanging.updates({ family: 'shipments', after: 0 });
+      const next = updates.next();
+      await sleep(20);
+      expect(await soon(updates.return!())).toEqual(done);
+      expect(await soon(next)).toEqual(done);
+    });
+
+    test('comes for every subscription when the feed stops', async () => {
+      const next = feed.updates({ family: 'shipments' }).next();
+      feed.stop();
+      expect(await soon(next)).toEqual(done);
+      expect(await soon(feed.updates({ family: 'shipments', after: 0 }).next())).toEqual(done);
+    });
+
+    test('comes with CURSOR_EXPIRED where retention has overtaken the reader', async () => {
+      await append(100);
+      const updates = (await openFeed()).updates({ family: 'shipments', after: 0 });
+      await take(updates, 1);
+      await forget();
+      const rest = (async () => {
+        for (;;) await take(updates, 1);
+      })();
+      await expect(rest).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+      expect(await updates.next()).toEqual(done);
+    });
+  });
+
+  describe('a cursor', () => {
+    test('names its place, and is the same in every feed of this log', async () => {
+      await append(3);
+      const again = await openFeed();
+      expect(again.cursor(2)).toBe(feed.cursor(2));
+      expect(await again.position(feed.cursor(2))).toBe(2);
+      expect(await feed.position(feed.cursor(0))).toBe(0);
+      expect(await feed.head()).toBe(3);
+    });
+
+    test.each([
+      ['altered', (cursor: string) => `${cursor.slice(0, -1)}${cursor.endsWith('A') ? 'B' : 'A'}`],
+      ['longer', (cursor: string) => `${cursor}A`],
+      ['another text', () => 'cursor'],
+      ['of another connection', () => cursors.seal({ connection: 'notes' }, [journal.log.id, 0])],
+    ])('is CURSOR_INVALID when it is %s', async (_case, alter) => {
+      await expect(feed.position(alter(feed.cursor(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
+    });
+
+    test('is CURSOR_EXPIRED in another log, and past the end of this one', async () => {
+      const other = await openFeed({ log: { id: 'another log' } });
+      const expiry = { code: 'CURSOR_EXPIRED' };
+      await expect(feed.position(other.cursor(0))).rejects.toMatchObject(expiry);
+      await expect(feed.position(feed.cursor(1))).rejects.toMatchObject(expiry);
+    });
+
+    test('is CURSOR_EXPIRED when events after it are gone, and good when none is', async () => {
+      await append(3);
+      await forget();
+      await append(1, { receivedAt: journal.clock.iso() });
+      await expect(feed.position(feed.cursor(2))).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+      const after = await feed.position(feed.cursor(3));
+      expect(await take(feed.updates({ family: 'shipments', after }), 1)).toBe('4*');
+    });
+  });
+
+  test('finds what no signal told of', async () => {
+    const database = { ...journal.database, listen: () => () => undefined };
+    const deaf = await createFeed({ ...journal, database, cursors });
+    feeds.push(deaf);
+    const updates = deaf.updates({ family: 'shipments', after: 0 });
+    await append(1);
+    expect(await take(updates, 1)).toBe('1');
+  });
+
+  test('rides out a database that fails', async () => {
+    let failures = 4;
+    const failing = await openFeed({
+      log: {
+        async read(after, limit) {
+          if (failures-- > 0) throw new Error('The database is away.');
+          return journal.log.read(after, limit);
+        },
+      },
+    });
+    const updates = failing.updates({ family: 'shipments', after: 0 });
+    await append(2);
+    expect(await take(updates, 2)).toBe('1 2');
+    expect(failures).toBeLessThan(0);
+  });
+});
