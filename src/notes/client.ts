@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { GatewayError } from '../errors.js';
+import { SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { createFlights, type Flights } from '../upstream/flights.js';
@@ -62,14 +62,6 @@ export interface Share {
 /** The service would not: a 4xx, but neither 401 nor 429. */
 export interface Refusal {
   readonly refused: number;
-}
-
-/** The notes service answers 401 for this token: the session that holds it has ended. */
-export class SessionEnded extends GatewayError {
-  constructor() {
-    super('UNAUTHENTICATED', 'The session has ended. Sign in again.');
-    this.name = 'SessionEnded';
-  }
 }
 
 /**

@@ -178,7 +178,7 @@ const mostSeconds = 3600;
 /** `Retry-After` as seconds or as an HTTP date, from 1 to 3600. */
 function secondsToWait(header: string | readonly string[] | undefined, now: number): number {
   const text = String(header).trim();
-  const date = / GMT$/.test(text) ? Date.parse(text) : NaN;
+  const date = text.endsWith(' GMT') ? Date.parse(text) : NaN;
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((date - now) / 1000);
   return Math.min(Math.max(Number.isNaN(seconds) ? secondsUnlessTold : seconds, 1), mostSeconds);
 }

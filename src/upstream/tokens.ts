@@ -72,7 +72,7 @@ export function createTokens(options: {
       return await withLease(database, `token ${key}`, { ttlMs: leaseMs, clock, signal }, async () => {
         // Whoever had the lease before has renewed it, most likely.
         const kept = await look();
-        return kept && isYoung(kept) ? kept : await renew(signal);
+        return kept && isYoung(kept) ? kept : renew(signal);
       });
     } catch (error) {
       // The last tenth of a token's life is there for an issuer that fails.

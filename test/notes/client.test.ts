@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createNotesClient, type NotesClient, type NotesSettings, SessionEnded } from '../../src/notes/client.js';
+import { SessionEnded } from '../../src/errors.js';
+import {
+  createNotesClient,
+  type IssuedToken,
+  type NotesClient,
+  type NotesSettings,
+} from '../../src/notes/client.js';
+import type { Act } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
@@ -9,9 +16,11 @@ const settings = {
   tokenField: undefined,
   tokenLifetimeSeconds: 86_400,
 };
+const secret = 'secret words of the service';
 
 let sandbox: Sandbox;
 let notes: NotesClient;
+let token: string;
 
 function connect(other: Partial<NotesSettings> = {}): NotesClient {
   return createNotesClient({
@@ -20,14 +29,29 @@ function connect(other: Partial<NotesSettings> = {}): NotesClient {
     ...other,
     telemetry: createTelemetry('silent'),
     clock: sandbox.clock,
-    timeoutMs: 500,
+    timeoutMs: 400,
   });
 }
 
-async function signIn(client = notes): Promise<string> {
+async function signIn(client = notes): Promise<IssuedToken> {
   const issued = await client.signIn('demo@example.com', 'demo-password');
   if (issued === 'WRONG_CREDENTIALS') throw new Error('The demo user cannot sign in.');
-  return issued.token;
+  return issued;
+}
+
+/** From now on the service does this, `times` times. */
+function misbehave(act: Act, times = Infinity): void {
+  sandbox.faults.add({ service: 'notes', act, times });
+}
+
+/** From now on the service answers this. */
+function answer(status: number, value: unknown, headers: Record<string, string> = {}): void {
+  misbehave({
+    kind: 'answer',
+    status,
+    headers,
+    body: typeof value === 'string' ? value : JSON.stringify(value),
+  });
 }
 
 const callsTo = (path: string) => sandbox.calls.filter((call) => call.path.startsWith(path)).length;
@@ -35,6 +59,8 @@ const callsTo = (path: string) => sandbox.calls.filter((call) => call.path.start
 beforeEach(async () => {
   sandbox = await startSandbox();
   notes = connect();
+  ({ token } = await signIn());
+  sandbox.calls.length = 0;
 });
 
 afterEach(async () => {
@@ -42,20 +68,352 @@ afterEach(async () => {
   await sandbox.stop();
 });
 
+const note = {
+  id: 'n1',
+  title: 'A title',
+  content: 'Words.',
+  tags: ['Work'],
+  is_pinned: true,
+  created_at: '2026-01-02T03:04:05Z',
+  updated_at: '2026-01-02T03:04:06.789Z',
+};
+const understood = {
+  kind: 'Note',
+  upstreamId: 'n1',
+  title: 'A title',
+  content: 'Words.',
+  tags: [{ kind: 'Tag', name: 'Work' }],
+  isPinned: true,
+  createdAt: note.created_at,
+  updatedAt: note.updated_at,
+};
+
 describe('the calls of apis/notes.md §4', () => {
   it('lists, creates, changes, shares and removes notes', async () => {
-    const token = await signIn();
     const made = await notes.create(token, { title: 'Words', content: 'Many.', tags: ['a'], isPinned: true });
-    expect(made).toMatchObject({ kind: 'Note', title: 'Words', isPinned: true, tags: [{ kind: 'Tag', name: 'a' }] });
-    if ('refused' in made) return;
+    if ('refused' in made) throw new Error('The note was refused.');
+    expect(made).toMatchObject({ kind: 'Note', title: 'Words', isPinned: true, tags: [{ name: 'a' }] });
     const changed = await notes.update(token, made.upstreamId, { title: 'Fewer' });
     expect(changed).toMatchObject({ title: 'Fewer', content: 'Many.', isPinned: true });
     const share = { email: 'a@example.com', permission: 'read' } as const;
     expect(await notes.share(token, made.upstreamId, share)).toBeUndefined();
     expect(sandbox.notes.shares).toMatchObject([{ noteId: made.upstreamId, ...share }]);
-    const page = await notes.list(token, { tag: 'a', pinned: true, limit: 5 });
-    expect(page).toMatchObject({ notes: [changed] });
+    expect(await notes.list(token, { tag: 'a', pinned: true, limit: 5 })).toMatchObject({ notes: [changed] });
     expect(await notes.remove(token, made.upstreamId)).toBeUndefined();
     expect(await notes.remove(token, made.upstreamId)).toEqual({ refused: 404 });
+  });
+
+  it('tell who the user is, and which tags there are', async () => {
+    expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
+    const tags = await notes.tags(token);
+    expect(tags.length).toBeGreaterThan(0);
+    expect(tags[0]).toEqual({ kind: 'Tag', name: expect.any(String), count: expect.any(Number) });
+  });
+
+  it('give a refusal as its status', async () => {
+    expect(await notes.create(token, { title: '', content: 'x' })).toEqual({ refused: 400 });
+    expect(await notes.list(token, { limit: 101 })).toEqual({ refused: 400 });
+    expect(await notes.share(token, 'nobody', { email: 'a@b', permission: 'edit' })).toEqual({
+      refused: 404,
+    });
+  });
+
+  it.each(['..', '.', '', '\ud800', 'a/../b?c#d%2f'])('keep the id %j within its segment', async (id) => {
+    expect(await notes.update(token, id, { title: 'x' })).toEqual({ refused: 404 });
+    expect(await notes.share(token, id, { email: 'a@b', permission: 'edit' })).toEqual({ refused: 404 });
+    expect(sandbox.calls.filter(({ path }) => !/^\/notes\/[^/?]+(\/share)?$/.test(path))).toEqual([]);
+  });
+});
+
+describe('signing in', () => {
+  it('gives the token and its end', async () => {
+    const { token: issued, expiresAt } = await signIn();
+    expect(issued).toMatch(/^\S+$/);
+    expect(Math.abs(expiresAt - sandbox.clock.now() - 86_400_000)).toBeLessThan(5_000);
+  });
+
+  it('tells wrong credentials', async () => {
+    expect(await notes.signIn('demo@example.com', 'wrong')).toBe('WRONG_CREDENTIALS');
+  });
+
+  it.each([400, 401, 403, 422])('takes %i for wrong credentials', async (status) => {
+    answer(status, secret);
+    expect(await notes.signIn('a', 'b')).toBe('WRONG_CREDENTIALS');
+  });
+
+  it.each([404, 405, 418])('takes %i for a fault of the service', async (status) => {
+    answer(status, secret);
+    await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
+
+  it.each([
+    [{ access_token: 'one', expires_in: 60 }, 60],
+    [{ accessToken: 'one' }, 86_400],
+    [{ token: 'one', expires_in: '120' }, 120],
+    [{ access_token: null, token: 'one', expires_in: 0 }, 86_400],
+    [{ data: { token: 'one', expires_in: 30 } }, 30],
+  ])('finds the token in %j', async (body, seconds) => {
+    answer(201, body);
+    const { token: found, expiresAt } = await signIn();
+    expect(found).toBe('one');
+    expect(Math.abs(expiresAt - sandbox.clock.now() - seconds * 1000)).toBeLessThan(5_000);
+  });
+
+  it.each([{}, [], { token: '' }, { token: 7 }, { token: 'not sendable' }, { token: 'line\n' }, 'text', ''])(
+    'finds none in %j',
+    async (body) => {
+      answer(200, body);
+      await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    },
+  );
+
+  it('follows the settings of the fields', async () => {
+    const other = connect({
+      emailField: 'login',
+      passwordField: 'pass',
+      tokenField: 'jwt',
+      tokenLifetimeSeconds: 9,
+    });
+    expect(await other.signIn('demo@example.com', 'demo-password')).toBe('WRONG_CREDENTIALS');
+    answer(200, { token: 'no', jwt: 'yes' });
+    const issued = await signIn(other);
+    expect(issued.token).toBe('yes');
+    expect(Math.abs(issued.expiresAt - sandbox.clock.now() - 9_000)).toBeLessThan(1_000);
+    await other.stop();
+  });
+});
+
+describe('answers', () => {
+  const list = () => notes.list(token, { limit: 20 });
+
+  it('are understood, unknown members ignored', async () => {
+    answer(200, { data: [{ ...note, colour: 'red' }], next_cursor: 'more', total: 1 });
+    expect(await list()).toEqual({ notes: [understood], nextCursor: 'more' });
+  });
+
+  it.each([{ next_cursor: null }, { next_cursor: '' }, {}])('with %j are the last page', async (end) => {
+    answer(200, { data: [], ...end });
+    expect(await list()).toEqual({ notes: [], nextCursor: undefined });
+  });
+
+  it.each(['null', 'empty', 'absent'] as const)(
+    'of the sandbox end with a cursor that is %s',
+    async (end) => {
+      sandbox.notes.nextCursorAtEnd = end;
+      expect(await notes.list(token, { limit: 100 })).toMatchObject({ nextCursor: undefined });
+    },
+  );
+
+  it.each([
+    ['no tags', { tags: undefined }, { tags: [] }],
+    ['null for tags', { tags: null }, { tags: [] }],
+    ['no pin', { is_pinned: undefined }, { isPinned: false }],
+    ['a number for an id', { id: 17 }, { upstreamId: '17' }],
+  ])('may hold a note with %s', async (_, given, seen) => {
+    answer(200, { data: [{ ...note, ...given }] });
+    expect(await list()).toMatchObject({ notes: [{ ...understood, ...seen }] });
+  });
+
+  it.each([
+    { id: undefined },
+    { id: '' },
+    { id: 1.5 },
+    { title: null },
+    { content: 7 },
+    { tags: 'a' },
+    { tags: [1] },
+    { is_pinned: 'yes' },
+    { created_at: undefined },
+    { updated_at: 1_700_000_000 },
+  ])('with a note of the wrong shape are refused: %j', async (given) => {
+    answer(200, { data: [note, { ...note, ...given }] });
+    await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
+
+  it.each([{}, [], { data: {} }, { data: [null] }, { data: [], next_cursor: 7 }, 'null', '""', '<html>', ''])(
+    'that are no page are refused: %j',
+    async (body) => {
+      answer(200, body);
+      await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    },
+  );
+
+  it.each([{}, { tags: {} }, { tags: [{ name: 'a' }] }, { tags: [{ name: 'a', count: 1.5 }] }, [], '<html>'])(
+    'that are no tags are refused: %j',
+    async (body) => {
+      answer(200, body);
+      await expect(notes.tags(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    },
+  );
+
+  it.each([{}, { id: 'u', email: 'e', name: 'n' }, '', '[]'])(
+    'that are no user are refused: %j',
+    async (body) => {
+      answer(200, body);
+      await expect(notes.me(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    },
+  );
+
+  it.each([{ deleted: false }, {}, '', '<html>'])('that delete nothing are refused: %j', async (body) => {
+    answer(200, body);
+    await expect(notes.remove(token, 'n1')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
+
+  it.each([200, 201, 202, 204])('of %i with an empty body are a share', async (status) => {
+    answer(status, '');
+    expect(await notes.share(token, 'n1', { email: 'a@b', permission: 'edit' })).toBeUndefined();
+  });
+
+  it('of the wrong content type are understood', async () => {
+    answer(200, { data: [note] }, { 'content-type': 'text/html; charset=latin1' });
+    expect(await list()).toMatchObject({ notes: [understood] });
+  });
+
+  it('of 10 MB are refused', async () => {
+    answer(200, { data: [{ ...note, content: 'x'.repeat(10_000_000) }] });
+    await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
+
+  it('with a hundred notes of 10,000 astral characters are taken', async () => {
+    const long = { ...note, content: '\u{1F600}'.repeat(10_000) };
+    answer(200, { data: Array.from({ length: 100 }, () => long) });
+    expect(await notes.list(token, { limit: 100 })).toHaveProperty('notes.length', 100);
+  });
+});
+
+describe('a service that fails', () => {
+  const unavailable = 'UPSTREAM_UNAVAILABLE';
+
+  it.each<[string, Act, string, number]>([
+    ['refuses the connection', { kind: 'refuse' }, unavailable, 3],
+    ['hangs', { kind: 'hang' }, 'UPSTREAM_TIMEOUT', 1],
+    ['is cut', { kind: 'cut' }, unavailable, 3],
+    ['answers 500', { kind: 'answer', status: 500, body: secret }, unavailable, 3],
+    ['answers HTML', { kind: 'answer', status: 200, body: `<p>${secret}` }, 'UPSTREAM_INVALID_RESPONSE', 1],
+  ])('and %s is told by a code, without its words', async (_, act, code, calls) => {
+    misbehave(act);
+    const error: unknown = await notes.me(token).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code, extensions: { code } });
+    expect(JSON.stringify([error, String(error)])).not.toContain(secret);
+    expect(sandbox.calls).toHaveLength(calls);
+  });
+
+  it.each<[string, Act]>([
+    ['cut', { kind: 'cut' }],
+    ['500', { kind: 'afterwards', act: { kind: 'answer', status: 500 } }],
+    ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }],
+  ])('writes once, with %s after it', async (_, act) => {
+    const before = sandbox.notes.noteCount('demo@example.com');
+    misbehave(act);
+    await expect(notes.create(token, { title: 'a', content: 'b' })).rejects.toMatchObject({
+      uncertain: true,
+    });
+    expect(sandbox.notes.noteCount('demo@example.com')).toBe(before + 1);
+    expect(sandbox.calls).toHaveLength(1);
+  });
+
+  it('recovers within one call', async () => {
+    misbehave({ kind: 'refuse' }, 2);
+    expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
+  });
+
+  it.each([403, 404, 409])('with %i for the user or the tags is no refusal of ours', async (status) => {
+    answer(status, secret);
+    await expect(notes.me(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    await expect(notes.tags(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
+});
+
+describe('a token', () => {
+  it('that the service does not know has ended its session, in every call, without a retry', async () => {
+    sandbox.notes.revokeTokens();
+    const share = { email: 'a@b', permission: 'edit' } as const;
+    const outcomes = await Promise.allSettled([
+      notes.me(token),
+      notes.tags(token),
+      notes.list(token, { limit: 1 }),
+      notes.create(token, { title: 'a', content: 'b' }),
+      notes.update(token, 'n1', {}),
+      notes.remove(token, 'n1'),
+      notes.share(token, 'n1', share),
+    ]);
+    for (const outcome of outcomes) expect(outcome).toHaveProperty('reason', new SessionEnded());
+    expect(sandbox.calls).toHaveLength(7);
+  });
+
+  it('that the service limits is told when to come again, and does not call until then', async () => {
+    answer(429, secret, { 'retry-after': '120' });
+    const limited = { extensions: { code: 'RATE_LIMITED', retryAfter: 120 } };
+    await expect(notes.me(token)).rejects.toMatchObject(limited);
+    await expect(notes.create(token, { title: 'a', content: 'b' })).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+    });
+    expect(sandbox.calls).toHaveLength(1);
+    sandbox.faults.clear();
+    await sandbox.clock.advance(120_000);
+    expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
+  });
+
+  it('that is limited without a time waits a minute', async () => {
+    answer(429, '');
+    await expect(notes.me(token)).rejects.toMatchObject({ extensions: { retryAfter: 60 } });
+  });
+
+  it('makes a thousand calls an hour, and is stopped before the service has to', async () => {
+    const calls = Array.from(
+      { length: 1000 },
+      (_, limit) => () => notes.list(token, { limit: 1 + (limit % 100) }),
+    );
+    for (const call of calls) await call();
+    await expect(notes.me(token)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    expect(sandbox.calls).toHaveLength(1000);
+    expect(await notes.me((await signIn()).token)).toMatchObject({ email: 'demo@example.com' });
+  });
+});
+
+describe('reads that are the same', () => {
+  const first = (signal?: AbortSignal) => notes.list(token, { limit: 20 }, signal);
+
+  it('are one call while it is in flight', async () => {
+    const pages = await Promise.all(Array.from({ length: 50 }, () => first()));
+    expect(new Set(pages)).toHaveProperty('size', 1);
+    expect(callsTo('/notes')).toBe(1);
+    await first();
+    expect(callsTo('/notes')).toBe(2);
+  });
+
+  it('are not shared with another token or another question', async () => {
+    const { token: other } = await signIn();
+    await Promise.all([
+      first(),
+      notes.list(other, { limit: 20 }),
+      notes.list(token, { limit: 20, pinned: true }),
+    ]);
+    expect(callsTo('/notes')).toBe(3);
+  });
+
+  it('go on for the others when one caller ends', async () => {
+    misbehave({ kind: 'delay', ms: 100 });
+    const controller = new AbortController();
+    const [ending, going] = [first(controller.signal), first(new AbortController().signal)];
+    controller.abort();
+    await expect(ending).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect(await going).toHaveProperty('notes');
+    expect(callsTo('/notes')).toBe(1);
+  });
+
+  it('see a write that ended before them, though an older read is still in flight', async () => {
+    // The older read is answered from before the write, and arrives after it.
+    sandbox.faults.add({
+      service: 'notes',
+      method: 'GET',
+      times: 1,
+      act: { kind: 'afterwards', act: { kind: 'delay', ms: 200 } },
+    });
+    const older = first();
+    const made = await notes.create(token, { title: 'New', content: 'Words.' });
+    const newer = await first();
+    expect(JSON.stringify(newer)).toContain('upstreamId' in made ? made.upstreamId : 'none');
+    expect(JSON.stringify(await older)).not.toContain('upstreamId' in made ? made.upstreamId : 'none');
   });
 });

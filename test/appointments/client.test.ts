@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type AppointmentsClient,
+  type AppointmentsSettings,
+  createAppointmentsClient,
+  type NewAppointment,
+} from '../../src/appointments/client.js';
+import type { Act } from '../../src/sandbox/faults.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { createSealer } from '../../src/seal.js';
+import { type Database, openDatabase } from '../../src/store/database.js';
+import { createKeyv } from '../../src/store/keyv.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { UpstreamError } from '../../src/upstream/failure.js';
+
+const appointment: NewAppointment = {
+  status: 'BOOKED',
+  start: '2030-01-02T09:00:00.5+01:00',
+  end: '2030-01-02T09:30:00Z',
+  participants: [
+    { actor: { reference: 'Patient/1' }, status: 'ACCEPTED' },
+    { actor: { reference: 'Practitioner/2' }, status: 'NEEDS_ACTION' },
+  ],
+};
+const secret = 'secret words of the service';
+
+let sandbox: Sandbox;
+let database: Database;
+let client: AppointmentsClient;
+let settings: AppointmentsSettings;
+let log: string;
+const telemetry = createTelemetry('debug', { write: (line: string) => void (log += line) });
+const sealer = createSealer([randomBytes(32)]);
+
+/** A replica's client. */
+function connect(other: Partial<AppointmentsSettings> = {}): AppointmentsClient {
+  const { clock } = sandbox;
+  const keyv = createKeyv({ database, sealer, namespace: 'tokens', clock });
+  return createAppointmentsClient({
+    ...settings,
+    ...other,
+    keyv,
+    database,
+    telemetry,
+    clock,
+    timeoutMs: 400,
+  });
+}
+
+function misbehave(service: 'appointments' | 'issuer', act: Act, times = Infinity): void {
+  sandbox.faults.add({ service, act, times });
+}
+
+/** The error of a booking that has to fail. */
+async function failure(from = client, signal?: AbortSignal): Promise<UpstreamError> {
+  const outcome: unknown = await from.book(appointment, signal).catch((error: unknown) => error);
+  if (outcome instanceof UpstreamError) return outcome;
+  throw new Error('The booking has not failed as calls do.', { cause: outcome });
+}
+
+const callsTo = (service: string) => sandbox.calls.filter((call) => call.service === service).length;
+const booked = () => sandbox.appointments.booked.length;
+
+beforeEach(async () => {
+  log = '';
+  sandbox = await startSandbox();
+  const file = join(await mkdtemp(join(tmpdir(), 'trivium-test-')), 'gateway.db');
+  database = await openDatabase(`sqlite:${file}`, { log: telemetry.log });
+  settings = {
+    baseUrl: sandbox.settings['APPOINTMENTS_BASE_URL']!,
+    authUrl: sandbox.settings['APPOINTMENTS_AUTH_URL']!,
+    clientId: sandbox.settings['APPOINTMENTS_CLIENT_ID']!,
+    clientSecret: sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!,
+    scope: 'appointments:write',
+  };
+  client = connect();
+});
+
+afterEach(async () => {
+  await client.stop();
+  await database.stop();
+  await sandbox.stop();
+});
+
+describe('a booking', () => {
+  it('goes out in the service’s spelling, its date-times as they were written', async () => {
+    const outcome = await client.book(appointment);
+    expect(sandbox.appointments.booked).toEqual([
+      {
+        id: expect.any(String),
+        status: 'booked',
+        start: appointment.start,
+        end: appointment.end,
+        participant: [
+          { actor: { reference: 'Patient/1' }, status: 'accepted' },
+          { actor: { reference: 'Practitioner/2' }, status: 'needs-action' },
+        ],
+      },
+    ]);
+    expect(outcome).toEqual({ booked: true, upstreamId: sandbox.appointments.booked[0]?.id });
+  });
+
+  it.each([
+    [200, '', null],
+    [201, 'Booked.', null],
+    [204, '', null],
+    [202, '<html>', null],
+    [200, '[]', null],
+    [200, 'null', null],
+    [200, '{"id":""}', null],
+    [200, '{"id":{}}', null],
+    [201, '{"id":42}', '42'],
+    [201, '{"id":"a/b"}', 'a/b'],
+    [201, '{"data":{"id":"apt"}}', 'apt'],
+    [201, '{"id":null,"appointment":{"id":"apt"}}', 'apt'],
+  ])('is made by %i %j, with the id %j', async (status, body, upstreamId) => {
+    misbehave('appointments', { kind: 'answer', status, body });
+    expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
+  });
+
+  it.each([400, 403, 404, 409, 422])('is refused by %i', async (status) => {
+    misbehave('appointments', { kind: 'answer', status, body: secret });
+    expect(await client.book(appointment)).toEqual({ refused: status });
+    expect(callsTo('appointments')).toBe(1);
+  });
+});
+
+describe('what is known of a booking that failed', () => {
+  it.each<[string, Act, string]>([
+    ['a cut', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
+    ['a lost connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
+    ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }, 'UPSTREAM_TIMEOUT'],
+    ['500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],
+    ['a redirect', { kind: 'answer', status: 307, headers: { location: '/' } }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['10 MB', { kind: 'answer', status: 201, body: 'x'.repeat(10_000_000) }, 'UPSTREAM_INVALID_RESPONSE'],
+  ])('after %s: nothing, and it is not sent again', async (_, act, code) => {
+    misbehave('appointments', act);
+    expect(await failure()).toMatchObject({ code, uncertain: true });
+    expect(callsTo('appointments')).toBe(1);
+  });
+
+  it('after the operation has ended in the middle: nothing', async () => {
+    await client.book(appointment);
+    misbehave('appointments', { kind: 'afterwards', act: { kind: 'hang' } });
+    const error = await failure(client, AbortSignal.timeout(100));
+    expect(error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
+    expect(booked()).toBe(2);
+  });
+
+  it('where the service cannot be reached: it was not made', async () => {
+    const other = connect({ baseUrl: 'http://127.0.0.1:1/v1' });
+    expect(await failure(other)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
+    await other.stop();
+  });
+
+  it('after 429: it was not made, and when to come again', async () => {
+    misbehave('appointments', { kind: 'answer', status: 429, headers: { 'retry-after': '7' } });
+    const error = await failure();
+    expect(error).toMatchObject({ uncertain: false, extensions: { code: 'RATE_LIMITED', retryAfter: 7 } });
+  });
+
+  it('where the operation has ended before: it was not made', async () => {
+    expect(await failure(client, AbortSignal.abort())).toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+      uncertain: false,
+    });
+    expect(callsTo('appointments')).toBe(0);
+  });
+
+  it.each<[string, Act, string]>([
+    ['cut', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
+    ['hanging', { kind: 'hang' }, 'UPSTREAM_TIMEOUT'],
+    ['500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],
+    ['401', { kind: 'answer', status: 401, body: secret }, 'UPSTREAM_UNAVAILABLE'],
+    ['HTML', { kind: 'answer', status: 200, body: '<p>' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['{}', { kind: 'answer', status: 200, body: '{}' }, 'UPSTREAM_INVALID_RESPONSE'],
+    [
+      'no header’s token',
+      { kind: 'answer', status: 200, body: '{"access_token":"\\n"}' },
+      'UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['429', { kind: 'answer', status: 429, body: secret }, 'RATE_LIMITED'],
+  ])('where the issuer is %s: it was not made', async (_, act, code) => {
+    misbehave('issuer', act);
+    expect(await failure()).toMatchObject({ code, uncertain: false });
+    expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 0]);
+    sandbox.faults.clear();
+    expect(await client.book(appointment)).toMatchObject({ booked: true });
+  });
+
+  it('is told without the words of the service, and logged without secrets', async () => {
+    misbehave('appointments', { kind: 'answer', status: 500, body: secret });
+    const error = await failure();
+    expect(JSON.stringify([error, String(error)])).not.toContain(secret);
+    sandbox.faults.clear();
+    await client.book(appointment);
+    expect(log).toContain('upstream call');
+    expect(log).not.toContain(secret);
+    expect(log).not.toContain(settings.clientSecret);
+    expect(log).not.toMatch(/Bearer|Patient/);
+  });
+});
+
+describe('the token', () => {
+  it('is asked for once by a hundred first bookings', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => client.book(appointment)));
+    expect(outcomes.every((outcome) => 'booked' in outcome)).toBe(true);
+    expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 100, 100]);
+  });
+
+  it('is asked for once by all replicas', async () => {
+    const replicas = [client, connect(), connect()];
+    await Promise.all(replicas.flatMap((each) => [each.book(appointment), each.book(appointment)]));
+    expect([callsTo('issuer'), booked()]).toEqual([1, 6]);
+    await Promise.all(replicas.slice(1).map((each) => each.stop()));
+  });
+
+  it('that was revoked costs one refresh and one retry', async () => {
+    await client.book(appointment);
+    sandbox.appointments.revokeTokens();
+    sandbox.calls.length = 0;
+    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 2, 2]);
+  });
+
+  it('that was revoked costs one refresh for a hundred bookings', async () => {
+    await client.book(appointment);
+    sandbox.appointments.revokeTokens();
+    sandbox.calls.length = 0;
+    await Promise.all(Array.from({ length: 100 }, () => client.book(appointment)));
+    expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 200, 101]);
+  });
+
+  it('that is refused for ever ends in an error, and books nothing', async () => {
+    misbehave('appointments', { kind: 'answer', status: 401, body: secret });
+    const error = await failure();
+    expect(error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
+    expect(error.message).not.toContain(secret);
+    expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([2, 2, 0]);
+  });
+
+  it('is renewed before its hour is over', async () => {
+    await client.book(appointment);
+    await sandbox.clock.advance(59 * 60_000);
+    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect([callsTo('issuer'), callsTo('appointments')]).toEqual([2, 2]);
+  });
+
+  it('lives an hour where the issuer does not tell', async () => {
+    misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
+    misbehave('appointments', { kind: 'answer', status: 201 });
+    await client.book(appointment);
+    await sandbox.clock.advance(45 * 60_000);
+    await client.book(appointment);
+    expect(callsTo('issuer')).toBe(1);
+    await sandbox.clock.advance(15 * 60_000);
+    await client.book(appointment);
+    expect(callsTo('issuer')).toBe(2);
+  });
+});
