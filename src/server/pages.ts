@@ -19,6 +19,7 @@ export async function servePages(app: FastifyInstance, folder: URL): Promise<Pag
     await app.register(fastifyStatic, {
       root: fileURLToPath(new URL('assets/', folder)),
       prefix: '/assets/',
+      preCompressed: true,
       immutable: true,
       maxAge: '365d',
     });
