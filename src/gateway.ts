@@ -75,12 +75,10 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
     const appointments = createLedger({ database, client: appointmentsClient, clock, telemetry });
-    const { payments: paymentService } = upstreams;
-    const paymentsClient = createPaymentsClient({
-      upstream: begun(createUpstream({ ...calls, name: 'payments', baseUrl: paymentService.baseUrl ?? '' })),
-      apiToken: paymentService.apiToken,
-      secretField: paymentService.rotatedSecretField,
-    });
+    const { baseUrl, apiToken, rotatedSecretField: secretField } = upstreams.payments;
+    const paymentService =
+      baseUrl === undefined ? undefined : begun(createUpstream({ ...calls, name: 'payments', baseUrl }));
+    const paymentsClient = createPaymentsClient({ upstream: paymentService, apiToken, secretField });
 
     const grants = config.grants ?? new Map();
     const sessions = begun(
