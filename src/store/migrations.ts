@@ -175,7 +175,7 @@ export async function migrate(kysely: Kysely<Tables>, engine: Engine): Promise<v
   const { error } = await migrator.migrateToLatest();
   if (!error) return;
   const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in known));
-  if (unknown === undefined) throw error;
+  if (unknown === undefined) throw error as Error;
   throw new Error(
     `A newer version of this program has changed the database (${unknown}): run that version, or one later.`,
     { cause: error },

@@ -14,7 +14,6 @@ import { createSignals, type Channel } from './signals.js';
 
 const oldestVersion = 13;
 const connections = 10;
-const int8 = 20; // the type's number in Postgres
 
 function exactNumber(text: string): number {
   const number = Number(text);
@@ -32,8 +31,10 @@ const settings: ClientConfig = {
   // A replica that froze inside a transaction must not hold the log's head for ever.
   idle_in_transaction_session_timeout: 30_000,
   types: {
-    getTypeParser: ((oid: number, format?: 'text') =>
-      oid === int8 ? exactNumber : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    getTypeParser: ((oid: Parameters<typeof types.getTypeParser>[0], format?: 'text') =>
+      oid === types.builtins.INT8
+        ? exactNumber
+        : (types.getTypeParser(oid, format) as unknown)) as typeof types.getTypeParser,
   },
 };
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
-import { engines } from '../support/engines.js';
+import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { open, silent } from './opened.js';
 
@@ -90,7 +90,7 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
   });
 });
 
-test('three that start at once on a new postgres migrate it once', async () => {
+test.skipIf(noPostgres)('three that start at once on a new postgres migrate it once', async () => {
   const url = await createTestDatabase();
   const databases = await Promise.all([open(url), open(url), open(url)]);
   const heads = await Promise.all(

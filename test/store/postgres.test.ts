@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/database.js';
+import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { silent } from './opened.js';
 
@@ -37,7 +38,7 @@ async function startWay(url: string) {
   return { url: nearUrl.href, cut, restore: () => listen(port) };
 }
 
-describe('a postgres', () => {
+describe.skipIf(noPostgres)('a postgres', () => {
   let url: string;
   let database: Database;
   let way: Awaited<ReturnType<typeof startWay>>;
@@ -117,7 +118,7 @@ describe('a postgres', () => {
   });
 });
 
-describe('a postgres that cannot be opened', () => {
+describe.skipIf(noPostgres)('a postgres that cannot be opened', () => {
   test('is named, without the password', async () => {
     const url = new URL(await createTestDatabase());
     url.password = 'not-the-password';

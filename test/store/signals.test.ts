@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
-import { engines } from '../support/engines.js';
+import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { open, silent } from './opened.js';
 
@@ -43,7 +43,7 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
   });
 });
 
-test('signals reach another process on the same postgres', async () => {
+test.skipIf(noPostgres)('signals reach another process on the same postgres', async () => {
   const url = await createTestDatabase();
   const [one, other] = [await open(url), await open(url)];
   const heard: string[] = [];

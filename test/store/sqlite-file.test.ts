@@ -37,7 +37,7 @@ async function refusal(path: string): Promise<string> {
   );
   return opening.then(
     () => 'opened',
-    (error: Error) => error.message,
+    (error: unknown) => (error as Error).message,
   );
 }
 

@@ -16,9 +16,9 @@ async function advance(executor: Executor): Promise<void> {
 }
 
 function barrier() {
-  let open = () => undefined as void;
-  const passed = new Promise<void>((resolve) => (open = resolve));
-  return { open, passed };
+  let lift = () => undefined as void;
+  const passed = new Promise<void>((resolve) => (lift = resolve));
+  return { lift, passed };
 }
 
 describe.each(engines)('transactions on %s', (_, freshUrl) => {
@@ -40,13 +40,13 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     const seen = barrier();
     const running = kysely.transaction().execute(async (transaction) => {
       await advance(transaction);
-      written.open();
+      written.lift();
       await seen.passed;
       return seqOf(transaction);
     });
     await written.passed;
     expect(await seqOf(kysely)).toBe(0);
-    seen.open();
+    seen.lift();
     expect(await running).toBe(1);
     expect(await seqOf(kysely)).toBe(1);
   });
@@ -72,13 +72,13 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     const go = barrier();
     const failing = kysely.transaction().execute(async (transaction) => {
       await transaction.insertInto('leases').values({ key: 'in', holder: 'a', expires_at: 1 }).execute();
-      written.open();
+      written.lift();
       await go.passed;
       throw new Error('no');
     });
     await written.passed;
     const outside = kysely.insertInto('leases').values({ key: 'out', holder: 'b', expires_at: 1 }).execute();
-    go.open();
+    go.lift();
     await expect(failing).rejects.toThrow('no');
     await outside;
     expect(await kysely.selectFrom('leases').select('key').execute()).toEqual([{ key: 'out' }]);

@@ -57,7 +57,8 @@ async function start() {
     port,
     persistent: false,
     createPostgresUser: userInfo().uid === 0, // Postgres refuses to run as root
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    // A collation in which a lower-case letter is beside its capital, as operators' databases have.
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'],
     postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'],
     onLog: (message: string) => void said.push(message),
     onError: (message: unknown) => void said.push(String(message)),
@@ -88,7 +89,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     running ??= start();
     running.then(
       ({ url }) => response.end(url),
-      (error: Error) => response.writeHead(503).end(error.message),
+      (error: unknown) => response.writeHead(503).end((error as Error).message),
     );
   });
   project.provide('postgresStarter', `http://127.0.0.1:${await listen(starter)}`);

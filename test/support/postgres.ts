@@ -33,6 +33,6 @@ export async function createTestDatabase(): Promise<string> {
 export async function missingPostgres(): Promise<string | undefined> {
   return serverUrl().then(
     () => undefined,
-    (error: Error) => error.message,
+    (error: unknown) => (error as Error).message,
   );
 }
