@@ -52,6 +52,7 @@ const httpUrl = z
     'must be an http or https address',
   )
   .refine((text) => !/[?#]/.test(text), 'must have neither a query nor a fragment')
+  .refine((text) => !/^https?:\/\/[^/]*@/.test(text), 'must hold neither a user nor a password')
   .transform((text) => text.replace(/\/+$/, ''));
 
 const origin = httpUrl
@@ -91,42 +92,54 @@ const databaseUrl = z.string().refine((text) => /^sqlite:.+/.test(text) || /^pos
   message: 'must be sqlite:<path> or postgres://…',
 });
 
-const secretKeys = list.transform((keys, context): readonly Buffer[] =>
-  keys.map((text, place) => {
+const secretKeys = list.transform((keys, context): readonly Buffer[] => {
+  if (keys.length === 0) context.addIssue('must have at least one key');
+  return keys.map((text, place) => {
     const key = Buffer.from(text, 'base64');
-    if (key.length !== 32) context.addIssue(`key ${place + 1} is not the base64 of 32 bytes`);
+    if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
+      context.addIssue(`key ${place + 1} is not the base64 of 32 bytes`);
     return key;
-  }),
+  });
+});
+
+const grantee = /^(\*|\*@[^@]+|[^*@]+@[^@]+)$/;
+const grantLists = z.record(
+  z.string(),
+  z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames])),
+  'must be a JSON object',
 );
 
 const grants = z.string().transform((text, context): Grants => {
-  try {
-    const shape = z.record(
-      z.string().regex(/^(\*|\*@[^@]+|[^*]+@[^@]+)$/, 'is not an e-mail address, *@domain or *'),
-      z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames])),
-    );
-    const given = shape.safeParse(JSON.parse(text));
-    if (given.success) {
-      return new Map(
-        Object.entries(given.data).map(([who, names]) => [
-          who.toLowerCase(),
-          names.map((name) => grantNames[name]),
-        ]),
-      );
-    }
-    context.addIssue(z.prettifyError(given.error).replaceAll('\n', ' '));
-  } catch {
-    context.addIssue('must be a JSON object');
-  }
-  return new Map();
+  const { data = {}, error } = grantLists.safeParse(parseJson(text));
+  for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
+  for (const who of Object.keys(data))
+    if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
+  return new Map(
+    Object.entries(data).map(([who, names]) => [who.toLowerCase(), names.map((name) => grantNames[name])]),
+  );
 });
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An address, or one with the length of its network's prefix. */
+function isRange(text: string): boolean {
+  const [address = '', prefix = '0', ...more] = text.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && /^\d+$/.test(prefix) && Number(prefix) <= bits;
+}
 
 const trustProxy = list.transform((proxies, context): number | readonly string[] => {
   const [only, ...more] = proxies;
   if (only !== undefined && more.length === 0 && /^\d+$/.test(only)) return Number(only);
   for (const proxy of proxies) {
     const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
-    if (!known && !isIP(proxy.split('/')[0]!))
+    if (!known && !isRange(proxy))
       context.addIssue(
         `${proxy} is neither an address, a range, loopback, linklocal, uniquelocal nor a count`,
       );
@@ -158,9 +171,10 @@ const settings = z.object({
   SHIPMENT_WEBHOOKS: endpoints.optional(),
   PAYMENT_WEBHOOKS: endpoints.optional(),
   PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: z
-    .literal('off')
-    .transform(() => null)
-    .or(whole(1, 31_536_000))
+    .union(
+      [z.literal('off').transform(() => null), whole(1, 31_536_000)],
+      'must be off or a whole number of seconds from 1 to 31536000',
+    )
     .default(300),
   WEBHOOK_CLOCK_SKEW_SECONDS: whole(0, 86_400).default(300),
   DATABASE_URL: databaseUrl.default('sqlite:./data/gateway.db'),
@@ -209,7 +223,9 @@ function withFiles(environment: Environment, read: (path: string) => string, fau
     if (path === undefined) continue;
     if (given[name] !== undefined) faults.push(`${name}: give it or ${name}_FILE, not both`);
     try {
-      given[name] = read(path).replace(/\r?\n$/, '');
+      const text = read(path).replace(/\r?\n$/, '');
+      if (text === '') faults.push(`${name}_FILE: the file is empty`);
+      else given[name] = text;
     } catch {
       faults.push(`${name}_FILE: the file cannot be read`);
     }
@@ -217,12 +233,14 @@ function withFiles(environment: Environment, read: (path: string) => string, fau
   return given;
 }
 
+/** What a file was named for is not missing: that the file is of no use is a fault of its own. */
 function missing(given: Environment): string[] {
   const production = given['NODE_ENV'] === 'production';
-  const absent = upstreamNames.filter((name) => given[name] === undefined);
+  const isAbsent = (name: string) => given[name] === undefined && given[`${name}_FILE`] === undefined;
+  const absent = upstreamNames.filter(isAbsent);
   const none = absent.length === upstreamNames.length && given['PAYMENTS_BASE_URL'] === undefined;
   const faults = none && !production ? [] : absent.map((name) => `${name}: missing`);
-  if (production && given['SECRET_KEYS'] === undefined) faults.push('SECRET_KEYS: missing');
+  if (production && isAbsent('SECRET_KEYS')) faults.push('SECRET_KEYS: missing');
   return faults;
 }
 
