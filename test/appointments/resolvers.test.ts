@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { graphql } from 'graphql';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  appointmentNodes,
+  type AppointmentsContext,
+  appointmentsResolvers,
+} from '../../src/appointments/resolvers.js';
+import type { Grant } from '../../src/generated/resolvers.js';
+import { createCursors, idOf } from '../../src/relay.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { createSealer } from '../../src/seal.js';
+import { createTestFile } from '../support/engines.js';
+import { postsOf, startReplica } from './room.js';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests pick members out of answers of every shape
+type Data = any;
+
+const sdl = ['base', 'appointments'].map((name) => readFileSync(`schema/${name}.graphql`, 'utf8'));
+const schema = makeExecutableSchema<AppointmentsContext>({
+  typeDefs: [...sdl, 'extend type Subscription { none: Int }'],
+  resolvers: [
+    appointmentsResolvers,
+    {
+      Node: { __resolveType: () => 'Appointment' },
+      Query: {
+        node: (_: unknown, { id }: { id: string }, context: AppointmentsContext) =>
+          appointmentNodes.Appointment(idOf('Appointment', id) ?? '', context),
+      },
+    },
+  ],
+});
+const cursors = createCursors(createSealer([randomBytes(32)]));
+
+let sandbox: Sandbox;
+let replica: Awaited<ReturnType<typeof startReplica>>;
+let users = 0;
+let user: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ demo: false });
+  replica = await startReplica(sandbox, await createTestFile());
+});
+beforeEach(() => {
+  sandbox.faults.clear();
+  user = `user${(users += 1)}`;
+});
+afterAll(async () => {
+  await replica.stop();
+  await sandbox.stop();
+});
+
+const everything: readonly Grant[] = ['APPOINTMENTS_READ', 'APPOINTMENTS_WRITE'];
+
+async function ask(
+  source: string,
+  variables: Record<string, unknown> = {},
+  { userId = user, grants = ['APPOINTMENTS_WRITE'] as readonly Grant[] } = {},
+) {
+  const caller = { sessionId: 's', userId, email: `${userId}@example.com`, grants: new Set(grants) };
+  const contextValue: AppointmentsContext = { caller, appointments: replica.ledger, cursors };
+  const { data, errors } = await graphql({ schema, source, variableValues: variables, contextValue });
+  return { data: data as Data, errors: errors?.map(({ extensions }) => extensions['code']) };
+}
+
+const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
+  appointment { __typename id upstreamId status start end bookedAt bookedBy confirmation
+    participants { actor { reference resourceType resourceId } status } }
+  appointmentEdge { cursor node { id } } errors { code path } } }`;
+const list = `query ($first: Int, $after: String, $last: Int, $before: String, $filter: AppointmentFilter) {
+  appointments(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
+    nodes { start } edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;
+
+const patient = { actor: { reference: 'Patient/42' }, status: 'ACCEPTED' };
+const input = {
+  status: 'BOOKED',
+  start: '2026-11-21T09:30:00+01:00',
+  end: '2026-11-21T10:00:00+01:00',
+  participants: [patient],
+};
+
+/** Books a minute's appointments at these hours of a day, UTC, in this order. */
+async function bookAt(hours: readonly number[], more: object = {}, userId = user): Promise<void> {
+  for (const hour of hours) {
+    const start = `2027-01-01T${String(hour).padStart(2, '0')}:00:00Z`;
+    await ask(create, { input: { ...input, start, end: start, ...more } }, { userId });
+  }
+}
+
+const hoursOf = ({ appointments }: Data): readonly number[] =>
+  appointments.nodes.map(({ start }: { start: string }) => Number(start.slice(11, 13)));
+
+describe('createAppointment', () => {
+  test('gives every field of what it booked', async () => {
+    const { data, errors } = await ask(create, { input });
+    expect(errors).toBeUndefined();
+    const { appointment, appointmentEdge } = data.createAppointment;
+    expect(data.createAppointment).toEqual({
+      appointment: {
+        __typename: 'Appointment',
+        id: expect.any(String),
+        upstreamId: sandbox.appointments.booked.at(-1)!.id,
+        status: 'BOOKED',
+        start: input.start,
+        end: input.end,
+        bookedAt: expect.any(String),
+        bookedBy: `${user}@example.com`,
+        confirmation: 'CONFIRMED',
+        participants: [
+          {
+            actor: { reference: 'Patient/42', resourceType: 'Patient', resourceId: '42' },
+            status: 'ACCEPTED',
+          },
+        ],
+      },
+      appointmentEdge: { cursor: expect.any(String), node: { id: appointment.id } },
+      errors: [],
+    });
+    const { data: listed } = await ask(list);
+    expect(listed.appointments.edges).toEqual([{ cursor: appointmentEdge.cursor }]);
+  });
+
+  const reference = (at: number) => ['participants', String(at), 'actor', 'reference'];
+  test.each([
+    [
+      {},
+      [
+        ['REQUIRED', 'status'],
+        ['REQUIRED', 'start'],
+        ['REQUIRED', 'end'],
+        ['REQUIRED', 'participants'],
+      ],
+    ],
+    [
+      { ...input, status: null, start: '' },
+      [
+        ['REQUIRED', 'status'],
+        ['REQUIRED', 'start'],
+      ],
+    ],
+    [{ ...input, participants: [] }, [['REQUIRED', 'participants']]],
+    [
+      { ...input, start: 'tomorrow', end: '2026-02-30T10:00:00Z' },
+      [
+        ['INVALID', 'start'],
+        ['INVALID', 'end'],
+      ],
+    ],
+    [{ ...input, start: '2026-11-21T09:30:00' }, [['INVALID', 'start']]],
+    [{ ...input, end: '2026-11-21T08:29:59.999Z' }, [['INVALID', 'end']]],
+    [
+      { ...input, participants: [{ actor: { reference: 'Practitioner/1' }, status: 'ACCEPTED' }] },
+      [['REQUIRED', 'participants']],
+    ],
+    [
+      {
+        ...input,
+        participants: [patient, { actor: { reference: 'Patient' } }, {}, { actor: {}, status: null }],
+      },
+      [
+        ['INVALID', ...reference(1)],
+        ['REQUIRED', 'participants', '1', 'status'],
+        ['REQUIRED', ...reference(2)],
+        ['REQUIRED', 'participants', '2', 'status'],
+        ['REQUIRED', ...reference(3)],
+        ['REQUIRED', 'participants', '3', 'status'],
+      ],
+    ],
+    [{ ...input, idempotencyKey: '' }, [['INVALID', 'idempotencyKey']]],
+    [{ ...input, idempotencyKey: 'k'.repeat(256) }, [['INVALID', 'idempotencyKey']]],
+  ])('finds all that is wrong before any call: case %#', async (given, expected) => {
+    const before = postsOf(sandbox);
+    const { data } = await ask(create, { input: given });
+    expect(data.createAppointment).toEqual({
+      appointment: null,
+      appointmentEdge: null,
+      errors: expected.map(([code, ...path]) => ({ code, path })),
+    });
+    expect(postsOf(sandbox)).toBe(before);
+  });
+
+  test('lets an appointment end as it starts, in another offset', async () => {
+    const { data } = await ask(create, { input: { ...input, end: '2026-11-21T08:30:00Z' } });
+    expect(data.createAppointment.errors).toEqual([]);
+  });
+
+  test('tells refusal and conflict as data', async () => {
+    sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status: 400 } });
+    const refused = await ask(create, { input: { ...input, idempotencyKey: 'k' } });
+    expect(refused.data.createAppointment.errors).toEqual([{ code: 'INVALID', path: [] }]);
+    await ask(create, { input: { ...input, idempotencyKey: 'k' } });
+    const { data } = await ask(create, { input: { ...input, status: 'NOSHOW', idempotencyKey: 'k' } });
+    expect(data.createAppointment.errors).toEqual([{ code: 'CONFLICT', path: ['idempotencyKey'] }]);
+  });
+
+  test('tells an unknown outcome as data without errors', async () => {
+    sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status: 503 } });
+    const { data, errors } = await ask(create, { input });
+    expect(errors).toBeUndefined();
+    expect(data.createAppointment.errors).toEqual([]);
+    expect(data.createAppointment.appointment).toMatchObject({
+      confirmation: 'UNCONFIRMED',
+      upstreamId: null,
+    });
+  });
+
+  test('needs its grant', async () => {
+    const { errors } = await ask(create, { input: {} }, { grants: ['APPOINTMENTS_READ'] });
+    expect(errors).toEqual(['FORBIDDEN']);
+  });
+});
+
+describe('appointments', () => {
+  test('are given newest booking first, from either end', async () => {
+    await bookAt([3, 1, 4, 15, 9]);
+    const { data: one } = await ask(list, { first: 2 });
+    expect(hoursOf(one)).toEqual([9, 15]);
+    expect(one.appointments.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+    const { data: two } = await ask(list, { first: 3, after: one.appointments.pageInfo.endCursor });
+    expect(hoursOf(two)).toEqual([4, 1, 3]);
+    expect(two.appointments.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    const { data: last } = await ask(list, { last: 2 });
+    expect(hoursOf(last)).toEqual([1, 3]);
+    const { data: back } = await ask(list, { last: 2, before: last.appointments.pageInfo.startCursor });
+    expect(hoursOf(back)).toEqual([15, 4]);
+    expect(back.appointments.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true });
+  });
+
+  test('are filtered by status, participant and start', async () => {
+    await bookAt([8, 9]);
+    const other = [patient, { actor: { reference: 'Practitioner/7' }, status: 'DECLINED' }];
+    await bookAt([10, 11], { status: 'CANCELLED', participants: other });
+    const filtered = async (filter: object) => hoursOf((await ask(list, { filter })).data);
+    expect(await filtered({ status: 'CANCELLED' })).toEqual([11, 10]);
+    expect(await filtered({ participant: 'Practitioner/7' })).toEqual([11, 10]);
+    expect(await filtered({ participant: 'Practitioner/70' })).toEqual([]);
+    expect(await filtered({ from: '2027-01-01T10:00:00+01:00', to: '2027-01-01T11:00:00Z' })).toEqual([
+      10, 9,
+    ]);
+    expect(await filtered({ from: null, status: null, participant: 'Patient/42' })).toEqual([11, 10, 9, 8]);
+  });
+
+  test("are one's own, or everybody's with the grant, by list and by node", async () => {
+    const { data: mine } = await ask(create, { input });
+    const { id } = mine.createAppointment.appointment;
+    const get = 'query ($id: ID!) { node(id: $id) { id } }';
+    const stranger = { userId: `${user}-stranger` };
+    expect((await ask(list, {}, stranger)).data.appointments.nodes).toEqual([]);
+    expect((await ask(get, { id }, stranger)).data).toEqual({ node: null });
+    expect((await ask(get, { id })).data).toEqual({ node: { id } });
+    const reader = { ...stranger, grants: everything };
+    expect((await ask(list, { first: 1 }, reader)).data.appointments.nodes).toHaveLength(1);
+    expect((await ask(get, { id }, reader)).data).toEqual({ node: { id } });
+  });
+
+  test('refuse a cursor of another caller or filter', async () => {
+    await bookAt([1, 2]);
+    const { data } = await ask(list, { first: 1 });
+    const after = data.appointments.pageInfo.endCursor as string;
+    expect(hoursOf((await ask(list, { after, filter: { status: null } })).data)).toEqual([1]);
+    expect((await ask(list, { after, filter: { status: 'BOOKED' } })).errors).toEqual(['CURSOR_INVALID']);
+    expect((await ask(list, { after }, { userId: 'another' })).errors).toEqual(['CURSOR_INVALID']);
+    expect((await ask(list, { first: 1, last: 1 })).errors).toEqual(['BAD_USER_INPUT']);
+  });
+
+  test('want their caller signed in', async () => {
+    const contextValue = { caller: null, appointments: replica.ledger, cursors };
+    const { errors } = await graphql({ schema, source: list, contextValue });
+    expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['UNAUTHENTICATED']);
+  });
+});
