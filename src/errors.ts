@@ -33,3 +33,11 @@ export class GatewayError extends Error {
     this.extensions = retryAfter === undefined ? { code } : { code, retryAfter };
   }
 }
+
+/** The notes service answers 401 for this token: the session that holds it has ended. */
+export class SessionEnded extends GatewayError {
+  constructor() {
+    super('UNAUTHENTICATED', 'The session has ended. Sign in again.');
+    this.name = 'SessionEnded';
+  }
+}

@@ -11,8 +11,7 @@ import {
   type ValidationRule,
 } from 'graphql';
 import type { Context } from '../context.js';
-import { GatewayError } from '../errors.js';
-import { SessionEnded } from '../notes/client.js';
+import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
