@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 export function keyBeside(databaseUrl: string): Buffer {
   const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
   const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
     writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
