@@ -100,7 +100,7 @@ export function createBookings({ kysely }: Database): Bookings {
 }
 
 /** The participants of a booking as they were written. */
-export function participantsOf({ participants }: Booking): readonly Participant[] {
+function participantsOf({ participants }: Booking): readonly Participant[] {
   return JSON.parse(participants) as readonly Participant[];
 }
 

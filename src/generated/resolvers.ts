@@ -118,13 +118,16 @@ export type BookingConfirmation =
 
 /** The input of `createAppointment`. */
 export type CreateAppointmentInput = {
-  /** When it ends: an ISO 8601 date-time not before the start, sent on as written. Required. */
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, sent on as written. Required. */
   readonly end?: InputMaybe<Scalars['String']['input']>;
-  /** A key of the caller's own: the same key with the same input books once, however often it is sent. */
+  /**
+   * A key of the caller's own, of 1 to 255 characters: the same key with the same input books once, however often it
+   * is sent.
+   */
   readonly idempotencyKey?: InputMaybe<Scalars['String']['input']>;
   /** Who takes part: at least one `Patient/<id>`. Required. */
   readonly participants?: InputMaybe<ReadonlyArray<AppointmentParticipantInput>>;
-  /** When it starts: an ISO 8601 date-time, sent on as written. Required. */
+  /** When it starts: an ISO 8601 date-time with an offset, sent on as written. Required. */
   readonly start?: InputMaybe<Scalars['String']['input']>;
   /** The appointment's status. Required. */
   readonly status?: InputMaybe<AppointmentStatus>;
@@ -288,7 +291,7 @@ export type Note = Node & {
   readonly upstreamId: Scalars['String']['output'];
 };
 
-/** A page of notes. */
+/** A page of notes. `first: 0` asks the service nothing, so that `hasNextPage` is then true: there may be more. */
 export type NoteConnection = {
   readonly __typename?: 'NoteConnection';
   /** The notes of this page, each with its cursor. */

@@ -58,12 +58,13 @@ export async function noteConnection(
   const edges: Edge<Note>[] = [];
   let more = false;
   for await (const { page, from } of resume(pager.walk(list, start.limit, start.cursor), start)) {
+    const edgeAt = edgesOf(page, seal);
     more = page.nextCursor !== undefined;
     for (const [index, note] of page.notes.entries()) {
       if (index < from || isSeen(note, seen)) continue;
       more ||= edges.length === size;
       if (edges.length === size) break;
-      edges.push(edgeOf(page, index, seal));
+      edges.push(edgeAt(index));
     }
     if (edges.length === size) break;
     for (const note of page.notes) seen.add(fingerprint(note));
@@ -117,18 +118,20 @@ function isSeen(note: Note, seen: ReadonlySet<string>): boolean {
   return seen.size > 0 && seen.has(fingerprint(note));
 }
 
-function edgeOf(page: Page, index: number, seal: (position: Position) => string): Edge<Note> {
-  return {
+/** Makes the edges of a page; its rows' fingerprints are taken once, and only where a cursor is asked for. */
+function edgesOf(page: Page, seal: (position: Position) => string): (index: number) => Edge<Note> {
+  let rows: readonly string[] | undefined;
+  return (index) => ({
     node: page.notes[index]!,
     get cursor() {
-      return seal(positionOf(page, index));
+      rows ??= page.notes.map(fingerprint);
+      return seal(positionOf(page, rows.slice(0, index + 1)));
     },
-  };
+  });
 }
 
-function positionOf({ notes, cursor, nextCursor, limit }: Page, index: number): Position {
-  const seen = notes.slice(0, index + 1).map(fingerprint);
-  return index === notes.length - 1 && nextCursor !== undefined
+function positionOf({ notes, cursor, nextCursor, limit }: Page, seen: readonly string[]): Position {
+  return seen.length === notes.length && nextCursor !== undefined
     ? { cursor: nextCursor, limit, seen, inside: false }
     : { cursor, limit, seen, inside: true };
 }

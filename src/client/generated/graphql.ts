@@ -32,13 +32,16 @@ export type BookingConfirmation =
 
 /** The input of `createAppointment`. */
 export type CreateAppointmentInput = {
-  /** When it ends: an ISO 8601 date-time not before the start, sent on as written. Required. */
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, sent on as written. Required. */
   readonly end?: string | null | undefined;
-  /** A key of the caller's own: the same key with the same input books once, however often it is sent. */
+  /**
+   * A key of the caller's own, of 1 to 255 characters: the same key with the same input books once, however often it
+   * is sent.
+   */
   readonly idempotencyKey?: string | null | undefined;
   /** Who takes part: at least one `Patient/<id>`. Required. */
   readonly participants?: ReadonlyArray<AppointmentParticipantInput> | null | undefined;
-  /** When it starts: an ISO 8601 date-time, sent on as written. Required. */
+  /** When it starts: an ISO 8601 date-time with an offset, sent on as written. Required. */
   readonly start?: string | null | undefined;
   /** The appointment's status. Required. */
   readonly status?: AppointmentStatus | null | undefined;
