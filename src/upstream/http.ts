@@ -88,29 +88,26 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     halfOpenAfter: restMs,
     breaker: new ConsecutiveBreaker(failuresToRest),
   });
+  breaker.onBreak(() => telemetry.log.warn({ upstream: name }, 'upstream fails and is left alone'));
+  breaker.onReset(() => telemetry.log.info({ upstream: name }, 'upstream is back'));
 
   async function attempt(sent: Exchange, token: string | undefined, deadline: Deadline): Promise<Reply> {
     const wait = token === undefined ? undefined : quota.take(token);
     if (wait !== undefined) throw new UpstreamError(name, 'limited', { retryAfter: wait });
     const started = performance.now();
-    let outcome = 'broken';
-    try {
-      const reply = await exchange(pool, sent, deadline);
-      outcome = String(reply.status);
-      if (reply.status >= 500) throw new UpstreamError(name, 'failing', { uncertain: true });
-      return reply;
-    } catch (error) {
-      if (error instanceof UpstreamError && error.reason !== 'failing') outcome = error.reason;
-      throw error;
-    } finally {
+    const report = (status: string) => {
       const [route] = sent.path.split('?');
       const ms = Math.round(performance.now() - started);
-      telemetry.log.debug(
-        { upstream: name, method: sent.method, route, status: outcome, ms },
-        'upstream call',
-      );
-      telemetry.count('upstream_call', { upstream: name, status: outcome });
-    }
+      telemetry.log.debug({ upstream: name, method: sent.method, route, status, ms }, 'upstream call');
+      telemetry.count('upstream_call', { upstream: name, status });
+    };
+    const reply = await exchange(pool, sent, deadline).catch((error: unknown) => {
+      report(error instanceof UpstreamError ? error.reason : 'broken');
+      throw error;
+    });
+    report(String(reply.status));
+    if (reply.status >= 500) throw new UpstreamError(name, 'failing', { uncertain: true });
+    return reply;
   }
 
   async function guard(sent: Exchange, run: () => Promise<Reply>): Promise<Reply> {

@@ -282,6 +282,7 @@ describe('the breaker', () => {
     expect(await trial).toEqual({ status: 200, body: [] });
     expect(await upstream.request(post)).toMatchObject({ status: 200 });
     expect(farSide.received).toHaveLength(12);
+    expect(lines.match(/upstream fails and is left alone|upstream is back/g)).toHaveLength(2);
   });
 
   it('opens again when the trial fails', async () => {
