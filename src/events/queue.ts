@@ -35,7 +35,6 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   let stopped = false;
 
   async function run(): Promise<void> {
-    // oxlint-disable-next-line no-unmodified-loop-condition -- takeBatch shortens the queue
     while (queue.length > 0) await settle(takeBatch());
     running = undefined;
   }

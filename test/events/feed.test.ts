@@ -224,8 +224,10 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const deaf = await createFeed({ ...journal, database, cursors });
     feeds.push(deaf);
     const updates = deaf.updates({ family: 'shipments', after: 0 });
-    await append(1);
-    expect(await take(updates, 1)).toBe('1');
+    await append(1_500);
+    const start = Date.now();
+    expect(await take(updates, 1_500)).toBe(numbers(1_500).join(' '));
+    expect(Date.now() - start).toBeLessThan(6_000); // one poll, not one for each page
   });
 
   test('rides out a database that fails', async () => {

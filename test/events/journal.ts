@@ -98,7 +98,7 @@ export async function openJournal(url: string, clock = createTestClock()): Promi
 /** A delivery of one step of an entity; `changes` overwrite what is usual. */
 export function delivery(
   eventId: string,
-  { entityId = 'entity', step = 0 as Step['step'] } = {},
+  { entityId = 'entity', step = 0 }: Partial<Step & Pick<Walk, 'entityId'>> = {},
   changes: Partial<Delivery> = {},
 ): Delivery {
   const event = { entityId, step };

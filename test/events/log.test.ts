@@ -5,11 +5,11 @@ import { engines } from '../support/engines.js';
 import { delivery, openJournal, readWalks, type Journal } from './journal.js';
 import { logContract } from './log.contract.js';
 
-describe.each(engines)('the log on %s', (_, freshUrl) => logContract(freshUrl));
+describe.each(engines)('the log on %s', (_engine, freshUrl) => logContract(freshUrl));
 
 describe.each(engines.filter(([engine]) => engine === 'postgres'))(
   'replicas of the log on %s',
-  (_, freshUrl) => {
+  (_engine, freshUrl) => {
     async function withReplicas(count: number, run: (replicas: readonly Journal[]) => Promise<void>) {
       const url = await freshUrl();
       const replicas: Journal[] = [];
