@@ -150,6 +150,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         makeContext,
         sessions,
         receiver,
+        feed,
         database,
         telemetry,
         pages: new URL(import.meta.url.endsWith('.ts') ? '../dist/console/' : './console/', import.meta.url),

@@ -1,8 +1,11 @@
 import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import type { Log } from './log.js';
-import { expired, subscribe, type Update, type Wish } from './subscription.js';
+import { filterMap } from '../iterate.js';
+import type { Log, LogEntry } from './log.js';
+import { createMulticast, type Multicast } from './multicast.js';
+import { expired } from './reader.js';
+import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
 
 export type { Update } from './subscription.js';
@@ -22,8 +25,21 @@ export interface Feed {
    * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
    */
   updates(wish: Wish): AsyncIterableIterator<Update, undefined>;
+  /** The same updates as `view` makes them, without those of which it makes undefined. */
+  follow<T>(wish: Wish, view: View<T>): Following<T>;
+  /** For many who want the same. */
+  readonly multicast: Multicast;
   /** Ends every subscription. */
   stop(): void;
+}
+
+/** What a follower gets of an entry: a function of the entry alone. */
+export type View<T> = (entry: LogEntry, replayed: boolean) => T | undefined;
+
+/** Updates that begin when they are iterated; what they are made of is told, so that many can share it. */
+export interface Following<T> extends AsyncIterable<T> {
+  readonly wish: Wish;
+  readonly view: View<T>;
 }
 
 /** What a feed works with. */
@@ -42,6 +58,8 @@ const place = { connection: 'log' };
 export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors, telemetry } = options;
   const tail = await startTail(options);
+  const sources = { log, tail, telemetry };
+  const updates = (wish: Wish) => subscribe(sources, wish);
   return {
     cursor: (seq) => cursors.seal(place, [log.id, seq]),
     async position(cursor) {
@@ -53,7 +71,13 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     },
     head: () => log.head(),
     reached: tail.position,
-    updates: (wish) => subscribe({ log, tail, telemetry }, wish),
+    updates,
+    follow: (wish, view) => ({
+      wish,
+      view,
+      [Symbol.asyncIterator]: () => filterMap(updates(wish), ({ entry, replayed }) => view(entry, replayed)),
+    }),
+    multicast: createMulticast(sources),
     stop: () => tail.stop(),
   };
 }

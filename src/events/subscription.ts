@@ -1,8 +1,6 @@
-import { GatewayError } from '../errors.js';
-import type { Telemetry } from '../telemetry.js';
 import { insist } from './insist.js';
-import type { Log, LogEntry } from './log.js';
-import type { Tail } from './tail.js';
+import type { LogEntry } from './log.js';
+import { createReader, type Sources } from './reader.js';
 
 /** An event for a subscriber; `replayed` where it was in the log when the subscription began. */
 export interface Update {
@@ -16,29 +14,21 @@ export interface Wish {
   readonly after?: number;
 }
 
-/** What subscriptions work with. */
-export interface Sources {
-  readonly log: Log;
-  readonly tail: Tail;
-  readonly telemetry: Telemetry;
-}
-
-const pageSize = 32;
-
 /**
  * The updates of one subscriber, who pulls: all that is held for one that is slow is a position, and one small page
  * while it reads what the tail no longer has. `return()` ends it at once, a pending `next()` too.
  */
 export function subscribe(
-  { log, tail, telemetry }: Sources,
+  sources: Sources,
   { family, after }: Wish,
 ): AsyncIterableIterator<Update, undefined> {
+  const { log, tail, telemetry } = sources;
   let ended = false;
-  let page: readonly LogEntry[] = [];
   let hearTail = () => {};
   let hearEnd = () => {};
   const unfollow = tail.follow((entries) => (entries ? hearTail() : end()));
   const patience = { telemetry, given: () => !ended };
+  const reader = createReader(sources, patience.given);
   // Asked for now and not at the first `next()`: the subscription begins here.
   const beginning = insist(() => log.head(), patience);
   const updates = walk();
@@ -64,21 +54,8 @@ export function subscribe(
       await orEnd(new Promise<void>((resolve) => (hearTail = resolve)));
     }
     if (ended) return undefined;
-    const recent = tail.entry(position + 1);
-    if (!recent) return readEntry(position + 1);
-    page = [];
-    return recent;
-  }
-
-  /** An entry that the tail no longer has. The log has no gaps, so one that is missing is gone. */
-  async function readEntry(seq: number): Promise<LogEntry | undefined> {
-    const inPage = () => page.find((entry) => entry.seq === seq);
-    const found = inPage();
-    if (found) return found;
-    page = (await orEnd(insist(() => log.read(seq - 1, pageSize), patience))) ?? [];
-    const entry = inPage();
-    if (!entry && !ended) throw expired();
-    return entry;
+    const found = reader.entry(position + 1);
+    return found instanceof Promise ? orEnd(found) : found;
   }
 
   function orEnd<T>(work: Promise<T>): Promise<T | undefined> {
@@ -91,7 +68,6 @@ export function subscribe(
 
   function end(): void {
     ended = true;
-    page = [];
     unfollow();
     hearEnd();
   }
@@ -106,9 +82,4 @@ export function subscribe(
       return this;
     },
   };
-}
-
-/** The error of a place that the log cannot be read on from. */
-export function expired(): GatewayError {
-  return new GatewayError('CURSOR_EXPIRED', 'The events after this place in the log are no longer kept.');
 }

@@ -3,7 +3,6 @@ import type { Feed } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Secrets } from '../events/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
-import { filterMap } from '../iterate.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
 import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from './model.js';
@@ -68,8 +67,7 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
         const { feed } = context;
         const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after) };
-        const updates = feed.updates({ family: 'payments', ...place });
-        return filterMap(updates, ({ entry, replayed }) => {
+        return feed.follow({ family: 'payments', ...place }, (entry, replayed) => {
           const event = entry.event as PaymentEvent;
           if (!matches(event, wanted)) return undefined;
           return {

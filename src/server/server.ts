@@ -5,12 +5,14 @@ import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance } from 'fastify';
 import { printSchema, type GraphQLSchema } from 'graphql';
+import type { Feed } from '../events/feed.js';
 import type { Receiver } from '../events/receiver.js';
 import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
 import type { MakeContext } from './door.js';
+import { createFanout } from './fanout.js';
 import { createGraphqlHttp } from './graphql-http.js';
 import { servePages } from './pages.js';
 import { createRules } from './rules.js';
@@ -35,6 +37,7 @@ export interface ServerOptions {
   readonly makeContext: MakeContext;
   readonly sessions: Sessions;
   readonly receiver: Receiver;
+  readonly feed: Feed;
   readonly database: Database;
   readonly telemetry: Telemetry;
   /** The folder of the built pages. */
@@ -122,7 +125,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.listen({ host, port });
   const { port: listening } = app.server.address() as AddressInfo;
   origins = new Set([...ownOrigins(host, listening, publicUrl), ...options.allowedOrigins]);
-  const sockets = createGraphqlSockets({ ...options, server: app.server, rules, callers });
+  const fanout = createFanout({ schema, rules, multicast: options.feed.multicast });
+  const sockets = createGraphqlSockets({ ...options, server: app.server, rules, callers, fanout });
 
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${listening}`,

@@ -1,12 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import {
-  getOperationAST,
-  GraphQLError,
-  type ExecutionArgs,
-  type FormattedExecutionResult,
-  type GraphQLSchema,
-} from 'graphql';
+import { getOperationAST, GraphQLError, type FormattedExecutionResult, type GraphQLSchema } from 'graphql';
 import {
   GRAPHQL_TRANSPORT_WS_PROTOCOL,
   makeServer,
@@ -19,6 +13,7 @@ import type { Session, Sessions } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
 import type { MakeContext } from './door.js';
+import type { Fanout, SocketSubscription } from './fanout.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -56,9 +51,10 @@ export function createGraphqlSockets(options: {
   readonly sessions: Sessions;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
+  readonly fanout: Fanout;
   readonly telemetry: Telemetry;
 }): GraphqlSockets {
-  const { server, schema, rules, sessions, callers, makeContext, telemetry } = options;
+  const { server, schema, rules, sessions, callers, makeContext, fanout, telemetry } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: greatestMessage,
@@ -95,7 +91,15 @@ export function createGraphqlSockets(options: {
       ip: extra.request.socket.remoteAddress ?? '',
       requestId: id,
     });
-    return { schema, document, operationName, variableValues: variables, contextValue } as ExecutionArgs;
+    return {
+      schema,
+      document,
+      operationName,
+      variableValues: variables,
+      contextValue,
+      socket: extra.socket,
+      operationId: id,
+    } as SocketSubscription;
   }
 
   function end({ extra: { operations } }: Socket, id: string): void {
@@ -106,6 +110,7 @@ export function createGraphqlSockets(options: {
   const protocol = makeServer<Parameters, Attachment>({
     onConnect: admit,
     onSubscribe: prepare,
+    subscribe: (args) => fanout.subscribe(args as SocketSubscription),
     onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
     onError: (_, requestId, __, errors) =>
       errors.map((error) => rules.show(error, { requestId, endSession: () => undefined })),

@@ -2,7 +2,6 @@ import { granted, signedIn, type OperationContext } from '../caller.js';
 import type { Feed } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
-import { filterMap } from '../iterate.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
 import type { Shipment, ShipmentEvent } from './model.js';
 import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './state.js';
@@ -52,8 +51,7 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
         const { feed } = context;
         const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after) };
-        const updates = feed.updates({ family: 'shipments', ...place });
-        return filterMap(updates, ({ entry, replayed }) => {
+        return feed.follow({ family: 'shipments', ...place }, (entry, replayed) => {
           const event = entry.event as ShipmentEvent;
           const shipment = foldedAt(entry);
           if (!matches(event, shipment, wanted)) return undefined;

@@ -1,0 +1,50 @@
+import type { Telemetry } from '../telemetry.js';
+import { GatewayError } from '../errors.js';
+import { insist } from './insist.js';
+import type { Log, LogEntry } from './log.js';
+import type { Tail } from './tail.js';
+
+/** What is read from: the log, and its newest entries in memory. */
+export interface Sources {
+  readonly log: Log;
+  readonly tail: Tail;
+  readonly telemetry: Telemetry;
+}
+
+/** Reads the log entry by entry, wherever each is; of what the tail no longer has it holds one small page. */
+export interface Reader {
+  /**
+   * The entry with this number, which the tail has read already: at once where it is still in memory. Undefined where
+   * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept.
+   */
+  entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
+}
+
+const pageSize = 32;
+
+/** A reader for as long as `wanted`; a database that does not answer is asked again. */
+export function createReader({ log, tail, telemetry }: Sources, wanted: () => boolean): Reader {
+  let page: readonly LogEntry[] = [];
+
+  async function read(seq: number): Promise<LogEntry | undefined> {
+    page = (await insist(() => log.read(seq - 1, pageSize), { telemetry, given: wanted })) ?? [];
+    const entry = page.find((candidate) => candidate.seq === seq);
+    // The log has no gaps: an entry that is missing is gone.
+    if (!entry && wanted()) throw expired();
+    return entry;
+  }
+
+  return {
+    entry(seq) {
+      const recent = tail.entry(seq);
+      if (!recent) return page.find((candidate) => candidate.seq === seq) ?? read(seq);
+      page = [];
+      return recent;
+    },
+  };
+}
+
+/** The error of a place that the log cannot be read on from. */
+export function expired(): GatewayError {
+  return new GatewayError('CURSOR_EXPIRED', 'The events after this place in the log are no longer kept.');
+}
