@@ -8,23 +8,30 @@ export const cookieName = 'trivium_session';
 export interface Callers {
   /** Whether a browser's page of this origin may call; true without an `Origin` (not a browser's page). */
   admits(origin: string | undefined): boolean;
-  /** The session of a bearer token, or of the cookie, which counts only from an allowed origin. Bearer wins. */
-  find(headers: IncomingHttpHeaders, authorization?: string): Promise<Session | undefined>;
+  /**
+   * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
+   * even a wrong one; so does `given`, what a client says on another way than in a header.
+   */
+  find(headers: IncomingHttpHeaders, given?: unknown): Promise<Session | undefined>;
 }
 
 /** Callers over the sessions; `origins` gives the allowed origins, one's own among them. */
 export function createCallers(sessions: Sessions, origins: () => ReadonlySet<string>): Callers {
   return {
     admits: (origin) => origin === undefined || origins().has(origin),
-    async find(headers, authorization = headers.authorization) {
-      const token = authorization === undefined ? cookieToken(headers, origins()) : bearer(authorization);
+    async find(headers, given) {
+      const token =
+        given == null ? (bearer(headers.authorization) ?? cookieToken(headers, origins())) : bearer(given);
       return token === undefined ? undefined : sessions.find(token);
     },
   };
 }
 
-function bearer(authorization: string): string | undefined {
-  return /^bearer +([\w~+/.=-]+) *$/i.exec(authorization)?.[1];
+/** The token of a bearer, be it empty; undefined for another scheme, which is not meant for us. */
+function bearer(authorization: unknown): string | undefined {
+  if (typeof authorization !== 'string') return undefined;
+  const match = /^bearer(?: +(.*))?$/i.exec(authorization.trim());
+  return match ? (match[1] ?? '') : undefined;
 }
 
 function cookieToken(

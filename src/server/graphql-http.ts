@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
 import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GraphQLSchema } from 'graphql';
+import { GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Context } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
@@ -23,23 +22,23 @@ export async function createGraphqlHttp(options: {
   readonly rules: Rules;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
-  readonly introspection: boolean;
   readonly secure: boolean;
   readonly telemetry: Telemetry;
 }): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, introspection, secure, telemetry } = options;
+  const { schema, rules, callers, makeContext, secure, telemetry } = options;
   const operations = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
-    introspection,
+    introspection: true, // our own rules say otherwise, at every door
+    parseOptions: rules.parseOptions,
     validationRules: [...rules.validationRules],
     csrfPrevention: true,
     persistedQueries: false,
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
-    formatError: (_, error) => rules.show(error, operations.get(error as object) ?? unknownOperation()),
-    plugins: [ApolloServerPluginCacheControlDisabled(), rememberOperations(operations)],
+    formatError: (_, error) => rules.show(error, operations.get(error as object)),
+    plugins: [ApolloServerPluginCacheControlDisabled(), followOperations(operations)],
   });
   await apollo.start();
 
@@ -81,19 +80,25 @@ export async function createGraphqlHttp(options: {
   };
 }
 
-/** `formatError` is not told of the operation: remember to which one an error belongs. */
-function rememberOperations(operations: WeakMap<object, Context>): ApolloServerPlugin<Context> {
+/**
+ * `formatError` is not told of the operation: this remembers to which one an error belongs. And it refuses what
+ * another door is for.
+ */
+function followOperations(operations: WeakMap<object, Context>): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
+      async didResolveOperation({ operation }) {
+        if (operation?.operation !== 'subscription') return;
+        throw new GraphQLError('Subscriptions go over a websocket.', {
+          extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
+        });
+      },
       async didEncounterErrors({ errors, contextValue }) {
         for (const error of errors) operations.set(error, contextValue);
       },
     }),
   };
 }
-
-/** An error before there was an operation. */
-const unknownOperation = () => ({ requestId: randomUUID(), endSession: () => undefined });
 
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
@@ -16,18 +17,21 @@ import type { Telemetry } from '../telemetry.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
+  /** A document has a bounded number of tokens. */
+  readonly parseOptions: { readonly maxTokens: number };
   /** Beside the specification's own. */
   readonly validationRules: readonly ValidationRule[];
   /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
   prepare(query: string): DocumentNode | readonly GraphQLError[];
   /**
    * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
-   * request's id. An error that says so ends the session.
+   * request's id. An error that says so ends the session. `operation` is absent where the error came before one.
    */
-  show(error: unknown, operation: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
+  show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
 }
 
 const mostDocuments = 500;
+const parseOptions = { maxTokens: 5_000 };
 
 /** The rules over a schema. */
 export function createRules(options: {
@@ -41,7 +45,7 @@ export function createRules(options: {
 
   function check(query: string): DocumentNode | readonly GraphQLError[] {
     try {
-      const document = parse(query);
+      const document = parse(query, parseOptions);
       const faults = validate(schema, document, [...specifiedRules, ...validationRules]);
       return faults.length === 0
         ? document
@@ -53,6 +57,7 @@ export function createRules(options: {
   }
 
   return {
+    parseOptions,
     validationRules,
     prepare(query) {
       const known = documents.get(query);
@@ -64,10 +69,11 @@ export function createRules(options: {
       }
       return checked;
     },
-    show(error, { requestId, endSession }) {
+    show(error, operation) {
       const origin = unwrapResolverError(error);
-      if (origin instanceof SessionEnded) endSession();
-      if (isShown(error, origin)) return coded(error);
+      if (origin instanceof SessionEnded) operation?.endSession();
+      if (isShown(origin)) return coded(error instanceof GraphQLError ? error : wrapped(origin));
+      const requestId = operation?.requestId ?? randomUUID();
       telemetry.log.error({ err: origin, requestId }, 'an operation failed');
       const { path, locations } = error instanceof GraphQLError ? error : {};
       return {
@@ -81,17 +87,19 @@ export function createRules(options: {
 }
 
 /** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */
-function isShown(error: unknown, origin: unknown): error is GraphQLError {
-  return error instanceof GraphQLError && (origin instanceof GatewayError || origin instanceof GraphQLError);
+function isShown(origin: unknown): origin is GatewayError | GraphQLError {
+  return origin instanceof GatewayError || origin instanceof GraphQLError;
 }
 
-/** With a code, whichever part of GraphQL the error came from. */
+/** An error that came by no field, as one of a stream; it takes its extensions along. */
+function wrapped(originalError: GatewayError | GraphQLError): GraphQLError {
+  return new GraphQLError(originalError.message, { originalError });
+}
+
+/** With a code, whichever part of GraphQL the error came from; without Apollo's notes to itself. */
 function coded(error: GraphQLError): GraphQLFormattedError {
-  const formatted = error.toJSON();
-  return {
-    ...formatted,
-    extensions: { ...formatted.extensions, code: error.extensions['code'] ?? 'BAD_USER_INPUT' },
-  };
+  const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
+  return { ...error.toJSON(), extensions: { ...extensions, code } };
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { printSchema, type GraphQLSchema } from 'graphql';
 import type { Feed } from '../events/feed.js';
 import type { Receiver } from '../events/receiver.js';
@@ -16,6 +16,7 @@ import { createFanout } from './fanout.js';
 import { createGraphqlHttp } from './graphql-http.js';
 import { servePages } from './pages.js';
 import { createRules } from './rules.js';
+import { createWebhookAnswer, isWebhook, serveWebhooks } from './webhooks.js';
 import { createGraphqlSockets } from './websocket.js';
 
 /** The front door. */
@@ -45,6 +46,10 @@ export interface ServerOptions {
 }
 
 const greatestBody = 1024 * 1024;
+/** Node.js takes no longer address than this. */
+const greatestPath = 16 * 1024;
+/** How long a client may take to send a request. */
+const patienceMs = 60_000;
 const drainMs = 8_000;
 
 /** Opens every route of the gateway. */
@@ -54,13 +59,26 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let origins: ReadonlySet<string> = new Set();
   const callers = createCallers(sessions, () => origins);
   const rules = createRules(options);
+  const answerWebhook = createWebhookAnswer(receiver);
+  const refuse = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
+    const status = error.statusCode ?? 500;
+    if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
+    return reply.code(status).send(toErrors(status, error.message, request.id));
+  };
   const app = fastify({
     bodyLimit: greatestBody,
-    trustProxy: (options.trustProxy ?? false) as never,
+    requestTimeout: patienceMs,
+    routerOptions: { maxParamLength: greatestPath },
+    // A number counts the proxies in front; the declared type leaves it out.
+    trustProxy: (options.trustProxy ?? false) as string[] | false,
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     logger: false,
     forceCloseConnections: false,
+    frameworkErrors(error, request, reply) {
+      void (isWebhook(request) ? answerWebhook(request, reply) : refuse(error, request, reply));
+    },
   });
+  app.setErrorHandler(refuse);
   const graphql = await createGraphqlHttp({
     ...options,
     rules,
@@ -73,7 +91,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     strictTransportSecurity: false,
   });
   await app.register(cookie);
-  await app.register(async (routes) => serveWebhooks(routes, receiver));
+  serveWebhooks(app, answerWebhook);
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin)),
@@ -95,10 +113,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         return reply;
       },
     });
+    const refuseMethod = async ({ id }: FastifyRequest, reply: FastifyReply) =>
+      reply
+        .code(405)
+        .header('allow', 'GET, POST')
+        .send(toErrors(405, 'GraphQL is asked by GET or POST.', id));
     routes.route({
-      method: ['PUT', 'PATCH', 'DELETE', 'HEAD'],
+      method: app.supportedMethods.filter((method) => !['GET', 'POST', 'OPTIONS'].includes(method)),
       url: '/graphql',
-      handler: (_, reply) => reply.code(405).header('allow', 'GET, POST').send(),
+      onRequest: refuseMethod,
+      handler: refuseMethod,
     });
     const sdl = `${printSchema(schema)}\n`;
     routes.get('/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
@@ -110,18 +134,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         .send({ status: ready ? 'ok' : draining ? 'draining' : 'no database' });
     });
   });
-  app.setErrorHandler(async (error: Error & { statusCode?: number; code?: string }, request, reply) => {
-    const status = error.statusCode ?? 500;
-    if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
-    const message = status >= 500 ? 'Something went wrong here.' : error.message;
-    const code = status >= 500 ? 'INTERNAL_SERVER_ERROR' : 'BAD_REQUEST';
-    const extensions = { code, requestId: request.id };
-    return reply
-      .code(status)
-      .type('application/json')
-      .send({ errors: [{ message, extensions }] });
-  });
-
   await app.listen({ host, port });
   const { port: listening } = app.server.address() as AddressInfo;
   origins = new Set([...ownOrigins(host, listening, publicUrl), ...options.allowedOrigins]);
@@ -143,23 +155,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** The receiver reads the raw bytes by itself: it is given the request as it came. */
-function serveWebhooks(routes: FastifyInstance, receiver: Receiver): void {
-  routes.removeAllContentTypeParsers();
-  routes.addContentTypeParser('*', (_, __, done) => done(null));
-  routes.all<{ Params: { family: string; id: string } }>(
-    '/webhooks/:family/:id',
-    async ({ params, raw }, reply) => {
-      const { status, headers, body } = await receiver.receive({
-        family: params.family,
-        endpointId: params.id,
-        method: raw.method ?? '',
-        rawHeaders: raw.rawHeaders,
-        body: raw,
-      });
-      return reply.code(status).headers(headers).send(body);
-    },
-  );
+type Fault = Error & { readonly statusCode?: number };
+
+/** A refusal before there was an operation, in the shape of GraphQL's own. */
+function toErrors(status: number, fault: string, id: string) {
+  const [code, message] =
+    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Something went wrong here.'] : ['BAD_REQUEST', fault];
+  return { errors: [{ message, extensions: { code, requestId: id } }] };
 }
 
 const noStore = { 'cache-control': 'no-store' };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getOperationAST, GraphQLError, type FormattedExecutionResult, type GraphQLSchema } from 'graphql';
@@ -26,9 +27,14 @@ export interface GraphqlSockets {
 interface Attachment extends Record<PropertyKey, unknown> {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
-  /** What ends each of its operations. */
-  readonly operations: Map<string, AbortController>;
+  /** Those under way, by the ids that the client gave them. */
+  readonly operations: Map<string, Operation>;
   session?: Session;
+}
+
+interface Operation {
+  readonly context: Context;
+  end(): void;
 }
 
 type Parameters = { readonly authorization?: unknown };
@@ -63,16 +69,15 @@ export function createGraphqlSockets(options: {
   });
 
   async function admit({ connectionParams, extra }: Socket): Promise<boolean> {
-    const given = connectionParams?.authorization;
-    const session = await callers.find(extra.request.headers, typeof given === 'string' ? given : undefined);
-    if (!session) {
-      extra.socket.close(unauthorized, 'Unauthorized');
-      return false;
-    }
+    const { socket, request } = extra;
+    const session = await callers.find(request.headers, connectionParams?.authorization);
+    if (!session) socket.close(unauthorized, 'Unauthorized');
+    // The client may have left meanwhile: then nothing would end the watch.
+    if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;
-    extra.socket.once(
+    socket.once(
       'close',
-      sessions.watch(session, () => extra.socket.close(unauthorized, 'Session ended')),
+      sessions.watch(session, () => socket.close(unauthorized, 'Session ended')),
     );
     return true;
   }
@@ -84,13 +89,13 @@ export function createGraphqlSockets(options: {
     if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
     const controller = new AbortController();
-    extra.operations.set(id, controller);
     const contextValue = makeContext({
       session: extra.session,
       signal: operation.operation === 'subscription' ? controller.signal : withDeadline(controller.signal),
       ip: extra.request.socket.remoteAddress ?? '',
-      requestId: id,
+      requestId: randomUUID(),
     });
+    extra.operations.set(id, { context: contextValue, end: () => controller.abort() });
     return {
       schema,
       document,
@@ -103,7 +108,7 @@ export function createGraphqlSockets(options: {
   }
 
   function end({ extra: { operations } }: Socket, id: string): void {
-    operations.get(id)?.abort();
+    operations.get(id)?.end();
     operations.delete(id);
   }
 
@@ -112,8 +117,9 @@ export function createGraphqlSockets(options: {
     onSubscribe: prepare,
     subscribe: (args) => fanout.subscribe(args as SocketSubscription),
     onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
-    onError: (_, requestId, __, errors) =>
-      errors.map((error) => rules.show(error, { requestId, endSession: () => undefined })),
+    // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.
+    onError: ({ extra }, id, _, errors) =>
+      errors.map((error) => rules.show(error.originalError ?? error, extra.operations.get(id)?.context)),
     onComplete: end,
     onClose: (socket) => {
       for (const id of socket.extra.operations.keys()) end(socket, id);
@@ -129,7 +135,9 @@ export function createGraphqlSockets(options: {
         close: (code, reason) => socket.close(code, reason),
         onMessage: (take) =>
           socket.on('message', (data) => {
-            take(String(data)).catch((err: unknown) => {
+            // The client may go on sending after we began to close.
+            if (socket.readyState !== socket.OPEN) return;
+            take((data as Buffer).toString()).catch((err: unknown) => {
               telemetry.log.error({ err }, 'a websocket message could not be handled');
               socket.close(internalError, 'Internal server error');
             });
@@ -193,6 +201,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
 }
 
 function refuse(socket: Duplex, status: string): void {
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 

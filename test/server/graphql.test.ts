@@ -1,0 +1,351 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSchema } from '../../src/schema.js';
+import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
+import { leastOperation } from './documents.js';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+const allowedOrigin = 'https://app.example';
+const emailOf = (grant: string) => `${grant.replace(':', '-')}@grants.example`;
+const nobody = { email: 'nobody@grants.example', password: 'word' };
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  const grants = allGrants.map((grant) => [emailOf(grant), [grant]]);
+  house = await startHouse({
+    settings: {
+      ALLOWED_ORIGINS: allowedOrigin,
+      GRANTS: JSON.stringify({ ...Object.fromEntries(grants), [demo.email]: allGrants }),
+    },
+  });
+  for (const email of [nobody.email, ...allGrants.map(emailOf)])
+    house.sandbox.notes.addUser({ email, password: 'word', name: email });
+  token = await house.signIn();
+});
+
+afterAll(() => house.stop());
+
+const json = { 'content-type': 'application/json' };
+
+/** A request to `/graphql` as it is, and its answer's JSON. */
+async function send(init: RequestInit & { readonly search?: string }) {
+  const response = await fetch(`${house.url}/graphql${init.search ?? ''}`, init);
+  const text = await response.text();
+  // oxlint-disable-next-line typescript/no-explicit-any -- each test states what it expects
+  const body: any = text === '' ? undefined : JSON.parse(text);
+  return { status: response.status, headers: response.headers, body };
+}
+
+const post = (body: string, headers: Record<string, string> = json) =>
+  send({ method: 'POST', headers, body });
+
+const get = (query: string, headers: Record<string, string> = { 'apollo-require-preflight': '1' }) =>
+  send({ search: `?${new URLSearchParams({ query })}`, headers });
+
+describe('every answer', () => {
+  const typename = JSON.stringify({ query: '{ __typename }' });
+  const answers: Record<string, () => ReturnType<typeof send>> = {
+    'an answer': () => post(typename),
+    'an answer by GET': () => get('{ __typename }'),
+    'a syntax error': () => post('{"query":"{"}'),
+    'an execution error': () => post('{"query":"{ tags { nodes { name } } }"}'),
+    'malformed JSON': () => post('{"query"'),
+    'an empty body': () => post(''),
+    'a huge body': () => post(JSON.stringify({ query: '{ __typename }', more: 'x'.repeat(2 ** 20) })),
+    'a method that is not taken': () => send({ method: 'DELETE' }),
+    'a request that a page could forge': () => post(typename, { 'content-type': 'text/plain' }),
+  };
+
+  test.each(Object.keys(answers))('%s has a request id and is not to be kept', async (name) => {
+    const { headers } = await answers[name]!();
+    expect(headers.get('x-request-id')).toMatch(uuid);
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  test("bears the caller's request id where it is a plain one", async () => {
+    const own = await post(typename, { ...json, 'x-request-id': 'Order-66.a_b' });
+    expect(own.headers.get('x-request-id')).toBe('Order-66.a_b');
+    for (const strange of ['a b', '<script>', 'x'.repeat(129), ''])
+      expect(
+        (await post(typename, { ...json, 'x-request-id': strange })).headers.get('x-request-id'),
+      ).toMatch(uuid);
+  });
+});
+
+describe('GraphQL over HTTP', () => {
+  test('answers a query by GET with its variables', async () => {
+    const variables = JSON.stringify({ yes: true });
+    const query = 'query ($yes: Boolean!) { kind: __typename @include(if: $yes) }';
+    const answer = await send({
+      search: `?${new URLSearchParams({ query, variables })}`,
+      headers: { 'apollo-require-preflight': '1' },
+    });
+    expect(answer).toMatchObject({ status: 200, body: { data: { kind: 'Query' } } });
+  });
+
+  test('takes no mutation by GET', async () => {
+    const answer = await get('mutation { signOut { signedOut } }', {
+      'apollo-require-preflight': '1',
+      authorization: `Bearer ${token}`,
+    });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('POST');
+    expect(answer.body.errors[0].extensions).toEqual({ code: 'BAD_REQUEST' });
+    expect((await house.ask('{ viewer { email } }', {}, token)).data.viewer.email).toBe(demo.email);
+  });
+
+  test('takes nothing that a page elsewhere could send without asking first', async () => {
+    const body = '{"query":"{ __typename }"}';
+    const forged = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'];
+    const answers = [
+      await get('{ __typename }', {}),
+      ...(await Promise.all(forged.map((type) => post(body, { 'content-type': type })))),
+    ];
+    for (const { status, body: refused } of answers) {
+      expect(status).toBe(400);
+      expect(refused.errors[0].message).toMatch(/CSRF/);
+      expect(refused.errors[0].extensions).toEqual({ code: 'BAD_REQUEST' });
+    }
+  });
+
+  test('takes no batch', async () => {
+    const answer = await post('[{"query":"{ __typename }"},{"query":"{ __typename }"}]');
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors).toEqual([
+      { message: 'Operation batching disabled.', extensions: { code: 'BAD_REQUEST' } },
+    ]);
+  });
+
+  test.each(['PUT', 'PATCH', 'DELETE', 'PROPFIND'])(
+    'answers %s with 405, whatever its body',
+    async (method) => {
+      const answer = await send({ method, headers: json, body: '{' });
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get('allow')).toBe('GET, POST');
+      expect(answer.body.errors[0].extensions).toMatchObject({ code: 'BAD_REQUEST' });
+    },
+  );
+
+  test('answers HEAD with 405', async () => {
+    const answer = await send({ method: 'HEAD' });
+    expect([answer.status, answer.headers.get('allow'), answer.body]).toEqual([405, 'GET, POST', undefined]);
+  });
+
+  test.each<readonly [about: string, status: number, body: string]>([
+    ['malformed JSON', 400, '{"query"'],
+    ['an empty body', 400, ''],
+    ['a body over 1 MiB', 413, JSON.stringify({ query: '{ __typename }', more: 'x'.repeat(2 ** 20) })],
+    ['null', 400, 'null'],
+    ['a text', 400, '"{ __typename }"'],
+    ['no query', 400, '{"variables":{}}'],
+    ['a query that is no text', 400, '{"query":1}'],
+    ['variables that are no object', 400, '{"query":"{ __typename }","variables":[]}'],
+    ['a poisoned prototype', 400, '{"__proto__":{"query":"{ __typename }"}}'],
+  ])('refuses %s in JSON', async (_, status, body) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(answer.body).toEqual({
+      errors: [{ message: expect.any(String), extensions: expect.objectContaining({ code: 'BAD_REQUEST' }) }],
+    });
+  });
+
+  test('a subscription goes by other ways', async () => {
+    const answer = await house.ask('subscription { shipmentUpdates { cursor } }', {}, token);
+    expect(answer.errors).toEqual([
+      { message: expect.stringMatching(/websocket/), extensions: { code: 'BAD_USER_INPUT' } },
+    ]);
+  });
+});
+
+describe('errors', () => {
+  const variable = 'query ($first: Int!) { notes(first: $first) { nodes { id } } }';
+  const cases: readonly [about: string, code: string, query: string, variables?: object][] = [
+    ['a syntax error', 'GRAPHQL_PARSE_FAILED', '{ notes('],
+    ['an empty document', 'GRAPHQL_PARSE_FAILED', ' '],
+    ['too many tokens', 'GRAPHQL_PARSE_FAILED', `{ ${'a '.repeat(10_000)} }`],
+    ['a field that is not there', 'GRAPHQL_VALIDATION_FAILED', '{ nothing }'],
+    ['an argument of the wrong type', 'GRAPHQL_VALIDATION_FAILED', '{ notes(first: "x") { nodes { id } } }'],
+    ['a missing variable', 'BAD_USER_INPUT', variable],
+    ['a variable of the wrong type', 'BAD_USER_INPUT', variable, { first: 'x' }],
+    [
+      'a date-time that is none',
+      'BAD_USER_INPUT',
+      'query ($from: DateTime) { appointments(filter: { from: $from }) { nodes { id } } }',
+      { from: 'tomorrow' },
+    ],
+    ['first below 0', 'BAD_USER_INPUT', variable, { first: -1 }],
+    ['first over 100', 'BAD_USER_INPUT', variable, { first: 101 }],
+    ['an altered cursor', 'CURSOR_INVALID', '{ shipments(after: "x") { nodes { id } } }'],
+  ];
+
+  test.each(cases)('%s is %s, and no more is told than that', async (_, code, query, variables) => {
+    const { errors } = await house.ask(query, variables, token);
+    expect(errors).toHaveLength(1);
+    expect(errors![0]!.extensions).toEqual({ code });
+  });
+
+  test('a document as deep as it may have tokens is answered', async () => {
+    const deep = `{ viewer ${'{ a '.repeat(1_660)}${'}'.repeat(1_660)} }`;
+    expect(codesOf(await house.ask(deep, {}, token))).toContain('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  test('the operation to run must be clear', async () => {
+    expect(codesOf(await house.ask('query a { __typename } query b { __typename }', {}, token))).toEqual([
+      'OPERATION_RESOLUTION_FAILURE',
+    ]);
+  });
+
+  test.each(['shipments', 'payments', 'appointments'])('%s takes 0 to 100 from one end', async (name) => {
+    const field = (given: string) => house.ask(`{ ${name}(${given}) { nodes { id } } }`, {}, token);
+    for (const given of ['first: -1', 'first: 101', 'last: -1', 'last: 101', 'first: 1, last: 1'])
+      expect([given, codesOf(await field(given))]).toEqual([given, ['BAD_USER_INPUT']]);
+    for (const given of ['first: 0', 'first: 100', 'last: 0', 'last: 100', 'first: 1, last: null'])
+      expect([given, codesOf(await field(given))]).toEqual([given, []]);
+  });
+
+  test('nodes takes at most 100 ids', async () => {
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const ask = (count: number) => house.ask(query, { ids: Array.from({ length: count }, () => 'x') }, token);
+    expect(codesOf(await ask(101))).toEqual(['BAD_USER_INPUT']);
+    expect((await ask(100)).data.nodes).toEqual(Array.from({ length: 100 }, () => null));
+  });
+
+  test('a failure of our own is masked, and logged under the request id', async () => {
+    const database = new DatabaseSync(join(house.folder, 'gateway.db'));
+    database.exec('ALTER TABLE shipments RENAME TO hidden_shipments');
+    const answer = await house.ask('{ __typename shipment(shipmentId: "x") { id } }', {}, token);
+    database.exec('ALTER TABLE hidden_shipments RENAME TO shipments');
+    database.close();
+    const requestId = answer.headers.get('x-request-id')!;
+    expect(answer.data).toEqual({ __typename: 'Query', shipment: null });
+    expect(answer.errors).toEqual([
+      {
+        message: expect.not.stringMatching(/table/),
+        path: ['shipment'],
+        locations: [{ line: 1, column: 14 }],
+        extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },
+      },
+    ]);
+    expect(requestId).toMatch(uuid);
+    const line = house
+      .logged()
+      .split('\n')
+      .find((text) => text.includes(requestId));
+    expect(line).toMatch(/no such table/);
+  });
+});
+
+describe('who may ask', () => {
+  const schema = createSchema();
+  const fields = [
+    ...Object.values(schema.getQueryType()!.getFields()).map((field) => ['query', field] as const),
+    ...Object.values(schema.getMutationType()!.getFields()).map((field) => ['mutation', field] as const),
+  ];
+  const open = ['viewer', 'signIn'];
+  const guarded = fields
+    .filter(([, { name }]) => !open.includes(name))
+    .map(([kind, field]) => leastOperation(kind, field));
+
+  test('an anonymous caller may ask who they are, and sign in', async () => {
+    const introspection = await house.ask(getIntrospectionQuery());
+    expect(introspection.errors).toBeUndefined();
+    expect((await house.ask('{ __typename viewer { id } }')).data).toEqual({
+      __typename: 'Query',
+      viewer: null,
+    });
+    const signedIn = await house.ask(
+      'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { email } errors { code } } }',
+      { input: demo },
+    );
+    expect(signedIn.data).toEqual({ signIn: { viewer: { email: demo.email }, errors: [] } });
+  });
+
+  test.each(guarded)('anonymous: UNAUTHENTICATED for %s', async (operation) => {
+    const answer = await house.ask(operation);
+    expect(codesOf(answer)).toEqual(['UNAUTHENTICATED']);
+    expect(answer.status).toBe(200);
+  });
+
+  const booking = `{ createAppointment(input: { status: BOOKED, start: "2026-01-01T10:00:00Z",
+    end: "2026-01-01T11:00:00Z", participants: [{ actor: { reference: "Patient/1" }, status: ACCEPTED }] })
+    { errors { code } } }`;
+  const behindGrants = [
+    ['appointments:write', `mutation ${booking}`],
+    ['shipments:read', '{ shipments { nodes { id } } }'],
+    ['shipments:read', '{ shipment(shipmentId: "x") { id } }'],
+    ['payments:read', '{ payments { nodes { id } } }'],
+    ['payments:read', '{ payment(paymentId: "x") { id } }'],
+    [
+      'webhooks:rotate',
+      'mutation { rotatePaymentWebhookSecret(input: { endpointId: "none" }) { endpointId } }',
+    ],
+  ] as const;
+
+  test.each(behindGrants)('%s is what it takes for %s', async (grant, operation) => {
+    expect(codesOf(await house.ask(operation, {}, await house.signIn(nobody)))).toEqual(['FORBIDDEN']);
+    for (const other of allGrants.filter((name) => name !== grant)) {
+      const session = await house.signIn({ email: emailOf(other), password: 'word' });
+      expect([other, codesOf(await house.ask(operation, {}, session))]).toEqual([other, ['FORBIDDEN']]);
+    }
+    const session = await house.signIn({ email: emailOf(grant), password: 'word' });
+    expect(codesOf(await house.ask(operation, {}, session))).toEqual([]);
+  });
+
+  test('appointments:read shows the bookings of others, without it one sees one’s own', async () => {
+    const writer = await house.signIn({ email: emailOf('appointments:write'), password: 'word' });
+    const reader = await house.signIn({ email: emailOf('appointments:read'), password: 'word' });
+    await house.ask(`mutation ${booking}`, {}, writer);
+    const seen = async (session: string) =>
+      (await house.ask('{ appointments { nodes { id } } }', {}, session)).data.appointments.nodes
+        .length as number;
+    expect(await seen(writer)).toBeGreaterThan(0);
+    expect(await seen(reader)).toBe(await seen(writer));
+    expect(await seen(await house.signIn(nobody))).toBe(0);
+  });
+
+  test('node is null without the grant', async () => {
+    const { webhooks } = house.sandbox;
+    await webhooks.emitShipment({ id: 'evt_node_s', shipment: { id: 'shp_node' } });
+    await webhooks.emitPayment({ id: 'evt_node_p', object: { id: 'pay_node' } });
+    const all = await house.ask(
+      `{ shipment(shipmentId: "shp_node") { id events { nodes { id } } }
+         payment(paymentId: "pay_node") { id events { nodes { id } } } }`,
+      {},
+      token,
+    );
+    const { shipment, payment } = all.data;
+    const ids = [shipment.id, shipment.events.nodes[0].id, payment.id, payment.events.nodes[0].id];
+    const ask = async (session: string) =>
+      (await house.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }, session)).data.nodes;
+    expect(await ask(token)).toEqual(ids.map((id: string) => ({ id })));
+    expect(await ask(await house.signIn(nobody))).toEqual([null, null, null, null]);
+    const shipper = await house.signIn({ email: emailOf('shipments:read'), password: 'word' });
+    expect(await ask(shipper)).toEqual([{ id: ids[0] }, { id: ids[1] }, null, null]);
+  });
+});
+
+describe('the schema', () => {
+  test('is there as SDL', async () => {
+    const response = await fetch(`${house.url}/schema.graphql`);
+    const sdl = await response.text();
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    const printed = printSchema(lexicographicSortSchema(buildSchema(sdl)));
+    expect(printed).toBe(printSchema(lexicographicSortSchema(createSchema())));
+  });
+});
+
+describe('health', () => {
+  test.each(['/livez', '/readyz'])('%s', async (path) => {
+    const response = await fetch(`${house.url}${path}`);
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  test('a path that is not there is 404', async () => {
+    expect((await fetch(`${house.url}/nothing`)).status).toBe(404);
+  });
+});
