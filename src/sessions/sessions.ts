@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../caller.js';
 import type { Clock } from '../clock.js';
-import type { NotesClient } from '../notes/client.js';
+import { GatewayError, SessionEnded } from '../errors.js';
+import type { IssuedToken, NotesClient } from '../notes/client.js';
 import { digest, type Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { SessionTable } from '../store/schema.js';
@@ -52,6 +53,8 @@ const cacheMs = 5_000;
 const mostCached = 10_000;
 const sweepMs = 1_000;
 const recheckMs = 30_000;
+/** A service that gives its tokens a longer life is not believed. */
+const longestMs = 366 * 24 * 3_600_000;
 
 /** The place that a sealed notes token is bound to. */
 const place = (id: string) => `session ${id}`;
@@ -69,6 +72,8 @@ export function createSessions(options: {
   const { kysely } = database;
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
   const watchers = new Set<Watcher>();
+  /** How many endings were heard of: what was read from the store before one may not be true after it. */
+  let endings = 0;
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
   const byIp = createThrottle({ ...window, limit: 100 });
@@ -107,29 +112,47 @@ export function createSessions(options: {
   }
 
   function forget(id: string): void {
+    endings += 1;
     cache.delete(id);
     tellEnded(({ caller }) => caller.sessionId === id);
   }
 
-  /** A signal may have been lost: ask the store which of the watched sessions still stand. */
-  async function recheck(): Promise<void> {
-    cache.clear();
-    for (const id of new Set([...watchers].map(({ session }) => session.caller.sessionId))) {
-      if (!(await load(id))) forget(id);
+  /** Asks the store which of these sessions still stand. */
+  async function recheck(ids: Iterable<string>): Promise<void> {
+    try {
+      for (const id of ids) if (!(await load(id))) forget(id);
+    } catch (err) {
+      telemetry.log.warn({ err }, 'sessions could not be checked');
     }
   }
 
-  const recheckSafely = () => {
-    recheck().catch((err: unknown) => telemetry.log.warn({ err }, 'sessions could not be checked'));
-  };
-  const unlisten = database.listen('sessions', (id) => (id === '' ? recheckSafely() : forget(id)));
+  /** A signal may have been lost. */
+  function recheckAll(): void {
+    endings += 1;
+    cache.clear();
+    void recheck(new Set(Array.from(watchers, ({ session }) => session.caller.sessionId)));
+  }
+
+  const unlisten = database.listen('sessions', (id) => (id === '' ? recheckAll() : forget(id)));
   const sweep = setInterval(() => tellEnded(({ expiresAt }) => expiresAt <= clock.now()), sweepMs).unref();
-  const slowCheck = setInterval(recheckSafely, recheckMs).unref();
+  const slowCheck = setInterval(recheckAll, recheckMs).unref();
+
+  async function whoIs({ token }: IssuedToken): Promise<Omit<User, 'kind'>> {
+    try {
+      return await notes.me(token);
+    } catch (cause) {
+      if (!(cause instanceof SessionEnded)) throw cause;
+      // The caller may have a session already: that is not the one which ended here.
+      throw new GatewayError('UPSTREAM_INVALID_RESPONSE', 'The notes service refuses its own token.', {
+        cause,
+      });
+    }
+  }
 
   async function exchange(email: string, password: string): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
     const issued = await notes.signIn(email, password);
     if (issued === 'WRONG_CREDENTIALS') return issued;
-    const user = await notes.me(issued.token);
+    const user = await whoIs(issued);
     const token = randomBytes(32).toString('base64url');
     const row: SessionTable = {
       id: digest(token),
@@ -137,7 +160,7 @@ export function createSessions(options: {
       email: keyText(user.email),
       notes_token: sealer.seal(issued.token, place(digest(token))),
       created_at: clock.now(),
-      expires_at: issued.expiresAt,
+      expires_at: Math.floor(Math.min(issued.expiresAt, clock.now() + longestMs)),
     };
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
     await kysely.insertInto('sessions').values(row).execute();
@@ -154,9 +177,10 @@ export function createSessions(options: {
     async find(token) {
       const id = digest(token);
       const cached = cache.get(id);
+      const before = endings;
       const session = cached && cached.until > clock.now() ? cached.session : await load(id);
       if (!session || session.expiresAt <= clock.now()) return undefined;
-      if (session !== cached?.session) remember(session);
+      if (session !== cached?.session && before === endings) remember(session);
       return session;
     },
     async end(sessionId) {
@@ -167,6 +191,8 @@ export function createSessions(options: {
     watch(session, ended) {
       const watcher = { session, ended };
       watchers.add(watcher);
+      // It may have ended between being found and being watched.
+      void recheck([session.caller.sessionId]);
       return () => watchers.delete(watcher);
     },
     stop() {
