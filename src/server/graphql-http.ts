@@ -6,6 +6,7 @@ import type { Context } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { MakeContext } from './door.js';
+import { createLane, type Lane } from './lane.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
@@ -27,6 +28,7 @@ export async function createGraphqlHttp(options: {
 }): Promise<GraphqlHttp> {
   const { schema, rules, callers, makeContext, secure, telemetry } = options;
   const operations = new WeakMap<object, Context>();
+  const lane = createLane(schema);
   const apollo = new ApolloServer<Context>({
     schema,
     introspection: true, // our own rules say otherwise, at every door
@@ -38,7 +40,7 @@ export async function createGraphqlHttp(options: {
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
     formatError: (_, error) => rules.show(error, operations.get(error as object)),
-    plugins: [ApolloServerPluginCacheControlDisabled(), followOperations(operations)],
+    plugins: [ApolloServerPluginCacheControlDisabled(), followOperations(operations, lane)],
   });
   await apollo.start();
 
@@ -47,11 +49,13 @@ export async function createGraphqlHttp(options: {
       const session = await callers.find(request.headers);
       const context = makeContext({
         session,
-        signal: AbortSignal.any([goneSignal(reply), AbortSignal.timeout(deadlineMs)]),
+        signal: operationSignal(reply),
         ip: request.ip,
         requestId: request.id,
         ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
       });
+      const quick = await lane.take(request, context);
+      if (quick) return void reply.header('content-type', quick.contentType).send(quick.body);
       const headers = new HeaderMap();
       for (const [name, value] of Object.entries(request.headers))
         if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
@@ -71,6 +75,7 @@ export async function createGraphqlHttp(options: {
       if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
       // Ours alone: nothing that the gateway answers may be kept on the way.
       answered.delete('cache-control');
+      if (status === undefined || status === 200) lane.learn(request, answered.get('content-type'));
       await reply
         .code(status ?? 200)
         .headers(Object.fromEntries(answered))
@@ -84,11 +89,11 @@ export async function createGraphqlHttp(options: {
  * `formatError` is not told of the operation: this remembers to which one an error belongs. And it refuses what
  * another door is for.
  */
-function followOperations(operations: WeakMap<object, Context>): ApolloServerPlugin<Context> {
+function followOperations(operations: WeakMap<object, Context>, lane: Lane): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
-      async didResolveOperation({ operation }) {
-        if (operation?.operation !== 'subscription') return;
+      async didResolveOperation({ operation, source, document }) {
+        if (operation?.operation !== 'subscription') return lane.admit(source, document);
         throw new GraphQLError('Subscriptions go over a websocket.', {
           extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
         });
@@ -100,12 +105,15 @@ function followOperations(operations: WeakMap<object, Context>): ApolloServerPlu
   };
 }
 
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
+/** Aborted at the operation's deadline, or when its client goes away. */
+function operationSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const deadline = setTimeout(() => controller.abort(), deadlineMs).unref();
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
+    clearTimeout(deadline);
+    if (!reply.raw.writableFinished) controller.abort();
   });
-  return gone.signal;
+  return controller.signal;
 }
 
 function cookieOf(reply: FastifyReply, secure: boolean): NonNullable<Context['cookie']> {
