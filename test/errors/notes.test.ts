@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { toGlobalId } from '../../src/relay.js';
+import { faultsOf, only, type Person, type Room, startRoom } from './room.js';
+
+const fields = 'id upstreamId title content isPinned createdAt updatedAt tags { name }';
+const faults = 'errors { code message path }';
+const create = `mutation ($input: CreateNoteInput!) { createNote(input: $input) {
+  note { ${fields} } noteEdge { cursor node { id } } ${faults} } }`;
+const update = `mutation ($input: UpdateNoteInput!) { updateNote(input: $input) { note { ${fields} } ${faults} } }`;
+const remove = `mutation ($input: DeleteNoteInput!) { deleteNote(input: $input) { deletedNoteId ${faults} } }`;
+const share = `mutation ($input: ShareNoteInput!) { shareNote(input: $input) { sharedNoteId ${faults} } }`;
+
+let room: Room;
+let person: Person;
+
+beforeAll(async () => {
+  room = await startRoom();
+});
+beforeEach(async () => {
+  room.sandbox.faults.clear();
+  person = await room.join();
+});
+afterAll(() => room.stop());
+
+const ask = async (query: string, input: object) => only(await person.ask(query, { input }));
+const insert = (note: Parameters<Room['sandbox']['notes']['insert']>[1] = {}) =>
+  room.sandbox.notes.insert(person.email, note);
+const idOf = ({ id }: { readonly id: string }) => toGlobalId('Note', id);
+const stored = async () => only(await person.ask(`{ notes { nodes { ${fields} } } }`)).nodes;
+
+describe('createNote', () => {
+  test.each<[string, object, readonly string[]]>([
+    ['nothing', {}, ['REQUIRED title', 'REQUIRED content']],
+    [
+      'nulls',
+      { title: null, content: null, tags: null, isPinned: null },
+      ['REQUIRED title', 'REQUIRED content'],
+    ],
+    ['no title', { content: 'C' }, ['REQUIRED title']],
+    ['no content', { title: 'T' }, ['REQUIRED content']],
+    ['10,001 letters', { title: 'T', content: 'x'.repeat(10_001) }, ['TOO_LONG content']],
+    ['10,001 emoji', { title: 'T', content: '😀'.repeat(10_001) }, ['TOO_LONG content']],
+    ['two faults', { content: 'x'.repeat(10_001) }, ['REQUIRED title', 'TOO_LONG content']],
+  ])('finds %s before any call', async (_, input, expected) => {
+    const calls = await room.callsOf(async () => {
+      const payload = await ask(create, input);
+      expect(payload).toMatchObject({ note: null, noteEdge: null });
+      expect(faultsOf(payload)).toEqual(expected);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('keeps 10,000 emoji, and every other member', async () => {
+    const input = { title: 'T', content: '😀'.repeat(10_000), tags: ['Work', 'Zürich'], isPinned: true };
+    const payload = await ask(create, input);
+    expect(payload.errors).toEqual([]);
+    const { tags, ...rest } = input;
+    expect(payload.note).toMatchObject({ ...rest, tags: tags.map((name) => ({ name })) });
+    expect(payload.noteEdge).toEqual({ node: { id: payload.note.id }, cursor: expect.any(String) });
+    expect(await stored()).toEqual([payload.note]);
+  });
+
+  test('leaves out what is null or absent', async () => {
+    const { note } = await ask(create, { title: 'T', content: 'C', tags: null, isPinned: null });
+    expect(note).toMatchObject({ tags: [], isPinned: false });
+  });
+
+  test('gives an edge that is good in `notes`', async () => {
+    insert({ title: 'older' });
+    const { noteEdge } = await ask(create, { title: 'newer', content: 'C' });
+    const list = 'query ($after: String) { notes(after: $after) { nodes { title } } }';
+    const answer = await person.ask(list, { after: noteEdge.cursor });
+    expect(only(answer).nodes).toEqual([{ title: 'older' }]);
+  });
+
+  test.each([
+    [{ title: '', content: 'C' }, ['REQUIRED title']],
+    [{ title: 'T', content: '' }, ['REQUIRED content']],
+    [{ title: '', content: '' }, ['REQUIRED title', 'REQUIRED content']],
+  ])('sends %j on, and takes the refusal for REQUIRED', async (input, expected) => {
+    const calls = await room.callsOf(async () => {
+      const payload = await ask(create, input);
+      expect(payload).toMatchObject({ note: null, noteEdge: null });
+      expect(faultsOf(payload)).toEqual(expected);
+    });
+    expect(calls).toEqual(['POST /notes']);
+  });
+
+  test('keeps an empty text where the service does', async () => {
+    const note = { id: 'n1', title: '', content: '', created_at: '2026-01-01T00:00:00Z' };
+    const body = JSON.stringify({ ...note, updated_at: note.created_at });
+    room.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'answer', status: 201, body } });
+    expect(await ask(create, { title: '', content: '' })).toMatchObject({
+      note: { upstreamId: 'n1', title: '' },
+      errors: [],
+    });
+  });
+
+  test('tells a tag that the service does not take', async () => {
+    const payload = await ask(create, { title: 'T', content: 'C', tags: ['good', ''] });
+    expect(faultsOf(payload)).toEqual(['INVALID tags.1']);
+  });
+
+  test('takes what is not of the schema for BAD_USER_INPUT, without a call', async () => {
+    const calls = await room.callsOf(async () => {
+      for (const input of [{ title: 1 }, { tags: [null] }, { unknown: '' }, { isPinned: 'yes' }]) {
+        const { errors } = await person.ask(create, { input });
+        expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['BAD_USER_INPUT']);
+      }
+    });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('with 50 notes pinned', () => {
+  test.each([400, 403, 409, 422])('a pin refused with %i is TOO_MANY_PINNED', async (status) => {
+    for (let left = 50; left > 0; left -= 1) insert({ is_pinned: true });
+    const loose = insert();
+    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+    room.sandbox.faults.add({ service: 'notes', method: 'PATCH', act: { kind: 'answer', status } });
+    const created = await ask(create, { title: 'T', content: 'C', isPinned: true });
+    const updated = await ask(update, { id: idOf(loose), isPinned: true });
+    expect([created.note, updated.note]).toEqual([null, null]);
+    expect(faultsOf(created)).toEqual(['TOO_MANY_PINNED isPinned']);
+    expect(faultsOf(updated)).toEqual(['TOO_MANY_PINNED isPinned']);
+    const plain = await ask(create, { title: 'T', content: 'C', isPinned: false });
+    expect(faultsOf(plain)).not.toContain('TOO_MANY_PINNED isPinned');
+  });
+
+  test('what is pinned already may be changed, and a pin taken off makes room', async () => {
+    const [first] = Array.from({ length: 50 }, () => insert({ is_pinned: true }));
+    const again = await ask(update, { id: idOf(first!), isPinned: true, title: 'still' });
+    expect(again).toMatchObject({ note: { title: 'still', isPinned: true }, errors: [] });
+    expect(faultsOf(await ask(create, { title: 'T', content: 'C', isPinned: true }))).toEqual([
+      'TOO_MANY_PINNED isPinned',
+    ]);
+    await ask(update, { id: idOf(first!), isPinned: false });
+    expect((await ask(create, { title: 'T', content: 'C', isPinned: true })).errors).toEqual([]);
+  });
+
+  test('49 are not too many: the refusal is another', async () => {
+    for (let left = 49; left > 0; left -= 1) insert({ is_pinned: true });
+    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status: 422 } });
+    expect(faultsOf(await ask(create, { title: 'T', content: 'C', isPinned: true }))).toEqual(['INVALID ']);
+  });
+});
+
+describe('updateNote', () => {
+  const before = { title: 'old', content: 'words', tags: ['a', 'B'], is_pinned: false };
+  const shown = { title: 'old', content: 'words', tags: [{ name: 'a' }, { name: 'B' }], isPinned: false };
+
+  test.each<[object, object]>([
+    [{ title: 'new' }, { title: 'new' }],
+    [{ content: 'x'.repeat(10_000) }, { content: 'x'.repeat(10_000) }],
+    [{ tags: [] }, { tags: [] }],
+    [{ tags: ['c', 'C'] }, { tags: [{ name: 'c' }] }],
+    [{ isPinned: true }, { isPinned: true }],
+    [
+      { title: 'new', isPinned: true },
+      { title: 'new', isPinned: true },
+    ],
+  ])('changes only what is sent: %#', async (change, expected) => {
+    const note = insert(before);
+    const payload = await ask(update, { id: idOf(note), ...change });
+    expect(payload.errors).toEqual([]);
+    const { createdAt, upstreamId, ...rest } = payload.note;
+    expect(rest).toMatchObject({ ...shown, ...expected });
+    expect([createdAt, upstreamId]).toEqual([note.created_at, note.id]);
+    expect(await stored()).toEqual([payload.note]);
+  });
+
+  test.each<[object, readonly string[]]>([
+    [{ title: null }, ['INVALID title']],
+    [{ content: null }, ['INVALID content']],
+    [{ tags: null }, ['INVALID tags']],
+    [{ isPinned: null }, ['INVALID isPinned']],
+    [{ title: null, content: '😀'.repeat(10_001) }, ['INVALID title', 'TOO_LONG content']],
+  ])('finds faults before any call: %#', async (change, expected) => {
+    const note = insert(before);
+    const calls = await room.callsOf(async () => {
+      const payload = await ask(update, { id: idOf(note), ...change });
+      expect([payload.note, faultsOf(payload)]).toEqual([null, expected]);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('finds an id that is no note’s together with other faults, before any call', async () => {
+    const calls = await room.callsOf(async () => {
+      const payload = await ask(update, { id: toGlobalId('Tag', 'a'), title: null });
+      expect(faultsOf(payload)).toEqual(['NOT_FOUND id', 'INVALID title']);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test.each([
+    [{ title: '' }, ['REQUIRED title']],
+    [{ content: '' }, ['REQUIRED content']],
+  ])('sends %j on, and takes the refusal for REQUIRED', async (change, expected) => {
+    const note = insert(before);
+    const calls = await room.callsOf(async () => {
+      expect(faultsOf(await ask(update, { id: idOf(note), ...change }))).toEqual(expected);
+    });
+    expect(calls).toEqual([`PATCH /notes/${note.id}`]);
+  });
+
+  test('does not find what is not there, is deleted, or is another’s', async () => {
+    const stranger = await room.join();
+    const gone = insert();
+    room.sandbox.notes.delete(person.email, gone.id);
+    const theirs = room.sandbox.notes.insert(stranger.email, {});
+    for (const id of ['nothing', gone.id, theirs.id]) {
+      const payload = await ask(update, { id: toGlobalId('Note', id), title: 'new' });
+      expect([payload.note, faultsOf(payload)]).toEqual([null, ['NOT_FOUND id']]);
+    }
+  });
+});
+
+describe('deleteNote', () => {
+  const node = 'query ($id: ID!) { node(id: $id) { id } }';
+
+  test('deletes: then neither `node` nor `notes` have it', async () => {
+    const note = insert();
+    const id = idOf(note);
+    expect(only(await person.ask(node, { id }))).toEqual({ id });
+    expect(await ask(remove, { id })).toEqual({ deletedNoteId: id, errors: [] });
+    expect(only(await person.ask(node, { id }))).toBeNull();
+    expect(await stored()).toEqual([]);
+    expect(room.sandbox.notes.deletedCount(person.email)).toBe(1);
+    const again = await ask(remove, { id });
+    expect([again.deletedNoteId, faultsOf(again)]).toEqual([null, ['NOT_FOUND id']]);
+  });
+
+  test.each(['', 'no id', toGlobalId('User', 'user_1'), toGlobalId('Note', '..')])(
+    'finds no note for %j, without a call',
+    async (id) => {
+      const calls = await room.callsOf(async () => {
+        for (const query of [remove, update, share]) {
+          const more = query === share ? { email: 'a@example.com', permission: 'READ' } : { title: 'new' };
+          const input = query === remove ? { id } : { id, ...more };
+          expect(faultsOf(await ask(query, input))).toEqual(['NOT_FOUND id']);
+        }
+      });
+      expect(calls).toEqual([]);
+    },
+  );
+});
+
+describe('shareNote', () => {
+  test.each([
+    ['READ', 'read'],
+    ['COMMENT', 'comment'],
+    ['EDIT', 'edit'],
+  ])('shares with the permission %s', async (permission, sent) => {
+    const note = insert();
+    const input = { id: idOf(note), email: 'friend@example.com', permission };
+    expect(await ask(share, input)).toEqual({ sharedNoteId: input.id, errors: [] });
+    expect(room.sandbox.notes.shares.at(-1)).toMatchObject({ noteId: note.id, permission: sent });
+  });
+
+  test.each([
+    [200, ''],
+    [201, ''],
+    [204, ''],
+    [200, 'Shared.'],
+    [200, '{"shared":true}'],
+  ])('is done by %i %j', async (status, body) => {
+    room.sandbox.faults.add({
+      service: 'notes',
+      path: /share/,
+      times: 1,
+      act: { kind: 'answer', status, body },
+    });
+    const input = { id: idOf(insert()), email: 'friend@example.com', permission: 'READ' };
+    expect(await ask(share, input)).toEqual({ sharedNoteId: input.id, errors: [] });
+  });
+
+  test.each<[object, readonly string[]]>([
+    [{}, ['REQUIRED email', 'REQUIRED permission']],
+    [{ email: null, permission: null }, ['REQUIRED email', 'REQUIRED permission']],
+    [{ email: 'friend@example.com' }, ['REQUIRED permission']],
+    [{ email: 'friend', permission: 'READ' }, ['INVALID email']],
+    [{ email: 'friend' }, ['INVALID email', 'REQUIRED permission']],
+  ])('finds faults before any call: %j', async (given, expected) => {
+    const note = insert();
+    const calls = await room.callsOf(async () => {
+      const payload = await ask(share, { id: idOf(note), ...given });
+      expect([payload.sharedNoteId, faultsOf(payload)]).toEqual([null, expected]);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test.each([
+    [404, 'NOT_FOUND id'],
+    [409, 'CONFLICT email'],
+    [400, 'INVALID email'],
+    [422, 'INVALID email'],
+  ])('refused with %i is %s', async (status, expected) => {
+    room.sandbox.faults.add({ service: 'notes', path: /share/, times: 1, act: { kind: 'answer', status } });
+    const input = { id: idOf(insert()), email: 'friend@example.com', permission: 'READ' };
+    expect(faultsOf(await ask(share, input))).toEqual([expected]);
+  });
+});
+
+describe('reading', () => {
+  const titles = async (query: string, variables = {}) =>
+    (only(await person.ask(query, variables)).nodes as { title: string }[])
+      .map(({ title }) => title)
+      .toSorted();
+
+  test('filters notes by tag in any case, by pin, and by both', async () => {
+    insert({ title: '1', tags: ['Work'], is_pinned: true });
+    insert({ title: '2', tags: ['work', 'home'] });
+    insert({ title: '3', tags: ['home'], is_pinned: true });
+    const list = 'query ($filter: NoteFilter) { notes(filter: $filter) { nodes { title } } }';
+    expect(await titles(list, { filter: { tag: 'WORK' } })).toEqual(['1', '2']);
+    expect(await titles(list, { filter: { pinned: true } })).toEqual(['1', '3']);
+    expect(await titles(list, { filter: { pinned: false } })).toEqual(['2']);
+    expect(await titles(list, { filter: { tag: 'hoME', pinned: true } })).toEqual(['3']);
+    expect(await titles(list, { filter: null })).toEqual(['1', '2', '3']);
+  });
+
+  test('gives one tag for all its spellings, with its notes', async () => {
+    insert({ title: '1', tags: ['Work'], is_pinned: true });
+    insert({ title: '2', tags: ['WORK'] });
+    const tag = only(
+      await person.ask(
+        `{ tag(name: "wORK") { id name count notes(first: 1) { nodes { title } pageInfo { hasNextPage } } } }`,
+      ),
+    );
+    expect(tag).toEqual({
+      id: toGlobalId('Tag', 'work'),
+      name: 'Work',
+      count: 2,
+      notes: { nodes: [{ title: '2' }], pageInfo: { hasNextPage: true } },
+    });
+    const pinned = '{ tag(name: "work") { notes(pinned: true) { nodes { title } } } }';
+    expect(only(await person.ask(pinned)).notes.nodes).toEqual([{ title: '1' }]);
+    expect(only(await person.ask('{ tag(name: "play") { id } }'))).toBeNull();
+  });
+});

@@ -1,0 +1,60 @@
+import { type Answered, allGrants, type House, type HouseOptions, startHouse } from '../support/house.js';
+
+/** Somebody signed in, and their address. */
+export interface Person {
+  readonly email: string;
+  readonly ask: (query: string, variables?: object) => Promise<Answered>;
+}
+
+/** What a payload bears of its errors. */
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly path: readonly string[];
+}
+
+/** A house for many people: those of `@all.example` have every grant, others none. */
+export async function startRoom(options: HouseOptions = {}) {
+  const settings = { GRANTS: JSON.stringify({ '*@all.example': allGrants }), ...options.settings };
+  const house = await startHouse({ ...options, settings });
+  let people = 0;
+
+  /** Somebody new, with all grants unless the domain of the address is another. */
+  async function join(domain = 'all.example'): Promise<Person> {
+    const email = `person${(people += 1)}@${domain}`;
+    house.sandbox.notes.addUser({ email, password: 'secret words', name: email });
+    const token = await house.signIn({ email, password: 'secret words' });
+    return { email, ask: (query, variables) => house.ask(query, variables, token) };
+  }
+
+  /** The calls that `run` makes, as `METHOD /path`. */
+  async function callsOf(run: () => Promise<unknown>): Promise<readonly string[]> {
+    const before = house.sandbox.calls.length;
+    await run();
+    return house.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
+  }
+
+  return { house, sandbox: house.sandbox, join, callsOf, stop: () => house.stop() };
+}
+
+/** A room, as its tests hold it. */
+export type Room = Awaited<ReturnType<typeof startRoom>>;
+
+/** The errors as `CODE path.to.member`; a message that is no sentence stands out. */
+export function faultsOf({ errors }: { readonly errors: readonly Fault[] }): readonly string[] {
+  return errors.map(({ code, message, path }) =>
+    /^[A-Z0-9].*\.$/.test(message) ? `${code} ${path.join('.')}` : `without a sentence: ${message}`,
+  );
+}
+
+/** The only data of an answer that has no errors. */
+export function only({ data, errors }: Answered) {
+  if (errors) throw new Error(`There are errors: ${JSON.stringify(errors)}`);
+  return Object.values(data as Record<string, unknown>)[0] as Answered['data'];
+}
+
+/** What a house's answers and logs hold of texts that must never be in them. */
+export function leaksOf(house: House, answers: readonly Answered[], secrets: readonly string[]): string[] {
+  const shown = house.logged() + JSON.stringify(answers);
+  return secrets.filter((secret) => shown.includes(secret));
+}

@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { codesOf } from '../support/house.js';
+import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from './room.js';
+
+const rotate = `mutation ($input: RotatePaymentWebhookSecretInput!) { rotatePaymentWebhookSecret(input: $input) {
+  endpointId rotatedAt previousSecretValidUntil errors { code message path } } }`;
+const dayMs = 86_400_000;
+
+let room: Room;
+let person: Person;
+let events = 0;
+
+beforeAll(async () => {
+  room = await startRoom();
+});
+beforeEach(async () => {
+  person = await room.join();
+});
+afterAll(() => room.stop());
+
+const ask = (endpointId: string, by = person) => by.ask(rotate, { input: { endpointId } });
+const secret = () => room.sandbox.webhooks.endpoints().find(({ id }) => id === 'pe_demo')!.secret;
+
+/** The receiver's answer to a payment event signed so; each signature is made by the secret given for its scheme. */
+async function send(secrets: { readonly v1?: string; readonly v0?: string }): Promise<number> {
+  const t = Math.floor(room.sandbox.clock.now() / 1000);
+  const body = JSON.stringify({
+    id: `evt_${(events += 1)}`,
+    object: 'event',
+    api_version: '2026-01-01',
+    type: 'payment.succeeded',
+    created: t,
+    livemode: false,
+    data: { object: { id: 'pay_1', amount: 1, currency: 'eur', status: 'succeeded' } },
+  });
+  const sign = (key: string) => createHmac('sha256', key).update(`${t}.${body}`).digest('hex');
+  const parts = Object.entries(secrets).map(([scheme, key]) => `${scheme}=${sign(key)}`);
+  const headers = { 'payments-signature': [`t=${t}`, ...parts].join(',') };
+  const { url } = room.house;
+  return (await fetch(`${url}/webhooks/payments/pe_demo`, { method: 'POST', headers, body })).status;
+}
+
+describe('rotatePaymentWebhookSecret', () => {
+  test('finds no endpoint that is not configured, without a call', async () => {
+    const calls = await room.callsOf(async () => {
+      for (const id of ['pe_none', '', 'sub_demo', '../pe_demo', '\0']) {
+        const payload = only(await ask(id));
+        expect(payload).toMatchObject({ endpointId: null, rotatedAt: null, previousSecretValidUntil: null });
+        expect(faultsOf(payload)).toEqual(['NOT_FOUND endpointId']);
+      }
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('finds no endpoint that the payment service does not know', async () => {
+    const act = { kind: 'answer', status: 404, body: 'no such thing' } as const;
+    room.sandbox.faults.add({ service: 'payments', times: 1, act });
+    expect(faultsOf(only(await ask('pe_demo')))).toEqual(['NOT_FOUND endpointId']);
+    expect(await send({ v1: secret() })).toBe(200);
+  });
+
+  test('takes the new secret into use; the old one holds for 24 hours', async () => {
+    const old = secret();
+    const before = room.sandbox.clock.now();
+    const answer = await ask('pe_demo');
+    const fresh = secret();
+    const { endpointId, rotatedAt, previousSecretValidUntil, errors } = only(answer);
+    expect([endpointId, errors, fresh === old]).toEqual(['pe_demo', [], false]);
+    expect(Date.parse(rotatedAt)).toBeGreaterThanOrEqual(Math.floor(before));
+    expect(Date.parse(previousSecretValidUntil) - Date.parse(rotatedAt)).toBe(dayMs);
+
+    expect(await send({ v1: fresh })).toBe(200);
+    expect(await send({ v1: fresh, v0: old })).toBe(200);
+    expect(await send({ v1: 'lost by us', v0: old })).toBe(200);
+    expect(await send({ v1: old })).toBe(200);
+    expect(await send({ v1: 'another', v0: 'another' })).toBe(401);
+    expect((await room.sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
+
+    await room.sandbox.clock.advance(dayMs);
+    expect(await send({ v1: old })).toBe(401);
+    expect(await send({ v1: 'lost by us', v0: old })).toBe(401);
+    expect(await send({ v1: fresh })).toBe(200);
+    expect(leaksOf(room.house, [answer], [old, fresh])).toEqual([]);
+  });
+
+  test('keeps the two newest of three secrets', async () => {
+    const first = secret();
+    await ask('pe_demo');
+    const second = secret();
+    await ask('pe_demo');
+    expect(await send({ v1: secret() })).toBe(200);
+    expect(await send({ v0: second })).toBe(200);
+    expect(await send({ v0: first })).toBe(401);
+  });
+
+  test('rotates once for each request of a crowd, and the last secret holds', async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask('pe_demo')));
+    expect(answers.map((answer) => only(answer).errors)).toEqual([[], [], [], [], []]);
+    expect((await room.sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
+  });
+
+  test('needs its grant', async () => {
+    const calls = await room.callsOf(async () => {
+      const answer = await ask('pe_demo', await room.join('none.example'));
+      expect([codesOf(answer), answer.data]).toEqual([['FORBIDDEN'], null]);
+    });
+    expect(calls.filter((call) => call.includes('rotate'))).toEqual([]);
+  });
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Answered, codesOf } from '../support/house.js';
+import { faultsOf, leaksOf, only, type Room, startRoom } from './room.js';
+
+const signIn = `mutation ($input: SignInInput!) { signIn(input: $input) {
+  sessionToken expiresAt viewer { id upstreamId email name createdAt grants } errors { code message path } } }`;
+const viewer = '{ viewer { email } }';
+const password = 'open, sesame';
+
+let room: Room;
+let email: string;
+let people = 0;
+
+beforeAll(async () => {
+  room = await startRoom();
+});
+beforeEach(() => {
+  room.sandbox.faults.clear();
+  email = `sleeper${(people += 1)}@all.example`;
+  room.sandbox.notes.addUser({ email, password, name: 'Ali Baba' });
+});
+afterAll(() => room.stop());
+
+const ask = (input: object) => room.house.ask(signIn, { input });
+const refuse = (status: number, headers = {}) =>
+  room.sandbox.faults.add({
+    service: 'notes',
+    path: /auth/,
+    times: 1,
+    act: { kind: 'answer', status, headers, body: `the words of ${password}` },
+  });
+
+describe('signIn', () => {
+  test('gives a session, its end and its viewer', async () => {
+    const { sessionToken, expiresAt, viewer: user, errors } = only(await ask({ email, password }));
+    expect(errors).toEqual([]);
+    expect(Buffer.from(sessionToken, 'base64url')).toHaveLength(32);
+    const left = Date.parse(expiresAt) - room.sandbox.clock.now();
+    expect(Math.round(left / 60_000)).toBe(24 * 60);
+    expect(user).toMatchObject({ email, name: 'Ali Baba', upstreamId: expect.stringMatching(/^user_/) });
+    expect(user.createdAt).toMatch(/\.\d{6}Z$/);
+    expect(user.grants).toHaveLength(5);
+    expect(only(await room.house.ask(viewer, {}, sessionToken))).toEqual({ email });
+  });
+
+  test.each<[object, readonly string[]]>([
+    [{}, ['REQUIRED email', 'REQUIRED password']],
+    [{ email: null, password: null }, ['REQUIRED email', 'REQUIRED password']],
+    [{ email: '', password: '' }, ['REQUIRED email', 'REQUIRED password']],
+    [{ email: 'a@example.com' }, ['REQUIRED password']],
+    [{ password }, ['REQUIRED email']],
+  ])('finds what is missing in %j before any call', async (input, expected) => {
+    const calls = await room.callsOf(async () => {
+      const payload = only(await ask(input));
+      expect(payload).toMatchObject({ sessionToken: null, expiresAt: null, viewer: null });
+      expect(faultsOf(payload)).toEqual(expected);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('tells wrong credentials, and does not say which', async () => {
+    const answers = [await ask({ email, password: 'wrong' }), await ask({ email: `no${email}`, password })];
+    for (const answer of answers) {
+      expect(only(answer)).toMatchObject({ sessionToken: null, expiresAt: null, viewer: null });
+      expect(faultsOf(only(answer))).toEqual(['WRONG_CREDENTIALS ']);
+    }
+    expect(only(answers[0]!)).toEqual(only(answers[1]!));
+  });
+
+  test.each([400, 401, 403, 422])('takes %i for WRONG_CREDENTIALS', async (status) => {
+    refuse(status);
+    const answer = await ask({ email, password });
+    expect(faultsOf(only(answer))).toEqual(['WRONG_CREDENTIALS ']);
+    expect(leaksOf(room.house, [answer], [password])).toEqual([]);
+  });
+
+  test.each([404, 405, 409])('takes %i for an answer of no use', async (status) => {
+    refuse(status);
+    expect(codesOf(await ask({ email, password }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+  });
+
+  test('hands on when the service takes no more calls, and until when', async () => {
+    refuse(429, { 'retry-after': '17' });
+    const { errors } = await ask({ email, password });
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 17 });
+  });
+
+  test('is throttled after ten failures, for that address alone', async () => {
+    for (let left = 10; left > 0; left -= 1) await ask({ email, password: 'wrong' });
+    let answer: Answered | undefined;
+    const calls = await room.callsOf(async () => (answer = await ask({ email, password })));
+    expect(calls).toEqual([]);
+    const { code, retryAfter } = answer!.errors![0]!.extensions as { code: string; retryAfter: number };
+    expect([code, Number.isInteger(retryAfter) && retryAfter > 0 && retryAfter <= 900]).toEqual([
+      'RATE_LIMITED',
+      true,
+    ]);
+    const other = await room.join();
+    expect(only(await other.ask(viewer))).toEqual({ email: other.email });
+    await room.sandbox.clock.advance(retryAfter * 1000);
+    expect(only(await ask({ email, password })).errors).toEqual([]);
+  });
+});
+
+describe('a session', () => {
+  const enter = async () => only(await ask({ email, password })).sessionToken as string;
+
+  test('ends with signOut', async () => {
+    const token = await enter();
+    const signOut = 'mutation { signOut { signedOut errors { code } } }';
+    expect(only(await room.house.ask(signOut, {}, token))).toEqual({ signedOut: true, errors: [] });
+    expect(only(await room.house.ask(viewer, {}, token))).toBeNull();
+    expect(codesOf(await room.house.ask(signOut, {}, token))).toEqual(['UNAUTHENTICATED']);
+  });
+
+  test('ends when the notes service answers 401 for its token', async () => {
+    const token = await enter();
+    room.sandbox.notes.revokeTokens();
+    const list = '{ notes { nodes { id } } }';
+    expect(codesOf(await room.house.ask(list, {}, token))).toEqual(['UNAUTHENTICATED']);
+    await expect.poll(async () => only(await room.house.ask(viewer, {}, token))).toBeNull();
+    const calls = await room.callsOf(() => room.house.ask(list, {}, token));
+    expect(calls).toEqual([]);
+  });
+
+  test('ends with the notes token, after 24 hours', async () => {
+    const token = await enter();
+    await room.sandbox.clock.advance(86_400_000);
+    expect(only(await room.house.ask(viewer, {}, token))).toBeNull();
+  });
+});
