@@ -1,0 +1,235 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import fastify from 'fastify';
+import { getIntrospectionQuery } from 'graphql';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { servePages } from '../../src/server/pages.js';
+import { codesOf, demo, startHouse, type House } from '../support/house.js';
+import { openSocket } from './sockets.js';
+
+const appOrigin = 'https://app.example';
+const publicUrl = 'https://gateway.example';
+const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken errors { code } } }';
+
+/** One gateway as on a developer's machine, one as behind a proxy that ends TLS. */
+let open: House;
+let closed: House;
+let token: string;
+
+beforeAll(async () => {
+  open = await startHouse({ settings: { ALLOWED_ORIGINS: appOrigin } });
+  closed = await startHouse({
+    sandbox: open.sandbox,
+    settings: { PUBLIC_URL: publicUrl, INTROSPECTION: 'off', TRUST_PROXY: 'loopback' },
+  });
+  token = await open.signIn();
+});
+
+afterAll(async () => {
+  await closed.stop();
+  await open.stop();
+});
+
+const viewerOf = async (house: House, headers: Record<string, string>) =>
+  (await house.ask('{ viewer { email } }', {}, undefined, headers)).data.viewer as unknown;
+
+const cookieOf = (house: House, origin?: string) =>
+  house
+    .ask(signIn, { input: demo }, undefined, origin === undefined ? {} : { origin })
+    .then(({ headers }) => headers.get('set-cookie'));
+
+describe('CORS', () => {
+  const corsHeaders = ({ headers }: { readonly headers: Headers }) => [
+    headers.get('access-control-allow-origin'),
+    headers.get('access-control-allow-credentials'),
+  ];
+  const ask = (origin: string) => open.ask('{ __typename }', {}, undefined, { origin });
+  const preflight = (origin: string) =>
+    fetch(`${open.url}/graphql`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type,authorization',
+      },
+    });
+
+  test('an allowed origin may read answers, with credentials', async () => {
+    for (const origin of [appOrigin, open.url]) {
+      const answer = await ask(origin);
+      expect(corsHeaders(answer)).toEqual([origin, 'true']);
+      expect(answer.headers.get('access-control-expose-headers')).toBe('x-request-id');
+      expect(answer.headers.get('vary')).toMatch(/origin/i);
+      const before = await preflight(origin);
+      expect([before.status, ...corsHeaders(before)]).toEqual([204, origin, 'true']);
+      expect(before.headers.get('access-control-allow-headers')).toBe('content-type,authorization');
+    }
+  });
+
+  test.each(['https://evil.example', 'null', `${appOrigin}.evil.example`, 'http://app.example'])(
+    'the origin %s may not',
+    async (origin) => {
+      expect(corsHeaders(await ask(origin))).toEqual([null, null]);
+      expect(corsHeaders(await preflight(origin))).toEqual([null, null]);
+    },
+  );
+});
+
+describe('the session cookie', () => {
+  test('is for the browser alone, on every path, and secure where the public address is', async () => {
+    const plain = await cookieOf(open, appOrigin);
+    expect(plain).toMatch(/^trivium_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
+    const secure = await cookieOf(closed, publicUrl);
+    expect(secure).toMatch(/; HttpOnly; Secure; SameSite=Lax$/);
+  });
+
+  test('lasts as long as the session', async () => {
+    const expires = /Expires=([^;]+)/.exec((await cookieOf(open, appOrigin))!)![1]!;
+    const day = 24 * 60 * 60 * 1000;
+    expect(Date.parse(expires) - open.sandbox.clock.now()).toBeGreaterThan(day - 60_000);
+    expect(Date.parse(expires) - open.sandbox.clock.now()).toBeLessThanOrEqual(day);
+  });
+
+  test('is not given to a forbidden origin', async () => {
+    expect(await cookieOf(open, 'https://evil.example')).toBeNull();
+    expect(await cookieOf(closed, closed.url)).toBeNull();
+  });
+
+  test('counts only from an allowed origin', async () => {
+    const cookie = `trivium_session=${token}`;
+    expect(await viewerOf(open, { cookie, origin: appOrigin })).toEqual({ email: demo.email });
+    expect(await viewerOf(open, { cookie: `a=b; ${cookie}; c`, origin: open.url })).toEqual({
+      email: demo.email,
+    });
+    expect(await viewerOf(open, { cookie })).toBeNull();
+    expect(await viewerOf(open, { cookie, origin: 'https://evil.example' })).toBeNull();
+    expect(await viewerOf(open, { cookie, origin: 'null' })).toBeNull();
+  });
+
+  test('a bearer token wins over it, even a wrong one', async () => {
+    const other = { email: 'other@example.com', password: 'word' };
+    open.sandbox.notes.addUser({ ...other, name: 'Other' });
+    const browser = { cookie: `trivium_session=${token}`, origin: appOrigin };
+    const as = (authorization: string) => viewerOf(open, { ...browser, authorization });
+    expect(await as(`Bearer ${await open.signIn(other)}`)).toEqual({ email: other.email });
+    for (const wrong of ['Bearer wrong', 'bearer', 'Bearer a b', 'BEARER  '])
+      expect(await as(wrong)).toBeNull();
+    // Another scheme is for somebody else, as a proxy in front of us.
+    expect(await as('Basic YTpi')).toEqual({ email: demo.email });
+  });
+
+  test('goes with the session', async () => {
+    const cookie = (await cookieOf(open, appOrigin))!.split(';', 1)[0]!;
+    const browser = { cookie, origin: appOrigin };
+    const answer = await open.ask(
+      'mutation { signOut { signedOut errors { code } } }',
+      {},
+      undefined,
+      browser,
+    );
+    expect(answer.data).toEqual({ signOut: { signedOut: true, errors: [] } });
+    expect(answer.headers.get('set-cookie')).toMatch(/^trivium_session=; .*Expires=Thu, 01 Jan 1970/);
+    expect(await viewerOf(open, browser)).toBeNull();
+  });
+});
+
+describe('a bearer token', () => {
+  test('is read however the scheme is written', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', ' Bearer  '])
+      expect(await viewerOf(open, { authorization: `${scheme} ${token}` })).toEqual({ email: demo.email });
+  });
+});
+
+describe('the address of a client', () => {
+  /** Whether after a hundred guesses for many addresses from one client a right sign-in still is let through. */
+  async function guess(house: House, client: string): Promise<unknown[]> {
+    const from = (address: string, password: string) =>
+      house.ask(signIn, { input: { email: address, password } }, undefined, { 'x-forwarded-for': client });
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all(
+        Array.from({ length: 10 }, (_, at) => from(`${client}-${round}-${at}@example.com`, 'wrong')),
+      );
+    return codesOf(await from(demo.email, demo.password));
+  }
+
+  test('is what a trusted proxy says', async () => {
+    expect(await guess(closed, '203.0.113.1')).toEqual(['RATE_LIMITED']);
+    const other = await closed.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
+    expect(codesOf(other)).toEqual([]);
+  });
+
+  test('is not what anybody says', async () => {
+    expect(await guess(open, '203.0.113.1')).toEqual(['RATE_LIMITED']);
+    const other = await open.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
+    expect(codesOf(other)).toEqual(['RATE_LIMITED']);
+  });
+});
+
+describe('introspection that is off', () => {
+  test('is refused at every door, once', async () => {
+    const session = await closed.ask(signIn, { input: demo }, undefined, {
+      'x-forwarded-for': '203.0.113.9',
+    });
+    const authorization = `Bearer ${session.data.signIn.sessionToken}`;
+    const socket = await openSocket(`${closed.url}/graphql`, { headers: { authorization } });
+    socket.send({ type: 'connection_init' });
+    await socket.next();
+    for (const query of ['{ __schema { description } }', '{ __type(name: "Note") { name } }']) {
+      socket.send({ id: '1', type: 'subscribe', payload: { query } });
+      const { payload } = await socket.next();
+      const { errors } = await closed.ask(query);
+      expect(payload).toEqual(errors);
+      expect(codesOf({ errors })).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+    }
+    expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
+    expect(codesOf(await closed.ask(getIntrospectionQuery()))).toContain('GRAPHQL_VALIDATION_FAILED');
+    socket.close();
+  });
+});
+
+describe('the pages', () => {
+  async function serve(folder: string) {
+    const app = fastify();
+    const pages = await servePages(app, pathToFileURL(`${folder}/`));
+    app.get('/graphql', (_, reply) => pages.explorer(reply));
+    return app;
+  }
+
+  test('are served once they are built', async () => {
+    const folder = mkdtempSync(join(inject('testDirectory'), 'pages-'));
+    mkdirSync(join(folder, 'assets'));
+    writeFileSync(join(folder, 'explorer.html'), '<title>Explorer</title>');
+    writeFileSync(join(folder, 'assets/one.js'), 'export {};');
+    const app = await serve(folder);
+    const page = await app.inject('/graphql');
+    expect([page.statusCode, page.headers['content-type'], page.body]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      '<title>Explorer</title>',
+    ]);
+    const asset = await app.inject('/assets/one.js');
+    expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect((await app.inject('/assets/../explorer.html')).statusCode).toBe(404);
+    await app.close();
+  });
+
+  test('are not missed by whoever has not built them', async () => {
+    const app = await serve(mkdtempSync(join(inject('testDirectory'), 'pages-')));
+    const page = await app.inject('/graphql');
+    expect([page.statusCode, page.body]).toEqual([503, expect.stringContaining('npm run build')]);
+    await app.close();
+  });
+
+  test('are for browsers; others are answered in JSON', async () => {
+    const get = (accept: string) =>
+      fetch(`${open.url}/graphql?query={__typename}`, {
+        headers: { accept, 'apollo-require-preflight': '1' },
+      });
+    const page = await get('text/html,application/xhtml+xml,*/*;q=0.8');
+    expect(page.headers.get('content-type')).toMatch(/^text\//);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    for (const accept of ['*/*', 'application/json', 'application/graphql-response+json'])
+      expect(await (await get(accept)).json()).toEqual({ data: { __typename: 'Query' } });
+  });
+});

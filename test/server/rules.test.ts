@@ -1,0 +1,75 @@
+import { GraphQLError } from 'graphql';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { GatewayError, SessionEnded } from '../../src/errors.js';
+import { createSchema } from '../../src/schema.js';
+import { createRules } from '../../src/server/rules.js';
+import { createTelemetry } from '../../src/telemetry.js';
+
+const lines: string[] = [];
+const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
+const rules = createRules({ schema: createSchema(), introspection: false, telemetry });
+let endings = 0;
+const operation = { requestId: 'request-1', endSession: () => void (endings += 1) };
+
+beforeEach(() => {
+  lines.length = 0;
+  endings = 0;
+});
+
+describe('what is shown of an error', () => {
+  const limited = new GatewayError('RATE_LIMITED', 'Later.', { retryAfter: 7, cause: new Error('secret') });
+
+  test('ours is shown with what it says, whether a field or a stream threw it', () => {
+    const extensions = { code: 'RATE_LIMITED', retryAfter: 7 };
+    const ofField = new GraphQLError('Later.', { path: ['notes'], originalError: limited });
+    expect(rules.show(ofField, operation)).toEqual({ message: 'Later.', path: ['notes'], extensions });
+    expect(rules.show(limited, operation)).toEqual({ message: 'Later.', extensions });
+    expect(lines).toEqual([]);
+  });
+
+  test('GraphQL’s own has a code, and nothing of how HTTP tells it', () => {
+    const plain = new GraphQLError('No.');
+    expect(rules.show(plain)).toEqual({ message: 'No.', extensions: { code: 'BAD_USER_INPUT' } });
+    const http = new GraphQLError('No.', { extensions: { code: 'BAD_REQUEST', http: { status: 405 } } });
+    expect(rules.show(http)).toEqual({ message: 'No.', extensions: { code: 'BAD_REQUEST' } });
+  });
+
+  test.each<readonly [about: string, error: unknown]>([
+    ['of a field', new GraphQLError('secret', { path: ['notes'], originalError: new Error('secret') })],
+    ['of a stream', new TypeError('secret')],
+    ['that is no error', 'secret'],
+  ])('another one %s is masked and logged', (_, error) => {
+    const shown = rules.show(error, operation);
+    expect(JSON.stringify(shown)).not.toContain('secret');
+    expect(shown.extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', requestId: 'request-1' });
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ requestId: 'request-1' }]);
+    expect(lines[0]).toContain('secret');
+  });
+
+  test('before there is an operation, an id is made', () => {
+    const { extensions } = rules.show(new Error('secret'));
+    expect(lines[0]).toContain(extensions!['requestId']);
+  });
+
+  test('a session that ended at the service is ended here', () => {
+    const ended = new GraphQLError('x', { path: ['notes'], originalError: new SessionEnded() });
+    expect(rules.show(ended, operation).extensions).toEqual({ code: 'UNAUTHENTICATED' });
+    expect(rules.show(limited, operation).extensions).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(endings).toBe(1);
+  });
+});
+
+describe('what is prepared', () => {
+  test('a document that is good is parsed once', () => {
+    expect(rules.prepare('{ viewer { id } }')).toBe(rules.prepare('{ viewer { id } }'));
+    expect(rules.prepare('{ viewer { id } }')).toMatchObject({ kind: 'Document' });
+  });
+
+  test.each([
+    ['{', 'GRAPHQL_PARSE_FAILED'],
+    ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['{ __schema { description } }', 'GRAPHQL_VALIDATION_FAILED'],
+  ])('%s is %s', (query, code) => {
+    expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
+  });
+});

@@ -1,0 +1,393 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ClientOptions } from 'ws';
+import { codesOf, demo, startHouse, type House } from '../support/house.js';
+import { openSocket, type Message, type RawSocket } from './sockets.js';
+
+const allowedOrigin = 'https://app.example';
+const nobody = { email: 'nobody@example.com', password: 'word' };
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  house = await startHouse({ settings: { ALLOWED_ORIGINS: allowedOrigin } });
+  house.sandbox.notes.addUser({ ...nobody, name: 'Nobody' });
+  token = await house.signIn();
+});
+
+afterAll(() => house.stop());
+
+const open = (options?: ClientOptions) => openSocket(`${house.url}/graphql`, options);
+const bearer = (session: string) => ({ authorization: `Bearer ${session}` });
+
+/** A socket that has said hello. */
+async function greet(payload?: unknown, options?: ClientOptions): Promise<RawSocket> {
+  const socket = await open(options);
+  socket.send({ type: 'connection_init', payload });
+  return socket;
+}
+
+/** A socket of this session, acknowledged. */
+async function enter(session = token): Promise<RawSocket> {
+  const socket = await greet(bearer(session));
+  expect(await socket.next()).toEqual({ type: 'connection_ack' });
+  return socket;
+}
+
+function begin(socket: RawSocket, id: string, query: string, variables?: object): void {
+  socket.send({ id, type: 'subscribe', payload: { query, variables } });
+}
+
+/** What an operation gives first; after a `next`, its `complete` has come as well. */
+async function ask(socket: RawSocket, query: string, variables?: object): Promise<Message> {
+  begin(socket, 'q', query, variables);
+  const answer = await socket.next('q');
+  if (answer.type === 'next') await socket.next('q');
+  return answer;
+}
+
+const codes = ({ payload }: Message) =>
+  codesOf({ errors: Array.isArray(payload) ? payload : payload.errors });
+const liveCursor = async () => (await house.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
+
+const shipmentUpdates = `subscription ($after: String, $filter: ShipmentUpdateFilter) {
+  shipmentUpdates(after: $after, filter: $filter) { cursor replayed event { eventId } shipment { shipmentId stage } } }`;
+const paymentUpdates = `subscription ($after: String, $filter: PaymentUpdateFilter) {
+  paymentUpdates(after: $after, filter: $filter) { cursor replayed event { eventId } payment { paymentId } } }`;
+
+interface Update {
+  readonly cursor: string;
+  readonly replayed: boolean;
+  readonly event: { readonly eventId: string };
+}
+
+/** The next updates of a subscription. */
+async function take(socket: RawSocket, id: string, count: number): Promise<readonly Update[]> {
+  const updates: Update[] = [];
+  while (updates.length < count) {
+    const { payload } = await socket.next(id);
+    expect(payload.errors).toBeUndefined();
+    updates.push(payload.data.shipmentUpdates ?? payload.data.paymentUpdates);
+  }
+  return updates;
+}
+
+const idsOf = (updates: readonly Update[]) => updates.map(({ event }) => event.eventId);
+
+describe('who is let in', () => {
+  test.each<readonly [about: string, payload: unknown]>([
+    ['nothing', undefined],
+    ['no authorization', {}],
+    ['an empty authorization', { authorization: '' }],
+    ['a wrong token', bearer('wrong')],
+    ['another scheme', { authorization: 'Basic d3Jvbmc6d3Jvbmc=' }],
+    ['a bearer without a token', { authorization: 'Bearer' }],
+    ['an authorization that is no text', { authorization: 1 }],
+  ])('4401 for %s', async (_, payload) => {
+    expect(await (await greet(payload)).closed).toBe(4401);
+  });
+
+  test('4401 for an ended session', async () => {
+    const session = await house.signIn();
+    await house.ask('mutation { signOut { signedOut } }', {}, session);
+    expect(await (await greet(bearer(session))).closed).toBe(4401);
+  });
+
+  test('4401 for who subscribes before they are known', async () => {
+    const socket = await open();
+    begin(socket, '1', '{ __typename }');
+    expect(await socket.closed).toBe(4401);
+  });
+
+  test.each(['"x"', '1', '[]'])('4400 for a hello of %s', async (payload) => {
+    const socket = await open();
+    socket.send(`{"type":"connection_init","payload":${payload}}`);
+    expect(await socket.closed).toBe(4400);
+  });
+
+  test.each(['https://evil.example', 'null', 'http://127.0.0.1'])('403 for the origin %s', async (origin) => {
+    await expect(open({ origin })).rejects.toThrow('HTTP 403');
+  });
+
+  test('404 for another path', async () => {
+    for (const path of ['/', '/graphql/', '/graphql/stream', '/webhooks/shipments/sub_demo'])
+      await expect(openSocket(`${house.url}${path}`)).rejects.toThrow('HTTP 404');
+    await expect(openSocket(`${house.url}/graphql?x=1`)).resolves.toBeDefined();
+  });
+
+  test('no other protocol', async () => {
+    await expect(openSocket(`${house.url}/graphql`, {}, 'graphql-ws')).rejects.toThrow(/subprotocol/);
+    expect(await (await openSocket(`${house.url}/graphql`, {}, [])).closed).toBe(4406);
+  });
+
+  test('a browser by its cookie, from an allowed origin only', async () => {
+    const headers = { cookie: `other=1; trivium_session=${token}` };
+    for (const origin of [allowedOrigin, house.url]) {
+      const socket = await greet(undefined, { origin, headers });
+      expect(await socket.next()).toEqual({ type: 'connection_ack' });
+    }
+    expect(await (await greet(undefined, { headers })).closed).toBe(4401);
+  });
+
+  test('a bearer token wins over a cookie, even a wrong one', async () => {
+    const signedIn = { origin: allowedOrigin, headers: { cookie: `trivium_session=${token}` } };
+    for (const payload of [bearer('wrong'), { authorization: 1 }, { authorization: '' }])
+      expect(await (await greet(payload, signedIn)).closed).toBe(4401);
+    const wrong = { ...signedIn, headers: { ...signedIn.headers, ...bearer('wrong') } };
+    expect(await (await greet(undefined, wrong)).closed).toBe(4401);
+    const socket = await greet(bearer(await house.signIn(nobody)), signedIn);
+    await socket.next();
+    expect((await ask(socket, '{ viewer { email } }')).payload.data.viewer.email).toBe(nobody.email);
+  });
+});
+
+describe('operations', () => {
+  test('queries are answered', async () => {
+    const socket = await enter();
+    const query = 'query ($no: Boolean!) { viewer { email name @include(if: $no) } }';
+    begin(socket, '1', query, { no: false });
+    const payload = { data: { viewer: { email: demo.email } } };
+    expect(await socket.next()).toEqual({ id: '1', type: 'next', payload });
+    expect(await socket.next()).toEqual({ id: '1', type: 'complete' });
+  });
+
+  test.each<readonly [about: string, query: string, code: string]>([
+    ['a mutation', 'mutation { signOut { signedOut } }', 'BAD_USER_INPUT'],
+    ['a syntax error', '{ notes(', 'GRAPHQL_PARSE_FAILED'],
+    ['too many tokens', `{ ${'a '.repeat(10_000)} }`, 'GRAPHQL_PARSE_FAILED'],
+    ['a field that is not there', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['no one operation', 'query a { __typename } query b { __typename }', 'BAD_USER_INPUT'],
+    ['a missing variable', 'query ($id: ID!) { node(id: $id) { id } }', 'BAD_USER_INPUT'],
+    ['a number too great', '{ shipments(first: 101) { nodes { id } } }', 'BAD_USER_INPUT'],
+    [
+      'a subscription’s variable',
+      'subscription ($c: [String!]!) { shipmentUpdates(filter: { carriers: $c }) { cursor } }',
+      'BAD_USER_INPUT',
+    ],
+  ])('%s is refused, and the socket stays open', async (_, query, code) => {
+    const socket = await enter();
+    const answer = await ask(socket, query);
+    expect(codes(answer)).toEqual([code]);
+    expect(JSON.stringify(answer)).not.toMatch(/stacktrace|"http"/);
+    expect((await ask(socket, '{ __typename }')).payload).toEqual({ data: { __typename: 'Query' } });
+  });
+
+  test('a failure of our own is masked, and logged under its id', async () => {
+    const after = await liveCursor();
+    const socket = await enter();
+    const database = new DatabaseSync(join(house.folder, 'gateway.db'));
+    database.exec('ALTER TABLE log_head RENAME TO hidden_head');
+    const answer = await ask(socket, shipmentUpdates, { after });
+    database.exec('ALTER TABLE hidden_head RENAME TO log_head');
+    database.close();
+    const [{ message, extensions }] = answer.payload.errors;
+    expect(message).not.toMatch(/table/);
+    expect(extensions).toEqual({
+      code: 'INTERNAL_SERVER_ERROR',
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(house.logged()).toContain(extensions.requestId);
+  });
+
+  test('another protocol message closes it', async () => {
+    const socket = await enter();
+    socket.send('{"type":"nonsense"}');
+    expect(await socket.closed).toBe(4400);
+  });
+});
+
+describe('subscriptions', () => {
+  test('need the grant', async () => {
+    const socket = await enter(await house.signIn(nobody));
+    for (const query of [shipmentUpdates, paymentUpdates])
+      expect(codes(await ask(socket, query))).toEqual(['FORBIDDEN']);
+  });
+
+  test('give what comes, and what was missed as replayed', async () => {
+    const { emitShipment } = house.sandbox.webhooks;
+    const after = await liveCursor();
+    await emitShipment({ id: 'evt_a1', shipment: { id: 'shp_a' } });
+    const socket = await enter();
+    begin(socket, '1', shipmentUpdates, { after });
+    const [missed] = await take(socket, '1', 1);
+    await emitShipment({ id: 'evt_a2', type: 'shipment.delivered', shipment: { id: 'shp_a' } });
+    const [live] = await take(socket, '1', 1);
+    expect(missed).toMatchObject({
+      replayed: true,
+      event: { eventId: 'evt_a1' },
+      shipment: { stage: 'CREATED' },
+    });
+    expect(live).toMatchObject({
+      replayed: false,
+      event: { eventId: 'evt_a2' },
+      shipment: { stage: 'DELIVERED' },
+    });
+  });
+
+  test('without a place begin with what comes', async () => {
+    const { emitPayment } = house.sandbox.webhooks;
+    await emitPayment({ id: 'evt_b1' });
+    const socket = await enter();
+    begin(socket, '1', paymentUpdates);
+    // A query that is answered tells that the subscription before it stands.
+    await ask(socket, '{ liveCursor }');
+    await emitPayment({ id: 'evt_b2' });
+    expect(await take(socket, '1', 1)).toMatchObject([{ replayed: false, event: { eventId: 'evt_b2' } }]);
+  });
+
+  test('resume with no gap and no repetition, while events come', async () => {
+    const { emitShipment } = house.sandbox.webhooks;
+    const names = Array.from({ length: 30 }, (_, at) => `evt_c${at}`);
+    let after = await liveCursor();
+    const sending = (async () => {
+      for (const id of names) await emitShipment({ id, shipment: { id: 'shp_c' } });
+    })();
+    const seen: string[] = [];
+    while (seen.length < names.length) {
+      const socket = await enter();
+      begin(socket, '1', shipmentUpdates, { after });
+      const updates = await take(socket, '1', Math.min(4, names.length - seen.length));
+      seen.push(...idsOf(updates));
+      after = updates.at(-1)!.cursor;
+      socket.close();
+    }
+    await sending;
+    expect(seen).toEqual(names);
+  });
+
+  test('the place of one subscription is good for the other', async () => {
+    const { emitShipment, emitPayment } = house.sandbox.webhooks;
+    const start = await liveCursor();
+    await emitPayment({ id: 'evt_d1' });
+    await emitShipment({ id: 'evt_d2' });
+    await emitPayment({ id: 'evt_d3' });
+    const socket = await enter();
+    begin(socket, 's', shipmentUpdates, { after: start });
+    const [{ cursor: after } = { cursor: '' }] = await take(socket, 's', 1);
+    begin(socket, 'p', paymentUpdates, { after });
+    expect(idsOf(await take(socket, 'p', 1))).toEqual(['evt_d3']);
+    begin(socket, 'all', paymentUpdates, { after: start });
+    expect(idsOf(await take(socket, 'all', 2))).toEqual(['evt_d1', 'evt_d3']);
+  });
+
+  test('keep to their filter', async () => {
+    const { emitShipment, emitPayment } = house.sandbox.webhooks;
+    const after = await liveCursor();
+    await emitShipment({ id: 'evt_e1', shipment: { id: 'shp_e1', carrier: 'Slow' } });
+    await emitShipment({ id: 'evt_e2', shipment: { id: 'shp_e2', carrier: 'Fast' } });
+    await emitShipment({
+      id: 'evt_e3',
+      type: 'shipment.delivered',
+      shipment: { id: 'shp_e1', carrier: undefined },
+    });
+    await emitPayment({ id: 'evt_e4', livemode: true, object: { id: 'pay_e1' } });
+    await emitPayment({ id: 'evt_e5', livemode: false, object: { id: 'pay_e2' } });
+    const socket = await enter();
+    const wanted: readonly [query: string, filter: object, ids: readonly string[]][] = [
+      [shipmentUpdates, { shipmentIds: ['shp_e1'] }, ['evt_e1', 'evt_e3']],
+      [shipmentUpdates, { stages: ['DELIVERED'] }, ['evt_e3']],
+      [shipmentUpdates, { carriers: ['Slow'] }, ['evt_e1', 'evt_e3']],
+      [shipmentUpdates, { shipmentIds: ['shp_e1', 'shp_e2'], stages: ['CREATED'] }, ['evt_e1', 'evt_e2']],
+      [paymentUpdates, { livemode: true }, ['evt_e4']],
+      [paymentUpdates, { paymentIds: ['pay_e2'] }, ['evt_e5']],
+      [paymentUpdates, { types: ['payment.succeeded'], livemode: false }, ['evt_e5']],
+    ];
+    for (const [at, [query, filter]] of wanted.entries()) begin(socket, `${at}`, query, { after, filter });
+    for (const [at, [, , ids]] of wanted.entries())
+      expect(idsOf(await take(socket, `${at}`, ids.length))).toEqual(ids);
+  });
+
+  test('take no cursor that was altered anywhere', async () => {
+    const socket = await enter();
+    const cursor = await liveCursor();
+    const altered = Array.from(cursor, (letter, at) => {
+      const other = letter === 'A' ? 'B' : 'A';
+      return cursor.slice(0, at) + other + cursor.slice(at + 1);
+    });
+    const strange = [`${cursor}=`, `${cursor}A`, ` ${cursor}`, cursor.slice(1), cursor.slice(0, -1), '', 'x'];
+    for (const [at, after] of [...altered, ...strange].entries())
+      begin(socket, `${at}`, shipmentUpdates, { after });
+    const answers = await Promise.all([...altered, ...strange].map((_, at) => socket.next(`${at}`)));
+    for (const answer of answers) expect(codes(answer)).toEqual(['CURSOR_INVALID']);
+  });
+
+  test('end as soon as the client says so, and the id is free again', async () => {
+    const { emitShipment } = house.sandbox.webhooks;
+    const after = await liveCursor();
+    const socket = await enter();
+    begin(socket, 'ended', shipmentUpdates, { after });
+    begin(socket, 'other', shipmentUpdates, { after });
+    await emitShipment({ id: 'evt_f1' });
+    expect(idsOf(await take(socket, 'ended', 1))).toEqual(['evt_f1']);
+    socket.send({ id: 'ended', type: 'complete' });
+    await ask(socket, '{ __typename }');
+    await emitShipment({ id: 'evt_f2' });
+    expect(idsOf(await take(socket, 'other', 2))).toEqual(['evt_f1', 'evt_f2']);
+    begin(socket, 'ended', '{ again: __typename }');
+    expect((await socket.next('ended')).payload).toEqual({ data: { again: 'Query' } });
+  });
+
+  test('work with the usual client', async () => {
+    const { emitShipment } = house.sandbox.webhooks;
+    const client = house.socket(token);
+    const updates = client.iterate({ query: shipmentUpdates, variables: { after: await liveCursor() } });
+    await emitShipment({ id: 'evt_g1' });
+    const { value } = await updates.next();
+    expect(value.data.shipmentUpdates.event.eventId).toBe('evt_g1');
+    await client.dispose();
+  });
+});
+
+describe('the end of a session closes its sockets with 4401', () => {
+  test('on signing out, and no other session’s', async () => {
+    const session = await house.signIn();
+    const [first, second, other] = [await enter(session), await enter(session), await enter()];
+    begin(first, '1', shipmentUpdates);
+    await house.ask('mutation { signOut { signedOut } }', {}, session);
+    expect(await Promise.all([first.closed, second.closed])).toEqual([4401, 4401]);
+    expect((await ask(other, '{ __typename }')).type).toBe('next');
+  });
+
+  test('when the notes service no longer knows its token', async () => {
+    const session = await house.signIn();
+    const socket = await enter(session);
+    house.sandbox.notes.revokeTokens();
+    expect(codesOf(await house.ask('{ tags { nodes { name } } }', {}, session))).toEqual(['UNAUTHENTICATED']);
+    expect(await socket.closed).toBe(4401);
+    expect((await house.ask('{ viewer { id } }', {}, session)).data).toEqual({ viewer: null });
+    token = await house.signIn();
+  });
+
+  test('when a query over the socket itself finds that out', async () => {
+    const socket = await enter(await house.signIn());
+    house.sandbox.notes.revokeTokens();
+    begin(socket, '1', '{ tags { nodes { name } } }');
+    expect(codes(await socket.next('1'))).toEqual(['UNAUTHENTICATED']);
+    expect(await socket.closed).toBe(4401);
+    token = await house.signIn();
+  });
+
+  test('when its time is over', async () => {
+    const socket = await enter(await house.signIn());
+    begin(socket, '1', shipmentUpdates);
+    await ask(socket, '{ __typename }');
+    await house.sandbox.clock.advance(24 * 60 * 60 * 1000);
+    expect(await socket.closed).toBe(4401);
+    token = await house.signIn();
+  });
+});
+
+describe('a gateway that stops', () => {
+  test('closes its sockets with 1012', async () => {
+    const second = await startHouse({ sandbox: house.sandbox });
+    const socket = await openSocket(`${second.url}/graphql`);
+    socket.send({ type: 'connection_init', payload: bearer(await second.signIn()) });
+    await socket.next();
+    begin(socket, '1', shipmentUpdates);
+    await second.stop();
+    expect(await socket.closed).toBe(1012);
+    house.sandbox.deliverTo(house.url);
+  });
+});
