@@ -1,5 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
+import { createRing } from './ring.js';
 
 /** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
 export interface Rendering {
@@ -8,14 +10,14 @@ export interface Rendering {
   render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
 }
 
-/** One who gets the payloads of a group. */
+/** One who gets the payloads of a group. Whoever takes no more is let go. */
 export interface Member {
   /** The place in the log after which to begin; the log's end where it is undefined. */
   readonly after: number | undefined;
-  /** Takes a payload of the past; the next one comes when this one is on its way. */
-  replay(payload: string): Promise<void>;
-  /** Takes a live payload, and never makes the others wait. */
-  deliver(payload: string): void;
+  /** Takes a payload of the past; resolves when it is on its way, with whether to go on. Must not reject. */
+  replay(payload: string): Promise<boolean>;
+  /** Takes a live payload, says whether to go on, and never makes the others wait. */
+  deliver(payload: string): boolean;
   /** There is nothing more for this member: the feed has ended, or its place is no longer kept. */
   end(error?: unknown): void;
 }
@@ -28,21 +30,12 @@ export interface Multicast {
   readonly size: number;
 }
 
-interface Place {
-  position: number;
-  /** Whether it has reached the group. */
-  joined: boolean;
-  gone: boolean;
-}
-
 interface Group {
   join(member: Member): () => void;
 }
 
-type Rendered = ReturnType<Rendering['render']>;
-
-/** How many payloads of the past a group keeps for those who come back at the same time. */
-const keptReplays = 256;
+/** What a group keeps of the past for those who come back at the same time. */
+const mostKept = { items: 256, weight: 1_000_000 };
 
 /** Multicast over the end of the log as this process reads it. */
 export function createMulticast(sources: Sources): Multicast {
@@ -62,32 +55,39 @@ export function createMulticast(sources: Sources): Multicast {
 /**
  * A group walks the log once for all its members. A newcomer first reads, at its own pace, up to where the group is;
  * there it joins, in the same turn in which it is seen to be there, so that nothing falls between and nothing comes
- * twice.
+ * twice. After each payload comes a turn for everybody else, in which sockets send what they were given: a burst
+ * must not pass for slowness.
  */
 function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
   const { tail } = sources;
-  const members = new Map<Member, Place>();
   const arriving = new Set<Member>();
+  /** With the place in the log after which each of them takes part. */
+  const joined = new Map<Member, number>();
   const replays = createReplays((entry) => render(entry, true));
-  const reader = createReader(sources, () => members.size > 0);
+  const reader = createReader(sources, isWanted);
   let position = tail.position();
   let walking = false;
   const unfollow = tail.follow((entries) => (entries ? void walk() : endAll()));
 
   const concerns = (entry: LogEntry) => entry.family === family && entry.event !== null;
 
+  function isWanted(): boolean {
+    return arriving.size + joined.size > 0;
+  }
+
   async function walk(): Promise<void> {
     if (walking) return;
     walking = true;
     try {
-      while (members.size > 0 && position < tail.position()) {
-        const found = reader.entry(position + 1);
-        const entry = found instanceof Promise ? await found : found;
+      while (isWanted() && position < tail.position()) {
+        const entry = await reader.entry(position + 1);
         if (!entry) break;
-        const rendered = concerns(entry) ? render(entry, false) : undefined;
-        const payload = rendered instanceof Promise ? await rendered : rendered;
+        // Where nobody has joined, those who arrive will read it themselves.
+        const payload = joined.size > 0 && concerns(entry) ? await render(entry, false) : undefined;
         position = entry.seq;
-        if (payload !== undefined) deliver(payload);
+        if (payload === undefined) continue;
+        deliver(payload);
+        await turn();
       }
     } catch (error) {
       endAll(error);
@@ -98,38 +98,32 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
 
   /** One whose place is past this entry came from a replica that had read further. */
   function deliver(payload: string): void {
-    for (const [member, place] of members)
-      if (place.joined && place.position < position) member.deliver(payload);
+    for (const [member, place] of joined) if (place < position && !member.deliver(payload)) leave(member);
   }
 
-  async function catchUp(member: Member, place: Place): Promise<void> {
-    const past = createReader(sources, () => !place.gone);
-    while (!place.gone && place.position < position) {
-      const found = past.entry(place.position + 1);
-      const entry = found instanceof Promise ? await found : found;
+  async function arrive(member: Member): Promise<void> {
+    const past = createReader(sources, () => arriving.has(member));
+    let place = member.after ?? tail.position();
+    while (arriving.has(member) && place < position) {
+      const entry = await past.entry(place + 1);
       if (!entry) return;
-      place.position = entry.seq;
+      place = entry.seq;
       const payload = concerns(entry) ? await replays.of(entry) : undefined;
-      if (payload !== undefined && !place.gone) await member.replay(payload);
+      if (payload === undefined || !arriving.has(member)) continue;
+      if (!(await member.replay(payload))) return leave(member);
+      await turn();
     }
-    place.joined = true;
-    arriving.delete(member);
-    if (arriving.size === 0) replays.forget();
+    if (!arriving.delete(member)) return;
+    joined.set(member, place);
+    if (arriving.size === 0) replays.clear();
   }
 
   function leave(member: Member): void {
-    const place = members.get(member);
-    if (!place) return;
-    place.gone = true;
-    members.delete(member);
-    arriving.delete(member);
-    if (members.size > 0) return;
+    if (!arriving.delete(member) && !joined.delete(member)) return;
+    if (arriving.size === 0) replays.clear();
+    if (isWanted()) return;
     unfollow();
     dissolve();
-  }
-
-  function endAll(error?: unknown): void {
-    for (const member of members.keys()) end(member, error);
   }
 
   function end(member: Member, error?: unknown): void {
@@ -137,27 +131,37 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     member.end(error);
   }
 
+  function endAll(error?: unknown): void {
+    for (const member of [...arriving, ...joined.keys()]) end(member, error);
+  }
+
   return {
     join(member) {
-      const place = { position: member.after ?? tail.position(), joined: false, gone: false };
-      members.set(member, place);
       arriving.add(member);
-      catchUp(member, place).catch((error: unknown) => end(member, error));
+      arrive(member).catch((error: unknown) => end(member, error));
       return () => leave(member);
     },
   };
 }
 
-/** The last payloads of the past: those who come back at the same time want the same ones. */
-function createReplays(render: (entry: LogEntry) => Rendered) {
-  const kept = new Map<number, Rendered>();
+/** Payloads of the past, made once for those who want them at about the same time. */
+function createReplays(render: (entry: LogEntry) => ReturnType<Rendering['render']>) {
+  const kept = createRing<Replay>(mostKept);
   return {
-    of(entry: LogEntry): Rendered {
-      const rendered = kept.has(entry.seq) ? kept.get(entry.seq) : render(entry);
-      kept.set(entry.seq, rendered);
-      if (kept.size > keptReplays) kept.delete(kept.keys().next().value!);
+    of(entry: LogEntry) {
+      const known = kept.get(entry.seq);
+      if (known) return known.rendered;
+      const { seq, weight } = entry;
+      const rendered = render(entry);
+      kept.add({ seq, weight, rendered });
       return rendered;
     },
-    forget: () => kept.clear(),
+    clear: kept.clear,
   };
+}
+
+interface Replay {
+  readonly seq: number;
+  readonly weight: number;
+  readonly rendered: ReturnType<Rendering['render']>;
 }

@@ -21,14 +21,17 @@ export interface Reader {
 }
 
 const pageSize = 32;
+/** Characters of events that are held for a reader that is slow. */
+const mostHeld = 1_000_000;
 
 /** A reader for as long as `wanted`; a database that does not answer is asked again. */
 export function createReader({ log, tail, telemetry }: Sources, wanted: () => boolean): Reader {
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    page = (await insist(() => log.read(seq - 1, pageSize), { telemetry, given: wanted })) ?? [];
-    const entry = page.find((candidate) => candidate.seq === seq);
+    const entries = (await insist(() => log.read(seq - 1, pageSize), { telemetry, given: wanted })) ?? [];
+    const entry = entries.find((candidate) => candidate.seq === seq);
+    page = holdable(entries);
     // The log has no gaps: an entry that is missing is gone.
     if (!entry && wanted()) throw expired();
     return entry;
@@ -42,6 +45,11 @@ export function createReader({ log, tail, telemetry }: Sources, wanted: () => bo
       return recent;
     },
   };
+}
+
+function holdable(entries: readonly LogEntry[]): readonly LogEntry[] {
+  let weight = 0;
+  return entries.filter((entry) => (weight += entry.weight) <= mostHeld);
 }
 
 /** The error of a place that the log cannot be read on from. */

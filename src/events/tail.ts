@@ -2,6 +2,7 @@ import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
 import { insist } from './insist.js';
 import type { Log, LogEntry } from './log.js';
+import { createRing } from './ring.js';
 
 /** What a tail works with. */
 export interface TailOptions {
@@ -34,7 +35,7 @@ const greatestWeight = 32_000_000;
 /** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
 export async function startTail(options: TailOptions): Promise<Tail> {
   const { log, database, telemetry, recent = usualRecent } = options;
-  const ring = createRing(recent);
+  const ring = createRing<LogEntry>({ items: recent, weight: greatestWeight });
   const followers = new Set<Follower>();
   let position = await log.head();
   let busy = false;
@@ -72,7 +73,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
   return {
     position: () => position,
-    entry: ring.entry,
+    entry: ring.get,
     follow(hear) {
       const own: Follower = (entries) => hear(entries); // the same function may follow twice
       followers.add(own);
@@ -84,24 +85,6 @@ export async function startTail(options: TailOptions): Promise<Tail> {
       unlisten();
       clearInterval(poll);
       for (const hear of followers) hear(null);
-    },
-  };
-}
-
-/** The newest entries, bounded in number and in weight. */
-function createRing(greatestSize: number) {
-  const entries = new Map<number, LogEntry>();
-  let weight = 0;
-  return {
-    entry: (seq: number) => entries.get(seq),
-    add(entry: LogEntry): void {
-      entries.set(entry.seq, entry);
-      weight += entry.weight;
-      for (const [seq, oldest] of entries) {
-        if (entries.size <= greatestSize && weight <= greatestWeight) break;
-        entries.delete(seq);
-        weight -= oldest.weight;
-      }
     },
   };
 }

@@ -1,13 +1,13 @@
 import {
   createSourceEventStream,
   execute,
+  Kind,
   TypeInfo,
   visit,
   visitWithTypeInfo,
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
-  type FormattedExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
 import type { OperationResult } from 'graphql-ws';
@@ -45,20 +45,20 @@ export function createFanout(options: {
   readonly multicast: Multicast;
 }): Fanout {
   const { schema, rules, multicast } = options;
-  const personal = new WeakMap<DocumentNode, boolean>();
+  const surveys = new WeakMap<DocumentNode, Survey>();
 
-  /** Fields below the root that take arguments are read for the one who asks: those are not shared between users. */
-  function isPersonal(document: DocumentNode): boolean {
-    let found = personal.get(document);
-    if (found === undefined) personal.set(document, (found = takesArguments(schema, document)));
-    return found;
+  function surveyOf(document: DocumentNode): Survey {
+    const survey = surveys.get(document) ?? makeSurvey(schema, document);
+    surveys.set(document, survey);
+    return survey;
   }
 
   function groupOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
-    const { after: _, ...variables } = variableValues ?? {};
-    const members = Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const who = isPersonal(document) ? (contextValue as Context).caller?.userId : null;
-    return JSON.stringify([document.loc?.source.body, operationName ?? null, members, who]);
+    const { isPersonal, places } = surveyOf(document);
+    const variables = Object.entries(variableValues ?? {}).filter(([name]) => !places.has(name));
+    const who = isPersonal ? (contextValue as Context).caller?.userId : null;
+    const key = [document.loc?.source.body, operationName ?? null, Object.fromEntries(variables), who];
+    return JSON.stringify(key, inOrder);
   }
 
   function rendering(args: ExecutionArgs, { wish, view }: Following<unknown>): Rendering {
@@ -66,7 +66,7 @@ export function createFanout(options: {
     const context: Context = { ...(args.contextValue as Context), signal: forever };
     const toPayload = ({ errors, ...result }: ExecutionResult): string => {
       const shown = errors?.map((error) => rules.show(error, context));
-      return JSON.stringify({ ...(shown && { errors: shown }), ...result } as FormattedExecutionResult);
+      return JSON.stringify({ ...(shown && { errors: shown }), ...result });
     };
     return {
       family: wish.family,
@@ -103,14 +103,18 @@ function memberOn(
     after,
     end,
     replay: (payload) =>
-      new Promise((resolve, reject) => {
-        if (socket.readyState !== socket.OPEN) return resolve();
-        socket.send(`${head}${payload}}`, (error) => (error ? reject(error) : resolve()));
+      new Promise((resolve) => {
+        if (socket.readyState !== socket.OPEN) return resolve(false);
+        socket.send(`${head}${payload}}`, (error) => resolve(!error));
       }),
     deliver(payload) {
-      if (socket.readyState !== socket.OPEN) return;
-      if (socket.bufferedAmount > mostWaiting) socket.close(tooSlow, 'Too slow: resume from the last cursor');
-      else socket.send(`${head}${payload}}`);
+      if (socket.readyState !== socket.OPEN) return false;
+      if (socket.bufferedAmount > mostWaiting) {
+        socket.close(tooSlow, 'Too slow: resume from the last cursor');
+        return false;
+      }
+      socket.send(`${head}${payload}}`);
+      return true;
     },
   };
 }
@@ -120,7 +124,7 @@ function createWaiting() {
   let end: (error?: unknown) => void = () => undefined;
   const over = { done: true, value: undefined } as const;
   const ended = new Promise<typeof over>((resolve, reject) => {
-    end = (error) => (error === undefined ? resolve(over) : reject(error as Error));
+    end = (error) => (error === undefined ? resolve(over) : reject(error));
   });
   ended.catch(() => undefined); // whoever iterates hears of it
   return {
@@ -143,17 +147,41 @@ function isFollowing(source: AsyncIterable<unknown>): source is Following<unknow
   return 'wish' in source && 'view' in source;
 }
 
-function takesArguments(schema: GraphQLSchema, document: DocumentNode): boolean {
+/** What decides who may share a document's messages. */
+interface Survey {
+  /** Fields below the root that take arguments are read for the one who asks: they are not shared between users. */
+  readonly isPersonal: boolean;
+  /** The variables that tell where to begin and nothing else: those who differ in them alone want the same. */
+  readonly places: ReadonlySet<string>;
+}
+
+function makeSurvey(schema: GraphQLSchema, document: DocumentNode): Survey {
   const types = new TypeInfo(schema);
-  let found = false;
+  const isRoot = () => types.getParentType() === schema.getSubscriptionType();
+  const places = new Set<string>();
+  const others = new Set<string>();
+  let isPersonal = false;
   visit(
     document,
     visitWithTypeInfo(types, {
+      VariableDefinition: () => false,
       Field() {
-        const isRoot = types.getParentType() === schema.getSubscriptionType();
-        if (!isRoot && (types.getFieldDef()?.args.length ?? 0) > 0) found = true;
+        if (!isRoot() && (types.getFieldDef()?.args.length ?? 0) > 0) isPersonal = true;
       },
+      Argument({ name, value }) {
+        if (!isRoot() || name.value !== 'after' || value.kind !== Kind.VARIABLE) return undefined;
+        places.add(value.name.value);
+        return false;
+      },
+      Variable: ({ name }) => void others.add(name.value),
     }),
   );
-  return found;
+  for (const name of others) places.delete(name);
+  return { isPersonal, places };
+}
+
+/** For `JSON.stringify`: the members of an object in the order of their names. */
+function inOrder(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

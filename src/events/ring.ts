@@ -1,0 +1,37 @@
+/** Something that belongs to a place in the log, and what it weighs in memory, in characters. */
+export interface Weighed {
+  readonly seq: number;
+  readonly weight: number;
+}
+
+/** What was added last, bounded in number and in weight. */
+export interface Ring<T extends Weighed> {
+  get(seq: number): T | undefined;
+  add(item: T): void;
+  clear(): void;
+}
+
+/** A ring that lets go of what was added first. */
+export function createRing<T extends Weighed>(greatest: {
+  readonly items: number;
+  readonly weight: number;
+}): Ring<T> {
+  const items = new Map<number, T>();
+  let weight = 0;
+  return {
+    get: (seq) => items.get(seq),
+    add(item) {
+      items.set(item.seq, item);
+      weight += item.weight;
+      for (const [seq, oldest] of items) {
+        if (items.size <= greatest.items && weight <= greatest.weight) break;
+        items.delete(seq);
+        weight -= oldest.weight;
+      }
+    },
+    clear() {
+      items.clear();
+      weight = 0;
+    },
+  };
+}
