@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { demo, startHouse, type House } from './support/house.js';
+
+let house: House;
+let token: string;
+const figures: { readonly what: string; readonly calls: string }[] = [];
+
+beforeAll(async () => {
+  house = await startHouse();
+  token = await house.signIn();
+});
+
+afterAll(async () => {
+  await house.stop();
+  // oxlint-disable-next-line no-console -- the figures are what this file is read for
+  console.table(figures);
+});
+
+/** Runs it, and gives its outcome with the calls that the services received meanwhile, as `GET /notes`. */
+async function during<T>(run: () => Promise<T>): Promise<{ outcome: T; calls: readonly string[] }> {
+  const before = house.sandbox.calls.length;
+  const outcome = await run();
+  const calls = house.sandbox.calls.slice(before);
+  return { outcome, calls: calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`) };
+}
+
+function show(what: string, calls: readonly string[]): void {
+  const counts = new Map<string, number>();
+  for (const call of calls) counts.set(call, (counts.get(call) ?? 0) + 1);
+  figures.push({
+    what,
+    calls: [...counts].map(([call, count]) => `${count} × ${call}`).join(', ') || 'none',
+  });
+}
+
+/** The next answers of the notes service are made at once and kept back for so long. */
+function holdReads(ms: number, times = 1): void {
+  const act = { kind: 'afterwards', act: { kind: 'delay', ms } } as const;
+  house.sandbox.faults.add({ service: 'notes', method: 'GET', times, act });
+}
+
+/** Resolves once the notes service has so many calls more than before. */
+async function received(run: () => void, more: number): Promise<void> {
+  const before = house.sandbox.calls.length;
+  run();
+  await expect.poll(() => house.sandbox.calls.length, { interval: 5 }).toBe(before + more);
+}
+
+const times = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+async function page(fields: string, variables: object = {}) {
+  const { data, errors } = await house.ask(
+    `query ($first: Int, $after: String) {
+      notes(first: $first, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } }
+    }`,
+    variables,
+    token,
+  );
+  expect(errors).toBeUndefined();
+  return data.notes;
+}
+
+function book(start: number) {
+  const at = (minutes: number) => new Date(Date.UTC(2027, 0, 1, 9, minutes)).toISOString();
+  const participants = [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }];
+  return house.ask(
+    `mutation ($input: CreateAppointmentInput!) {
+      createAppointment(input: $input) { appointment { confirmation } errors { code } }
+    }`,
+    { input: { status: 'BOOKED', start: at(start), end: at(start + 1), participants } },
+    token,
+  );
+}
+
+describe('bookings', () => {
+  test('a hundred at once, the first ones of all, ask for one token', async () => {
+    const { outcome, calls } = await during(() => Promise.all(times(100).map(book)));
+    show('100 concurrent first bookings', calls);
+    expect(outcome.map(({ data }) => data?.createAppointment.appointment?.confirmation)).toEqual(
+      times(100).map(() => 'CONFIRMED'),
+    );
+    expect(calls.filter((call) => call === 'POST /oauth/token')).toHaveLength(1);
+    expect(calls.filter((call) => call === 'POST /appointments')).toHaveLength(100);
+  });
+
+  test('one more uses the token that is there', async () => {
+    const { calls } = await during(() => book(0));
+    show('the next booking', calls);
+    expect(calls).toEqual(['POST /appointments']);
+  });
+
+  test('a revoked token costs one refresh and one retry', async () => {
+    house.sandbox.appointments.revokeTokens();
+    const { outcome, calls } = await during(() => book(0));
+    show('a booking with a revoked token', calls);
+    expect(outcome.data.createAppointment.appointment).toEqual({ confirmation: 'CONFIRMED' });
+    expect(calls).toEqual(['POST /appointments', 'POST /oauth/token', 'POST /appointments']);
+  });
+
+  test('twenty at once with a revoked token refresh it once', async () => {
+    house.sandbox.appointments.revokeTokens();
+    const { outcome, calls } = await during(() => Promise.all(times(20).map(book)));
+    show('20 concurrent bookings with a revoked token', calls);
+    expect(outcome.map(({ data }) => data.createAppointment.appointment.confirmation)).toEqual(
+      times(20).map(() => 'CONFIRMED'),
+    );
+    expect(calls.filter((call) => call === 'POST /oauth/token')).toHaveLength(1);
+    expect(calls.filter((call) => call === 'POST /appointments').length).toBeLessThanOrEqual(40);
+  });
+});
+
+describe('reading notes', () => {
+  test('a page of twenty with its tags is one call, and so is the next', async () => {
+    const first = await during(() => page('id tags { name }', { first: 20 }));
+    show('notes(first: 20), tags without count', first.calls);
+    expect(first.calls).toEqual(['GET /notes']);
+    expect(first.outcome.nodes).toHaveLength(20);
+    const after = first.outcome.pageInfo.endCursor;
+    const next = await during(() => page('id tags { name }', { first: 20, after }));
+    show('the next page', next.calls);
+    expect(next.calls).toEqual(['GET /notes']);
+    expect(next.outcome.nodes).toHaveLength(20);
+  });
+
+  test('the counts of all their tags are one call more', async () => {
+    const { outcome, calls } = await during(() => page('id tags { name count }', { first: 20 }));
+    show('notes(first: 20) with the counts of their tags', calls);
+    expect(calls.toSorted()).toEqual(['GET /notes', 'GET /tags']);
+    expect(outcome.nodes[0].tags[0].count).toBeGreaterThan(0);
+  });
+
+  test('twenty notes seen before are fetched again by a call for each page they were on', async () => {
+    const first = await page('id', { first: 10 });
+    const second = await page('id', { first: 10, after: first.pageInfo.endCursor });
+    const ids = [...first.nodes, ...second.nodes].map(({ id }) => id);
+    const { outcome, calls } = await during(() =>
+      house.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Note { title } } }', { ids }, token),
+    );
+    show('nodes() of 20 notes seen on two pages', calls);
+    expect(outcome.data.nodes.map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect(calls.every((call) => call === 'GET /notes')).toBe(true);
+    expect(calls.length).toBeLessThanOrEqual(2);
+  });
+
+  test('fifty aliases of the viewer are one call', async () => {
+    const aliases = times(50).map((index) => `v${index}: viewer { name }`);
+    const { outcome, calls } = await during(() => house.ask(`{ ${aliases.join(' ')} }`, {}, token));
+    show('50 aliases of viewer in one operation', calls);
+    expect(Object.values(outcome.data)).toEqual(times(50).map(() => ({ name: 'Dana Demo' })));
+    expect(calls).toEqual(['GET /me']);
+  });
+
+  test('fifty times the same query at once is one call', async () => {
+    holdReads(600);
+    const { outcome, calls } = await during(() =>
+      Promise.all(times(50).map(() => page('id title', { first: 20 }))),
+    );
+    show('50 concurrent identical queries of one session', calls);
+    expect(calls).toEqual(['GET /notes']);
+    expect(outcome).toEqual(times(50).map(() => outcome[0]));
+  });
+
+  test('what is in flight for one session is not shared with another', async () => {
+    const other = await house.signIn();
+    holdReads(400, 2);
+    const query = '{ notes(first: 3) { nodes { id } } }';
+    const { outcome, calls } = await during(() =>
+      Promise.all([house.ask(query, {}, token), house.ask(query, {}, other)]),
+    );
+    show('the same query of two sessions at once', calls);
+    expect(calls).toEqual(['GET /notes', 'GET /notes']);
+    expect(outcome[0].data).toEqual(outcome[1].data);
+  });
+});
+
+describe('a note written is the note read next', () => {
+  const titles = async () =>
+    (await page('title', { first: 100 })).nodes.map(({ title }: { title: string }) => title);
+
+  async function create(title: string): Promise<string> {
+    const { data } = await house.ask(
+      `mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { id } errors { code } } }`,
+      { input: { title, content: 'Words.' } },
+      token,
+    );
+    return data.createNote.note.id;
+  }
+
+  test('by call', async () => {
+    const { calls } = await during(async () => {
+      await create('Written, then read');
+      expect(await titles()).toContain('Written, then read');
+    });
+    show('createNote, then notes', calls);
+    expect(calls).toEqual(['POST /notes', 'GET /notes']);
+  });
+
+  test.for(['create', 'update', 'delete'] as const)('%s, while an older read is on its way', async (kind) => {
+    const id = await create(`Before ${kind}`);
+    let stale: Promise<readonly string[]> = Promise.resolve([]);
+    holdReads(1500);
+    await received(() => (stale = titles()), 1);
+    const input = {
+      create: { title: 'After create', content: 'Words.' },
+      update: { id, title: 'After update' },
+      delete: { id },
+    };
+    const name = `${kind}Note`;
+    const type = `${kind[0]!.toUpperCase()}${kind.slice(1)}NoteInput`;
+    const write = `mutation ($input: ${type}!) { ${name}(input: $input) { errors { code } } }`;
+    expect((await house.ask(write, { input: input[kind] }, token)).data[name].errors).toEqual([]);
+    const fresh = await titles();
+    if (kind === 'delete') expect(fresh).not.toContain(`Before ${kind}`);
+    else expect(fresh).toContain(`After ${kind}`);
+    // The read that began before the write may show either; it is here to see that it was held and still answered.
+    expect(await stale).toContain(`Before ${kind}`);
+  });
+
+  test('by everybody who asks after it, all in one call, while older reads are on their way', async () => {
+    holdReads(1500);
+    let stale: Promise<unknown> = Promise.resolve();
+    await received(() => (stale = titles()), 1);
+    await create('For fifty readers');
+    holdReads(600);
+    const { outcome, calls } = await during(() => Promise.all(times(50).map(titles)));
+    show('50 concurrent identical queries after a write, an older one in flight', calls);
+    expect(outcome.every((seen) => seen.includes('For fifty readers'))).toBe(true);
+    expect(calls).toEqual(['GET /notes']);
+    await stale;
+  });
+
+  test('by a change of the notes past this gateway too: nothing is kept once it was answered', async () => {
+    await page('id', { first: 3 });
+    const { title } = house.sandbox.notes.insert(demo.email, { title: 'From elsewhere' });
+    expect(await titles()).toContain(title);
+  });
+});
