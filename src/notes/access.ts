@@ -128,7 +128,7 @@ function accessOf({ client, cursors, pager, sightings }: Shared, operation: Note
     edge: (note) => newEdge(source('notes', {}), note),
     note: (upstreamId) => loader.load(upstreamId),
     tags: readTags,
-    tagPage: async (page) => tagConnection(cursors, userId, page, [...(await readTags()).values()]),
+    tagPage: (page) => tagConnection(cursors, userId, page, readTags),
     async hasPinned(number, except) {
       let pinned = 0;
       for await (const { notes } of pager.walk(list({ pinned: true }), greatestLimit)) {
@@ -165,9 +165,9 @@ function tagConnection(
   cursors: Cursors,
   userId: string,
   { first = null, after = null }: ForwardPage,
-  tags: readonly Tag[],
+  readTags: () => Promise<ReadonlyMap<string, Tag>>,
 ): Promise<Connection<Tag>> {
-  const keys = tags.map(({ name }) => name.toLowerCase());
+  let keys: readonly string[] = [];
   const following = (position: unknown) => {
     const [key, index] = position as [string, number];
     const at = keys.indexOf(key);
@@ -179,10 +179,15 @@ function tagConnection(
     { first, after },
     {
       async read({ limit, after: position }) {
+        const tags = await readTags();
+        keys = [...tags.keys()];
         const start = position === undefined ? 0 : following(position);
-        return tags.slice(start, start + limit);
+        return [...tags.values()].slice(start, start + limit);
       },
-      position: (tag) => [tag.name.toLowerCase(), tags.indexOf(tag)],
+      position({ name }) {
+        const key = name.toLowerCase();
+        return [key, keys.indexOf(key)];
+      },
     },
   );
 }

@@ -109,14 +109,15 @@ export function createNotesClient(
 
   function read<T>(
     flights: Flights<T | Refusal>,
-    { token, path, query = {}, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    { token, path, query, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     reader: Reader<T>,
   ): Promise<T | Refusal> {
     const key = `${path}?${new URLSearchParams(query)}`;
+    const search = query && { query };
     return flights.share(
       token,
       key,
-      (shared) => ask({ method: 'GET', path, query, token, signal: shared }, reader),
+      (shared) => ask({ method: 'GET', path, ...search, token, signal: shared }, reader),
       signal,
     );
   }

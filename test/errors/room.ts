@@ -13,12 +13,12 @@ export interface Fault {
   readonly path: readonly string[];
 }
 
+let people = 0;
+
 /** A house for many people: those of `@all.example` have every grant, others none. */
 export async function startRoom(options: HouseOptions = {}) {
   const settings = { GRANTS: JSON.stringify({ '*@all.example': allGrants }), ...options.settings };
   const house = await startHouse({ ...options, settings });
-  let people = 0;
-
   /** Somebody new, with all grants unless the domain of the address is another. */
   async function join(domain = 'all.example'): Promise<Person> {
     const email = `person${(people += 1)}@${domain}`;

@@ -1,0 +1,330 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { Act } from '../../src/sandbox/faults.js';
+import { codesOf } from '../support/house.js';
+import { leaksOf, only, type Person, type Room, startRoom } from './room.js';
+
+const createAppointment = `mutation { createAppointment(input: { status: BOOKED
+  start: "2026-11-21T09:00:00Z", end: "2026-11-21T10:00:00Z"
+  participants: [{ actor: { reference: "Patient/1" }, status: ACCEPTED }] }) { errors { code } } }`;
+const rotate =
+  'mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) { errors { code } } }';
+
+/** Every root field that needs a session, and the grant it needs beside. */
+const rootFields: readonly (readonly [field: string, grant: string | null])[] = [
+  ['{ node(id: "x") { id } }', null],
+  ['{ nodes(ids: []) { id } }', null],
+  ['{ notes { nodes { id } } }', null],
+  ['{ tags { nodes { id } } }', null],
+  ['{ tag(name: "x") { id } }', null],
+  ['{ appointments { nodes { id } } }', null],
+  ['{ liveCursor }', null],
+  ['mutation { createNote(input: {}) { errors { code } } }', null],
+  ['mutation { updateNote(input: { id: "x" }) { errors { code } } }', null],
+  ['mutation { deleteNote(input: { id: "x" }) { errors { code } } }', null],
+  ['mutation { shareNote(input: { id: "x" }) { errors { code } } }', null],
+  [createAppointment, 'APPOINTMENTS_WRITE'],
+  ['mutation { createAppointment(input: {}) { errors { code } } }', 'APPOINTMENTS_WRITE'],
+  ['{ shipments { nodes { id } } }', 'SHIPMENTS_READ'],
+  ['{ shipment(shipmentId: "x") { id } }', 'SHIPMENTS_READ'],
+  ['{ payments { nodes { id } } }', 'PAYMENTS_READ'],
+  ['{ payment(paymentId: "x") { id } }', 'PAYMENTS_READ'],
+  [rotate, 'WEBHOOKS_ROTATE'],
+];
+
+let room: Room;
+let person: Person;
+
+beforeAll(async () => {
+  room = await startRoom();
+});
+beforeEach(async () => {
+  room.sandbox.deliverTo(room.house.url);
+  person = await room.join();
+});
+afterEach(() => {
+  room.sandbox.faults.clear();
+  room.sandbox.notes.requestsPerHour = 1000;
+  Object.assign(room.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
+});
+afterAll(() => room.stop());
+
+const ask = (query: string, variables?: object) => person.ask(query, variables);
+const insert = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    room.sandbox.notes.insert(person.email, { tags: ['a', 'b', 'c'] }, Date.now() - index * 1000),
+  );
+
+describe('UNAUTHENTICATED', () => {
+  test.each(rootFields)('for an anonymous caller of %s', async (query) => {
+    const calls = await room.callsOf(async () => {
+      expect(codesOf(await room.house.ask(query))).toEqual(['UNAUTHENTICATED']);
+      expect(codesOf(await room.house.ask(query, {}, 'no session'))).toEqual(['UNAUTHENTICATED']);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('for signOut, but neither for `viewer` nor for `__typename`', async () => {
+    expect(codesOf(await room.house.ask('mutation { signOut { signedOut } }'))).toEqual(['UNAUTHENTICATED']);
+    const { data, errors } = await room.house.ask('{ __typename viewer { id } }');
+    expect([data, errors]).toEqual([{ __typename: 'Query', viewer: null }, undefined]);
+  });
+});
+
+describe('FORBIDDEN', () => {
+  test.each(rootFields.filter(([, grant]) => grant !== null))('for %s without its grant', async (query) => {
+    const stranger = await room.join('none.example');
+    const calls = await room.callsOf(async () => {
+      expect(codesOf(await stranger.ask(query))).toEqual(['FORBIDDEN']);
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test.each(rootFields.filter(([, grant]) => grant === null))('is not said of %s', async (query) => {
+    const stranger = await room.join('none.example');
+    expect(codesOf(await stranger.ask(query))).toEqual([]);
+  });
+});
+
+describe('BAD_USER_INPUT', () => {
+  const backward = ['appointments', 'shipments', 'payments'];
+  const pages = ['notes', 'tags', ...backward].flatMap((name) =>
+    ['first: -1', 'first: 101', 'first: 2147483647'].map((page) => `{ ${name}(${page}) { nodes { id } } }`),
+  );
+  const others = backward.flatMap((name) =>
+    ['last: -1', 'last: 101', 'first: 1, last: 1', 'first: 0, last: 0'].map(
+      (page) => `{ ${name}(${page}) { nodes { id } } }`,
+    ),
+  );
+
+  test.each([...pages, ...others])('for %s', async (query) => {
+    const calls = await room.callsOf(async () =>
+      expect(codesOf(await ask(query))).toEqual(['BAD_USER_INPUT']),
+    );
+    expect(calls).toEqual([]);
+  });
+
+  test('for more than 100 ids', async () => {
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    expect(codesOf(await ask(query, { ids: Array(101).fill('x') }))).toEqual(['BAD_USER_INPUT']);
+    expect(only(await ask(query, { ids: Array(100).fill('x') }))).toEqual(Array(100).fill(null));
+  });
+});
+
+describe('CURSOR_INVALID', () => {
+  const connections = ['notes', 'tags', 'appointments', 'shipments', 'payments'];
+  const cursorOf = async (name: string) =>
+    only(await ask(`{ ${name}(first: 1) { pageInfo { endCursor } } }`)).pageInfo.endCursor as string;
+  const next = (name: string, after: string, by = person) =>
+    by.ask(`query ($after: String) { ${name}(first: 1, after: $after) { nodes { id } } }`, { after });
+
+  beforeEach(async () => {
+    insert(3);
+    await ask(createAppointment);
+    await room.sandbox.webhooks.emitShipment();
+    await room.sandbox.webhooks.emitPayment();
+  });
+
+  test.each(connections)('for a cursor of `%s` that is altered', async (name) => {
+    const cursor = await cursorOf(name);
+    expect(codesOf(await next(name, cursor))).toEqual([]);
+    const flip = (place: number) =>
+      cursor.slice(0, place) + (cursor[place] === 'A' ? 'B' : 'A') + cursor.slice(place + 1);
+    const altered = [flip(0), flip(cursor.length >> 1), flip(cursor.length - 1)];
+    for (const after of [
+      ...altered,
+      `${cursor}A`,
+      `${cursor}=`,
+      ` ${cursor}`,
+      cursor.slice(1),
+      '',
+      'x',
+      '😀',
+    ])
+      expect([after, codesOf(await next(name, after))]).toEqual([after, ['CURSOR_INVALID']]);
+  });
+
+  test.each(connections)('for a cursor of `%s` in another connection, or of another caller', async (name) => {
+    const cursor = await cursorOf(name);
+    for (const other of connections.filter((one) => one !== name))
+      expect([other, codesOf(await next(other, cursor))]).toEqual([other, ['CURSOR_INVALID']]);
+    expect(codesOf(await next(name, cursor, await room.join()))).toEqual(['CURSOR_INVALID']);
+  });
+
+  test.each([
+    ['notes', 'filter: { pinned: false }'],
+    ['notes', 'filter: { tag: "a" }'],
+    ['appointments', 'filter: { status: BOOKED }'],
+    ['shipments', 'filter: { stage: CREATED }'],
+    ['payments', 'filter: { livemode: false }'],
+  ])('for a cursor of `%s` with %s', async (name, filter) => {
+    const query = `query ($after: String) { ${name}(after: $after, ${filter}) { nodes { id } } }`;
+    expect(codesOf(await ask(query, { after: await cursorOf(name) }))).toEqual(['CURSOR_INVALID']);
+  });
+
+  test('for a cursor of one tag’s or one payment’s list in another’s', async () => {
+    const tag =
+      'query ($name: String!, $after: String) { tag(name: $name) { notes(first: 1, after: $after) { pageInfo { endCursor } } } }';
+    const { endCursor: after } = only(await ask(tag, { name: 'a' })).notes.pageInfo;
+    expect(codesOf(await ask(tag, { name: 'A', after }))).toEqual([]);
+    expect(codesOf(await ask(tag, { name: 'b', after }))).toEqual(['CURSOR_INVALID']);
+    for (const paymentId of ['pay_one', 'pay_two'])
+      await room.sandbox.webhooks.emitPayment({ object: { id: paymentId } });
+    const payment =
+      'query ($id: String!, $after: String) { payment(paymentId: $id) { events(after: $after) { pageInfo { endCursor } } } }';
+    const { endCursor } = only(await ask(payment, { id: 'pay_one' })).events.pageInfo;
+    expect(codesOf(await ask(payment, { id: 'pay_one', after: endCursor }))).toEqual([]);
+    expect(codesOf(await ask(payment, { id: 'pay_two', after: endCursor }))).toEqual(['CURSOR_INVALID']);
+  });
+});
+
+describe('RATE_LIMITED', () => {
+  test('when the notes service’s hour is used up, with the seconds until the next', async () => {
+    insert(1);
+    room.sandbox.notes.requestsPerHour = 2; // one of them was the sign-in's
+    expect(codesOf(await ask('{ notes { nodes { id } } }'))).toEqual([]);
+    const limited = await ask('{ tags { nodes { id } } }');
+    expect(codesOf(limited)).toEqual(['RATE_LIMITED']);
+    const { retryAfter } = limited.errors![0]!.extensions as { retryAfter: number };
+    expect(retryAfter > 3590 && retryAfter <= 3600).toBe(true);
+
+    const calls = await room.callsOf(async () => {
+      expect(codesOf(await ask('{ notes { nodes { id } } }'))).toEqual(['RATE_LIMITED']);
+    });
+    expect(calls).toEqual([]);
+    const other = await room.join();
+    expect(codesOf(await other.ask('{ notes { nodes { id } } }'))).toEqual([]);
+    await room.sandbox.clock.advance(retryAfter * 1000);
+    expect(codesOf(await ask('{ tags { nodes { id } } }'))).toEqual([]);
+  });
+});
+
+describe('the codes of upstream failures', () => {
+  const secret = 'the service’s own words';
+  test.each<[string, Act, string]>([
+    ['UPSTREAM_UNAVAILABLE', { kind: 'refuse' }, 'notes service'],
+    ['UPSTREAM_UNAVAILABLE', { kind: 'answer', status: 503, body: secret }, 'notes service'],
+    ['UPSTREAM_INVALID_RESPONSE', { kind: 'answer', status: 200, body: secret }, 'notes service'],
+  ])('%s: case %#', async (code, act, named) => {
+    room.sandbox.faults.add({ service: 'notes', act });
+    const answer = await ask('{ notes { nodes { id } } }');
+    expect(codesOf(answer)).toEqual([code]);
+    expect(answer.errors![0]!.message).toContain(named);
+    expect(answer.errors![0]!.path).toEqual(['notes']);
+    expect(leaksOf(room.house, [answer], [secret])).toEqual([]);
+  });
+
+  test('UPSTREAM_TIMEOUT', async () => {
+    const quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 100 });
+    const hasty = await quick.join('timeout.example');
+    room.sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
+    expect(codesOf(await hasty.ask('{ notes { nodes { id } } }'))).toEqual(['UPSTREAM_TIMEOUT']);
+    await quick.stop();
+  });
+});
+
+describe('QUERY_TOO_COMPLEX', () => {
+  test('when a note is not among those looked through; the others of the operation are found', async () => {
+    Object.assign(room.sandbox.notes.pageLimit, { max: 2, mode: 'clamp' });
+    const ids = only(
+      await ask('mutation { createNote(input: { title: "T", content: "C" }) { note { id } } }'),
+    ).note.id as string;
+    await room.sandbox.clock.advance(1000);
+    for (let left = 110; left > 0; left -= 1) room.sandbox.notes.insert(person.email, {});
+    const far = await ask('query ($id: ID!) { node(id: $id) { id } }', { id: ids });
+    expect([far.data, codesOf(far)]).toEqual([{ node: null }, ['QUERY_TOO_COMPLEX']]);
+    const nearId = only(await ask('{ notes(first: 1) { nodes { id } } }')).nodes[0].id as string;
+    const both = await ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [nearId, ids] });
+    expect([both.data.nodes, codesOf(both)]).toEqual([[{ id: nearId }, null], ['QUERY_TOO_COMPLEX']]);
+  });
+});
+
+describe('INTERNAL_SERVER_ERROR', () => {
+  test('is masked; the request’s id finds the cause in the log', async () => {
+    const own = await startRoom();
+    const victim = await own.join();
+    const file = new DatabaseSync(join(own.house.folder, 'gateway.db'));
+    file.exec('alter table payments rename to payments_elsewhere');
+    file.close();
+    const { headers, errors, data } = await victim.ask('{ __typename payments { nodes { id } } }');
+    const id = headers.get('x-request-id');
+    expect(data).toBeNull();
+    expect(errors).toHaveLength(1);
+    const { message, extensions } = errors![0]!;
+    expect(extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', requestId: id });
+    expect(JSON.stringify([message, errors])).not.toMatch(/payments_|sql|table|\.ts|\bat /i);
+    const logged = own.house
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes(String(id)));
+    expect(logged.some((line) => line.includes('no such table'))).toBe(true);
+    await own.stop();
+  });
+});
+
+describe('CURSOR_EXPIRED', () => {
+  const updates =
+    'subscription ($after: String) { shipmentUpdates(after: $after) { cursor event { eventId } } }';
+
+  /** The code of the error with which a subscription after this cursor fails, or its first message. */
+  async function follow(from: Room, email: string, after: string): Promise<unknown> {
+    const token = await from.house.signIn({ email, password: 'secret words' });
+    const client = from.house.socket(token);
+    try {
+      for await (const { data, errors } of client.iterate({ query: updates, variables: { after } }))
+        return errors?.[0]?.extensions?.['code'] ?? data;
+    } catch (error) {
+      return (error as { extensions?: { code?: unknown } }[])[0]?.extensions?.code ?? error;
+    } finally {
+      await client.dispose();
+    }
+    return undefined;
+  }
+
+  test('when the cursor is older than what is kept, and not before', async () => {
+    const settings = { EVENT_RETENTION_DAYS: '2' };
+    const { sandbox } = room;
+    const folder = await mkdtemp(join(inject('testDirectory'), 'retention-'));
+    const first = await startRoom({ sandbox, settings, folder });
+    const reader = await first.join();
+    const start = only(await reader.ask('{ liveCursor }')) as string;
+    await sandbox.webhooks.emitShipment({ id: 'evt_old' });
+    await expect.poll(async () => only(await reader.ask('{ liveCursor }')) as string).not.toBe(start);
+    const between = only(await reader.ask('{ liveCursor }')) as string;
+    await sandbox.clock.advance(3 * 86_400_000);
+    await sandbox.webhooks.emitShipment({ id: 'evt_new' });
+    await first.stop();
+
+    const second = await startRoom({ sandbox, settings, folder });
+    const { email } = await second.join();
+    await expect.poll(() => follow(second, email, start)).toBe('CURSOR_EXPIRED');
+    expect(await follow(second, email, between)).toMatchObject({
+      shipmentUpdates: { event: { eventId: 'evt_new' } },
+    });
+    await second.stop();
+  });
+
+  test('when the cursor is of another log, and CURSOR_INVALID when nobody here sealed it', async () => {
+    const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
+    const { sandbox } = room;
+    const [one, two] = [await startRoom({ sandbox, settings }), await startRoom({ sandbox, settings })];
+    const { email, ask: ofOne } = await one.join();
+    await sandbox.webhooks.emitShipment();
+    const cursor = only(await ofOne('{ liveCursor }')) as string;
+    expect(await follow(two, email, cursor)).toBe('CURSOR_EXPIRED');
+    expect(await follow(room, email, cursor)).toBe('CURSOR_INVALID');
+    expect(await follow(room, email, `${cursor}A`)).toBe('CURSOR_INVALID');
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
+  test('when the notes service no longer takes the cursor behind ours', async () => {
+    insert(3);
+    const page = only(await ask('{ notes(first: 1) { pageInfo { endCursor } } }')).pageInfo;
+    room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: { kind: 'answer', status: 400 } });
+    const query = 'query ($after: String) { notes(first: 1, after: $after) { nodes { id } } }';
+    expect(codesOf(await ask(query, { after: page.endCursor }))).toEqual(['CURSOR_EXPIRED']);
+  });
+});
