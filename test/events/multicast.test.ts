@@ -1,0 +1,458 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFeed, type Feed } from '../../src/events/feed.js';
+import type { Log, LogEntry } from '../../src/events/log.js';
+import type { Member, Rendering } from '../../src/events/multicast.js';
+import { createCursors } from '../../src/relay.js';
+import { createSealer } from '../../src/seal.js';
+import { engines } from '../support/engines.js';
+import { delivery, openJournal, type Journal } from './journal.js';
+
+const cursors = createCursors(createSealer([randomBytes(32)]));
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;
+
+/** A rendering that says what it rendered: the entry's number, with a star where it was replayed. */
+function createRendering(render: Rendering['render'] = text) {
+  const rendered: string[] = [];
+  return {
+    rendered,
+    family: 'shipments',
+    render(entry: LogEntry, replayed: boolean) {
+      rendered.push(text(entry, replayed));
+      return render(entry, replayed);
+    },
+  };
+}
+
+/** A member that remembers what it got; `changes` make it slow, or make it go. */
+function createMember(after?: number, changes: Partial<Member> = {}) {
+  const got: string[] = [];
+  let end: (error: unknown) => void;
+  const ended = new Promise<unknown>((resolve) => (end = resolve));
+  const member: Member = {
+    after,
+    async replay(payload) {
+      got.push(payload);
+      return changes.replay?.(payload) ?? true;
+    },
+    deliver(payload) {
+      got.push(payload);
+      return changes.deliver?.(payload) ?? true;
+    },
+    end: (error) => end(error),
+  };
+  return { ...member, got, ended };
+}
+
+/** Waits until the member got these payloads. */
+async function expectGot({ got }: { readonly got: readonly string[] }, expected: string): Promise<void> {
+  await expect.poll(() => got.join(' '), { timeout: 5_000 }).toBe(expected);
+}
+
+/** A gate that is shut until it is opened. */
+function createGate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+describe.each(engines)('the multicast on %s', (_, freshUrl) => {
+  let journal: Journal;
+  let feed: Feed;
+  let feeds: Feed[];
+
+  async function openFeed(changes: { log?: Partial<Log>; recent?: number } = {}): Promise<Feed> {
+    const { database, telemetry } = journal;
+    const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
+    const opened = await createFeed({ log, database, cursors, telemetry, ...options });
+    feeds.push(opened);
+    return opened;
+  }
+
+  async function append(count: number, changes: Parameters<typeof delivery>[2] = {}): Promise<void> {
+    const head = await journal.log.head();
+    const ids = numbers(count).map((n) => `event ${head + n}`);
+    await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
+  }
+
+  /** Waits until the feed has read all that there is. */
+  async function settle(of = feed): Promise<void> {
+    const head = await journal.log.head();
+    await expect.poll(() => of.reached()).toBe(head);
+  }
+
+  beforeEach(async () => {
+    feeds = [];
+    journal = await openJournal(await freshUrl());
+    feed = await openFeed();
+  });
+  afterEach(async () => {
+    for (const opened of feeds) opened.stop();
+    await journal.stop();
+  });
+
+  describe('a group', () => {
+    test('makes each event once for all its members', async () => {
+      const rendering = createRendering();
+      const members = numbers(50).map(() => createMember());
+      for (const member of members) feed.multicast.join('group', rendering, member);
+      await append(3);
+      for (const member of members) await expectGot(member, '1 2 3');
+      expect(rendering.rendered).toEqual(['1', '2', '3']);
+      expect(feed.multicast.size).toBe(1);
+    });
+
+    test('is one of several, each with its own rendering', async () => {
+      const [one, other] = [createMember(), createMember()];
+      feed.multicast.join('one', createRendering(), one);
+      feed.multicast.join(
+        'other',
+        createRendering(({ seq }) => `other ${seq}`),
+        other,
+      );
+      await append(1);
+      await expectGot(one, '1');
+      await expectGot(other, 'other 1');
+      expect(feed.multicast.size).toBe(2);
+    });
+
+    test('renders only its family, and nothing that was skipped', async () => {
+      const rendering = createRendering();
+      const [member, late] = [createMember(), createMember(0)];
+      feed.multicast.join('group', rendering, member);
+      await append(1, { family: 'payments' });
+      await append(1, { known: null });
+      await append(1);
+      await expectGot(member, '3');
+      feed.multicast.join('group', rendering, late);
+      await expectGot(late, '3*');
+      expect(rendering.rendered).toEqual(['3', '3*']);
+    });
+
+    test('leaves out what its rendering leaves out', async () => {
+      const even = createRendering((entry, replayed) =>
+        entry.seq % 2 === 0 ? text(entry, replayed) : undefined,
+      );
+      await append(3);
+      await settle();
+      const member = createMember(0);
+      feed.multicast.join('group', even, member);
+      await expectGot(member, '2*');
+      await append(3);
+      await expectGot(member, '2* 4 6');
+      expect(even.rendered).toEqual(['1*', '2*', '3*', '4', '5', '6']);
+    });
+
+    test('keeps the order of the log, however long each rendering takes', async () => {
+      const uneven = createRendering(async (entry, replayed) => {
+        await sleep(entry.seq % 2 === 0 ? 0 : 5);
+        return text(entry, replayed);
+      });
+      const [early, late] = [createMember(), createMember(0)];
+      feed.multicast.join('group', uneven, early);
+      await append(6);
+      feed.multicast.join('group', uneven, late);
+      await append(2);
+      await expectGot(early, '1 2 3 4 5 6 7 8');
+      await expect.poll(() => late.got.map((payload) => parseInt(payload, 10))).toEqual(numbers(8));
+    });
+
+    test('dissolves when its last member leaves, and another takes its place', async () => {
+      const [first, second, third] = [createMember(), createMember(), createMember()];
+      const leave = feed.multicast.join('group', createRendering(), first);
+      const leaveToo = feed.multicast.join('group', createRendering(), second);
+      leave();
+      leave(); // again is no harm
+      expect(feed.multicast.size).toBe(1);
+      leaveToo();
+      expect(feed.multicast.size).toBe(0);
+      feed.multicast.join('group', createRendering(), third);
+      leaveToo();
+      expect(feed.multicast.size).toBe(1);
+      await append(1);
+      await expectGot(third, '1');
+      expect([first.got, second.got]).toEqual([[], []]);
+    });
+
+    test('that dissolves while it walks delivers nothing more', async () => {
+      const gate = createGate();
+      const slow = createRendering(async (entry, replayed) => {
+        await gate.opened;
+        return text(entry, replayed);
+      });
+      const [gone, next] = [createMember(), createMember()];
+      const leave = feed.multicast.join('group', slow, gone);
+      await append(2);
+      await expect.poll(() => slow.rendered.length).toBe(1);
+      leave();
+      feed.multicast.join('group', createRendering(), next);
+      gate.open();
+      await append(1);
+      await expectGot(next, '3');
+      expect(gone.got).toEqual([]);
+      expect(slow.rendered).toEqual(['1']);
+    });
+
+    test('lets go of one that takes no more, and the others lose nothing', async () => {
+      const [full, other] = [createMember(undefined, { deliver: () => false }), createMember()];
+      feed.multicast.join('group', createRendering(), full);
+      feed.multicast.join('group', createRendering(), other);
+      await append(3);
+      await expectGot(other, '1 2 3');
+      expect(full.got).toEqual(['1']);
+    });
+
+    test('gives everybody else a turn after each payload', async () => {
+      const turns: number[] = [];
+      let turn = 0;
+      const count = () => {
+        turn += 1;
+        counting = setImmediate(count);
+      };
+      let counting = setImmediate(count);
+      const note = () => turns.push(turn) > 0;
+      const member = createMember(undefined, { deliver: note });
+      feed.multicast.join('group', createRendering(), member);
+      await append(20);
+      await expectGot(member, numbers(20).join(' '));
+      const late = createMember(0, { replay: async () => note() });
+      feed.multicast.join('group', createRendering(), late);
+      await expectGot(
+        late,
+        numbers(20)
+          .map((n) => `${n}*`)
+          .join(' '),
+      );
+      clearImmediate(counting);
+      expect(new Set(turns).size).toBe(40);
+    });
+  });
+
+  describe('a newcomer', () => {
+    test('without a place gets what comes from now on', async () => {
+      await append(2);
+      await settle();
+      const [member, rendering] = [createMember(), createRendering()];
+      feed.multicast.join('group', rendering, member);
+      await append(1);
+      await expectGot(member, '3');
+      expect(rendering.rendered).toEqual(['3']);
+    });
+
+    test('goes on after its place without a gap or a repetition', async () => {
+      const rendering = createRendering();
+      const [early, late] = [createMember(), createMember(2)];
+      feed.multicast.join('group', rendering, early);
+      await append(4);
+      await expectGot(early, '1 2 3 4');
+      feed.multicast.join('group', rendering, late);
+      await expectGot(late, '3* 4*');
+      await append(1);
+      await expectGot(late, '3* 4* 5');
+      await expectGot(early, '1 2 3 4 5');
+      expect(rendering.rendered).toEqual(['1', '2', '3', '4', '3*', '4*', '5']);
+    });
+
+    test('shares the past with those who come at the same time', async () => {
+      await append(20);
+      await settle();
+      const rendering = createRendering();
+      const members = numbers(30).map(() => createMember(5));
+      for (const member of members) feed.multicast.join('group', rendering, member);
+      const past = numbers(20)
+        .slice(5)
+        .map((n) => `${n}*`);
+      for (const member of members) await expectGot(member, past.join(' '));
+      expect(rendering.rendered).toEqual(past);
+    });
+
+    test('shares the past that is made with patience, too', async () => {
+      await append(3);
+      await settle();
+      const patient = createRendering(async (entry, replayed) => {
+        await sleep(2);
+        return text(entry, replayed);
+      });
+      const members = numbers(5).map(() => createMember(0));
+      for (const member of members) feed.multicast.join('group', patient, member);
+      for (const member of members) await expectGot(member, '1* 2* 3*');
+      expect(patient.rendered).toEqual(['1*', '2*', '3*']);
+    });
+
+    test('reads at its own pace, and holds nobody up', async () => {
+      await append(3);
+      await settle();
+      const gate = createGate();
+      const slow = createMember(0, { replay: () => gate.opened.then(() => true) });
+      const quick = createMember(0);
+      feed.multicast.join('group', createRendering(), slow);
+      feed.multicast.join('group', createRendering(), quick);
+      await expectGot(quick, '1* 2* 3*');
+      await append(2);
+      await expectGot(quick, '1* 2* 3* 4 5');
+      expect(slow.got).toEqual(['1*']);
+      gate.open();
+      await expectGot(slow, '1* 2* 3* 4* 5*');
+      await append(1);
+      await expectGot(slow, '1* 2* 3* 4* 5* 6');
+    });
+
+    test('reads for itself what comes while nobody else is there', async () => {
+      await append(1);
+      await settle();
+      const gate = createGate();
+      const rendering = createRendering();
+      const slow = createMember(0, { replay: () => gate.opened.then(() => true) });
+      feed.multicast.join('group', rendering, slow);
+      await append(3);
+      await settle();
+      gate.open();
+      await expectGot(slow, '1* 2* 3* 4*');
+      expect(rendering.rendered).toEqual(['1*', '2*', '3*', '4*']);
+    });
+
+    test('that joins while an event is being made gets it once', async () => {
+      const gate = createGate();
+      const slow = createRendering(async (entry, replayed) => {
+        if (entry.seq === 2 && !replayed) await gate.opened;
+        return text(entry, replayed);
+      });
+      const [early, late] = [createMember(), createMember(0)];
+      feed.multicast.join('group', slow, early);
+      await append(2);
+      await expectGot(early, '1');
+      feed.multicast.join('group', slow, late);
+      await expectGot(late, '1*');
+      gate.open();
+      await expectGot(late, '1* 2');
+      await expectGot(early, '1 2');
+      expect(slow.rendered).toEqual(['1', '2', '1*']);
+    });
+
+    test('from a replica that has read further gets nothing twice', async () => {
+      let behind = true;
+      const lagging = await openFeed({
+        log: { read: async (after, limit) => (behind ? [] : journal.log.read(after, limit)) },
+      });
+      const [early, ahead] = [createMember(), createMember(2)];
+      lagging.multicast.join('group', createRendering(), early);
+      await append(3);
+      lagging.multicast.join('group', createRendering(), ahead);
+      behind = false;
+      await expectGot(early, '1 2 3');
+      expect(ahead.got).toEqual(['3']);
+    });
+
+    test('is read to from the database where the tail no longer has it', async () => {
+      const small = await openFeed({ recent: 4 });
+      await append(100);
+      await settle(small);
+      const member = createMember(10);
+      small.multicast.join('group', createRendering(), member);
+      await append(1);
+      await expect
+        .poll(() => member.got.map((payload) => parseInt(payload, 10)))
+        .toEqual(numbers(101).slice(10));
+    });
+
+    test('that leaves while it arrives gets nothing more, and leaves nothing behind', async () => {
+      await append(5);
+      await settle();
+      const gate = createGate();
+      const rendering = createRendering();
+      const member = createMember(0, { replay: () => gate.opened.then(() => true) });
+      const leave = feed.multicast.join('group', rendering, member);
+      await expectGot(member, '1*');
+      leave();
+      gate.open();
+      await sleep(20);
+      expect(member.got).toEqual(['1*']);
+      expect(rendering.rendered).toEqual(['1*']);
+      expect(feed.multicast.size).toBe(0);
+    });
+
+    test('that takes no more while it arrives is let go', async () => {
+      await append(5);
+      await settle();
+      const member = createMember(0, { replay: async (payload) => payload !== '2*' });
+      feed.multicast.join('group', createRendering(), member);
+      await expectGot(member, '1* 2*');
+      await expect.poll(() => feed.multicast.size).toBe(0);
+      await sleep(20);
+      expect(member.got).toEqual(['1*', '2*']);
+    });
+  });
+
+  describe('the end', () => {
+    test('comes for all when the feed stops, and for who comes afterwards', async () => {
+      const [early, late] = [createMember(), createMember()];
+      feed.multicast.join('group', createRendering(), early);
+      feed.stop();
+      feed.multicast.join('group', createRendering(), late);
+      expect(await Promise.all([early.ended, late.ended])).toEqual([undefined, undefined]);
+      expect(feed.multicast.size).toBe(0);
+    });
+
+    test('comes with CURSOR_EXPIRED for who is overtaken by the retention, and for no other', async () => {
+      await append(100);
+      const small = await openFeed({ recent: 4 });
+      const gate = createGate();
+      const slow = createMember(0, { replay: () => gate.opened.then(() => true) });
+      const other = createMember();
+      small.multicast.join('group', createRendering(), slow);
+      small.multicast.join('group', createRendering(), other);
+      await expectGot(slow, '1*');
+      journal.clock.moveDays(100);
+      await journal.log.prune();
+      gate.open();
+      expect(await slow.ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
+      await append(1, { receivedAt: journal.clock.iso() });
+      await expectGot(other, '101');
+    });
+
+    test('comes with the error for all where an event cannot be made', async () => {
+      const failing = createRendering(() => {
+        throw new Error('This event cannot be made.');
+      });
+      const members = [createMember(), createMember()];
+      for (const member of members) feed.multicast.join('group', failing, member);
+      await append(1);
+      for (const { ended } of members) expect(await ended).toMatchObject({ message: /cannot be made/ });
+      expect(feed.multicast.size).toBe(0);
+    });
+
+    test('comes for an arriving member alone where its past cannot be made', async () => {
+      await append(1);
+      await settle();
+      const failing = createRendering((entry, replayed) => {
+        if (replayed) throw new Error('This event cannot be made.');
+        return text(entry, replayed);
+      });
+      const [early, late] = [createMember(), createMember(0)];
+      feed.multicast.join('group', failing, early);
+      feed.multicast.join('group', failing, late);
+      expect(await late.ended).toMatchObject({ message: /cannot be made/ });
+      await append(1);
+      await expectGot(early, '2');
+    });
+  });
+
+  test('rides out a database that fails while a newcomer reads', async () => {
+    await append(3);
+    let failures = 2;
+    const failing = await openFeed({
+      log: {
+        async read(after, limit) {
+          if (failures-- > 0) throw new Error('The database is away.');
+          return journal.log.read(after, limit);
+        },
+      },
+    });
+    const member = createMember(0);
+    failing.multicast.join('group', createRendering(), member);
+    await expectGot(member, '1* 2* 3*');
+    expect(failures).toBeLessThan(0);
+  });
+});
