@@ -64,18 +64,27 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
   return [...addresses, ...(demo ?? []), ''].join('\n');
 }
 
+/** Whatever hangs, the process has ended by then. */
+const longestEndMs = 9_500;
+
 /** The first signal drains; a second one ends at once. */
 function onSignal(stop: () => Promise<void>): void {
   let stopping = false;
   const hear = () => {
     if (stopping) process.exit(1);
     stopping = true;
+    setTimeout(endUnfinished, longestEndMs).unref();
     stop().then(
       () => process.exit(0),
       (error: unknown) => fail(error),
     );
   };
   process.on('SIGTERM', hear).on('SIGINT', hear);
+}
+
+function endUnfinished(): never {
+  console.error('Not all that was under way has ended in time.');
+  process.exit(1);
 }
 
 /** What the operator can mend is one clear message; anything else shows its stack. */

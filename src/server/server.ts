@@ -12,6 +12,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
 import type { MakeContext } from './door.js';
+import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createGraphqlHttp } from './graphql-http.js';
 import { servePages } from './pages.js';
@@ -50,12 +51,10 @@ const greatestBody = 1024 * 1024;
 const greatestPath = 16 * 1024;
 /** How long a client may take to send a request. */
 const patienceMs = 60_000;
-const drainMs = 8_000;
 
 /** Opens every route of the gateway. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry } = options;
-  let draining = false;
   let origins: ReadonlySet<string> = new Set();
   const callers = createCallers(sessions, () => origins);
   const rules = createRules(options);
@@ -79,6 +78,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   });
   app.setErrorHandler(refuse);
+  const drain = createDrain(app.server);
+  app.addHook('onRequest', (_, { raw }, next) => {
+    drain.follow(raw);
+    next();
+  });
   const graphql = await createGraphqlHttp({
     ...options,
     rules,
@@ -128,28 +132,24 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     routes.get('/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     routes.get('/livez', (_, reply) => reply.send({ status: 'ok' }));
     routes.get('/readyz', async (_, reply) => {
-      const ready = !draining && (await reachable(database));
+      const ready = !drain.begun && (await reachable(database));
       return reply
         .code(ready ? 200 : 503)
-        .send({ status: ready ? 'ok' : draining ? 'draining' : 'no database' });
+        .send({ status: ready ? 'ok' : drain.begun ? 'draining' : 'no database' });
     });
   });
   await app.listen({ host, port });
   const { port: listening } = app.server.address() as AddressInfo;
   origins = new Set([...ownOrigins(host, listening, publicUrl), ...options.allowedOrigins]);
   const fanout = createFanout({ schema, rules, multicast: options.feed.multicast });
-  const sockets = createGraphqlSockets({ ...options, server: app.server, rules, callers, fanout });
+  const sockets = createGraphqlSockets({ ...options, server: app.server, drain, rules, callers, fanout });
 
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${listening}`,
     async stop() {
-      draining = true;
-      const closed = app.close();
-      const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-      const deadline = setTimeout(() => app.server.closeAllConnections(), drainMs);
-      await Promise.all([closed, sockets.stop()]);
-      clearInterval(idle);
-      clearTimeout(deadline);
+      await drain.run();
+      await sockets.stop();
+      await app.close();
       await graphql.stop();
     },
   };

@@ -14,6 +14,7 @@ import type { Session, Sessions } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
 import type { MakeContext } from './door.js';
+import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
 import type { Rules } from './rules.js';
 
@@ -52,6 +53,8 @@ const greatestMessage = 1024 * 1024;
 /** Takes the upgrades of `server` at `/graphql`. */
 export function createGraphqlSockets(options: {
   readonly server: Server;
+  /** Once it has begun, no upgrade is taken. */
+  readonly drain: Drain;
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
   readonly sessions: Sessions;
@@ -60,7 +63,7 @@ export function createGraphqlSockets(options: {
   readonly fanout: Fanout;
   readonly telemetry: Telemetry;
 }): GraphqlSockets {
-  const { server, schema, rules, sessions, callers, makeContext, fanout, telemetry } = options;
+  const { server, drain, schema, rules, sessions, callers, makeContext, fanout, telemetry } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: greatestMessage,
@@ -151,6 +154,7 @@ export function createGraphqlSockets(options: {
 
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
+    if (drain.begun) return refuse(socket, '503 Service Unavailable');
     if (pathOf(request) !== '/graphql') return refuse(socket, '404 Not Found');
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
     sockets.handleUpgrade(request, socket, head, (opened) => sockets.emit('connection', opened, request));

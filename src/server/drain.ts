@@ -1,0 +1,60 @@
+import type { Server, ServerResponse } from 'node:http';
+import { Server as Listener } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The end of an HTTP server that turns nobody away. */
+export interface Drain {
+  /** Whether it has begun. */
+  readonly begun: boolean;
+  /** Waits for this answer too. */
+  follow(response: ServerResponse): void;
+  /**
+   * Listens no more, answers what still comes on open connections, and ends them; what is not answered within some
+   * seconds is cut off. Upgraded connections are left alone.
+   */
+  run(): Promise<void>;
+}
+
+/** How long a connection without a request stays, for one that is on its way. */
+const graceMs = 500;
+const patienceMs = 5_000;
+
+/** A drain of `server`, which is to be told of every answer that is begun. */
+export function createDrain(server: Server): Drain {
+  const open = new Set<ServerResponse>();
+  let begun = false;
+  let hearQuiet = () => {};
+
+  return {
+    get begun() {
+      return begun;
+    },
+    follow(response) {
+      open.add(response);
+      if (begun) endConnection(response);
+      response.once('close', () => {
+        open.delete(response);
+        if (open.size === 0) hearQuiet();
+      });
+    },
+    async run() {
+      begun = true;
+      const quiet = new Promise<void>((resolve) => (hearQuiet = resolve));
+      const closed = new Promise((resolve) => server.once('close', resolve));
+      // Where `localhost` has two addresses, this is how Fastify's second server hears that it must end.
+      server.unref();
+      // Not its own `close`: that ends idle connections at once, and on one there may be a request on its way.
+      Listener.prototype.close.call(server);
+      open.forEach(endConnection);
+      await Promise.race([closed, sleep(graceMs)]);
+      server.closeIdleConnections();
+      if (open.size > 0) await Promise.race([quiet, sleep(patienceMs, undefined, { ref: false })]);
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Has the connection end with this answer, and the client told so. */
+function endConnection(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
+}

@@ -1,0 +1,149 @@
+import { Agent, get, request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { openSocket } from '../server/sockets.js';
+import { createTestFile } from '../support/engines.js';
+import { allGrants, demo } from '../support/house.js';
+import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
+import { postGraphql } from './asking.js';
+
+const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+
+let sandbox: Sandbox;
+let gateway: GatewayProcess;
+let token: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.stop());
+beforeEach(async () => {
+  sandbox.faults.clear();
+  gateway = await startGatewayProcess({
+    ...sandbox.settings,
+    DATABASE_URL: await createTestFile(),
+    GRANTS: JSON.stringify({ [demo.email]: allGrants }),
+  });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  const { data } = await postGraphql(gateway.url, signIn, { input: demo });
+  token = data.signIn.sessionToken as string;
+});
+
+/** Asks for notes, which takes as long as the notes service does. */
+function askNotes(agent?: Agent) {
+  return postGraphql(gateway.url, '{ notes { nodes { id } } }', {}, { token, ...(agent && { agent }) });
+}
+
+function delayNotes(act: Parameters<Sandbox['faults']['add']>[0]['act']): void {
+  sandbox.faults.add({ service: 'notes', path: /^\/notes/, act });
+}
+
+const reached = () =>
+  vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5 });
+
+async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
+  const began = performance.now();
+  const value = await work;
+  return { value, ms: performance.now() - began };
+}
+
+function read(url: string, agent: Agent, headers = {}): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent, headers }, (answer) => resolve(answer.resume())).on('error', reject);
+  });
+}
+
+describe('SIGTERM', () => {
+  test('lets a request in flight finish, takes no new connection, and ends with 0', async () => {
+    delayNotes({ kind: 'delay', ms: 1_500 });
+    const asked = askNotes();
+    await reached();
+    const ended = timed(gateway.end());
+    await sleep(100);
+    await expect(fetch(`${gateway.url}/livez`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+    const { data, headers } = await asked;
+    expect(data.notes.nodes.length).toBeGreaterThan(0);
+    expect(headers['connection']).toBe('close');
+    const { value, ms } = await ended;
+    expect(value).toBe(0);
+    expect(ms).toBeGreaterThan(1_000);
+    expect(ms).toBeLessThan(4_000);
+  });
+
+  test('answers what still comes on an open connection, says that it closes, and is not ready', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    expect((await read(`${gateway.url}/readyz`, agent)).statusCode).toBe(200);
+    await sleep(20);
+    const ended = gateway.end();
+    await sleep(100);
+    const late = await read(`${gateway.url}/readyz`, agent);
+    expect([late.statusCode, late.headers.connection]).toEqual([503, 'close']);
+    expect(await ended).toBe(0);
+  });
+
+  test('refuses an upgrade on an open connection', async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    let heard = '';
+    socket.on('data', (bytes) => (heard += String(bytes)));
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+    await vi.waitFor(() => expect(heard).toMatch(/ 200 OK/));
+    const ended = gateway.end();
+    await sleep(100);
+    socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n');
+    socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
+    await vi.waitFor(() => expect(heard).toMatch(/ 503 Service Unavailable/));
+    expect(await ended).toBe(0);
+  });
+
+  test('closes websockets with 1012, for which clients connect again', async () => {
+    const socket = await openSocket(`${gateway.url}/graphql`);
+    socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
+    expect((await socket.next()).type).toBe('connection_ack');
+    const ended = timed(gateway.end());
+    expect(await socket.closed).toBe(1012);
+    const { value, ms } = await ended;
+    expect(value).toBe(0);
+    expect(ms).toBeLessThan(2_500);
+  });
+
+  test('is not held by an upstream call that hangs, a half-sent request, nor a silent connection', async () => {
+    delayNotes({ kind: 'hang' });
+    const asked = askNotes().catch((error: unknown) => error as NodeJS.ErrnoException);
+    const half = request(`${gateway.url}/webhooks/shipments/sub_demo`, {
+      method: 'POST',
+      headers: { 'content-length': 1000 },
+    });
+    half.on('error', () => undefined).write('{');
+    const { hostname, port } = new URL(gateway.url);
+    const silent = connect(Number(port), hostname).on('error', () => undefined);
+    onTestFinished(() => void silent.destroy());
+    await reached();
+    const { value, ms } = await timed(gateway.end());
+    expect(value).toBe(0);
+    expect(ms).toBeLessThan(9_000);
+    expect(await asked).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('with nothing open ends at once', async () => {
+    const { value, ms } = await timed(gateway.end());
+    expect(value).toBe(0);
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  test('a second time ends at once', async () => {
+    delayNotes({ kind: 'hang' });
+    const asked = askNotes().catch(() => undefined);
+    await reached();
+    gateway.child.kill('SIGTERM');
+    await sleep(300);
+    const { value, ms } = await timed(gateway.end('SIGTERM'));
+    expect(value).toBe(1);
+    expect(ms).toBeLessThan(500);
+    await asked;
+  });
+});

@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A gateway in a process of its own, as an operator runs it. */
+export interface GatewayProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** The last of what it wrote. */
+  output(): string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** Sends a signal and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<number | string>;
+}
+
+export interface ProcessOptions {
+  /** What to run: the sources unless told. */
+  readonly main?: string;
+  /** Options for Node.js. */
+  readonly options?: readonly string[];
+  /** Whom to run it as. */
+  readonly uid?: number | undefined;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const mostLines = 200;
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+/** A process that has been started; it need not get as far as to listen. */
+export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
+  const { main = 'src/main.ts', uid } = options;
+  const translate = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const child = spawn(process.execPath, [...translate, ...(options.options ?? []), main], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  running.add(child);
+  const lines: string[] = [];
+  const keep = (line: string) => {
+    lines.push(line);
+    if (lines.length > mostLines) lines.shift();
+  };
+  const ready = new Promise<string>((resolve) => {
+    createInterface(child.stdout).on('line', (line) => {
+      keep(line);
+      const [, url] = /Explorer +(http:\S+)\/graphql/.exec(line) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  createInterface(child.stderr).on('line', keep);
+  const ended = once(child, 'close').then(([code, signal]) => {
+    running.delete(child);
+    return (code ?? signal) as number | string;
+  });
+  return {
+    child,
+    ready,
+    ended,
+    output: () => lines.join('\n'),
+    end(signal: NodeJS.Signals = 'SIGTERM') {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** A gateway that listens; rejects with what it wrote where it ends before. */
+export async function startGatewayProcess(
+  settings: Readonly<Record<string, string>>,
+  options: ProcessOptions = {},
+): Promise<GatewayProcess> {
+  const { ready, ...spawned } = spawnGateway(settings, options);
+  const url = await Promise.race([ready, spawned.ended]);
+  if (typeof url === 'number' || !url.startsWith('http'))
+    throw new Error(`The gateway ended with ${url}: ${spawned.output()}`);
+  return { ...spawned, url };
+}
