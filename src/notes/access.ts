@@ -71,6 +71,7 @@ function accessOf({ client, cursors, pager, sightings }: Shared, operation: Note
   const lastSeen = (id: string) => sightings.find(sessionId, id);
   let loader = createLoader();
   let tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
+  let pagesRead = new Map<string, Promise<Connection<Note>>>();
 
   function createLoader() {
     return new DataLoader<string, Note | null>((ids) => findNotes(ids, { pager, list, lastSeen }));
@@ -116,15 +117,26 @@ function accessOf({ client, cursors, pager, sightings }: Shared, operation: Note
     } finally {
       loader = createLoader();
       tagsRead = undefined;
+      pagesRead = new Map();
     }
   }
 
-  return {
-    page: (connection, filter, page, counted) =>
+  /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
+  function readPage(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
+    const [connection, filter, page, counted] = wish;
+    const key = JSON.stringify(wish);
+    const reading =
+      pagesRead.get(key) ??
       noteConnection(
         { ...source(connection, filter), list: counted ? countedList(filter) : list(filter) },
         page,
-      ),
+      );
+    pagesRead.set(key, reading);
+    return reading;
+  }
+
+  return {
+    page: readPage,
     edge: (note) => newEdge(source('notes', {}), note),
     note: (upstreamId) => loader.load(upstreamId),
     tags: readTags,

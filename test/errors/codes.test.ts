@@ -217,6 +217,21 @@ describe('the codes of upstream failures', () => {
     expect(leaksOf(room.house, [answer], [secret])).toEqual([]);
   });
 
+  test('are told of a query that came before at no more cost, its other fields with them', async () => {
+    insert(1);
+    const query =
+      '{ notes(first: 3) { nodes { id } } tag(name: "a") { name } payment(paymentId: "x") { id } }';
+    const stranger = await room.join('none.example');
+    await ask(query);
+    await ask(query);
+    const calls = await room.callsOf(async () => {
+      const { data, errors } = await stranger.ask(query);
+      expect(data).toEqual({ notes: { nodes: [] }, tag: null, payment: null });
+      expect(codesOf({ errors })).toEqual(['FORBIDDEN']);
+    });
+    expect(calls.toSorted()).toEqual(['GET /notes?limit=3', 'GET /tags']);
+  });
+
   test('UPSTREAM_TIMEOUT', async () => {
     const quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 100 });
     const hasty = await quick.join('timeout.example');

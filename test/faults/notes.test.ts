@@ -1,0 +1,424 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { toGlobalId } from '../../src/relay.js';
+import type { Act } from '../../src/sandbox/faults.js';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
+import { type Answered, codesOf } from '../support/house.js';
+import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
+
+interface Operation {
+  readonly query: string;
+  readonly input?: object;
+  /** The call behind it. */
+  readonly call: { readonly method: string; readonly path: RegExp };
+}
+
+const note = {
+  id: 'n1',
+  title: 'T',
+  content: 'C',
+  tags: ['a'],
+  is_pinned: false,
+  created_at: '2026-01-01T00:00:00Z',
+};
+const whole = { ...note, updated_at: note.created_at };
+const user = { id: 'u1', email: 'a@example.com', name: 'A', created_at: '2026-01-01T00:00:00.5Z' };
+
+const id = toGlobalId('Note', 'n1');
+const mutation = (name: string, fields: string) => {
+  const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input!`;
+  return `mutation ($input: ${type}) { ${name}(input: $input) { ${fields} errors { code message path } } }`;
+};
+const reads: Readonly<Record<string, Operation>> = {
+  'GET /notes': { query: '{ notes { nodes { title } } }', call: { method: 'GET', path: /^\/notes/ } },
+  'GET /tags': { query: '{ tags { nodes { name count } } }', call: { method: 'GET', path: /^\/tags/ } },
+  'GET /me': { query: '{ viewer { email } }', call: { method: 'GET', path: /^\/me/ } },
+};
+const noteWrites: Readonly<Record<string, Operation>> = {
+  'POST /notes': {
+    query: mutation('createNote', 'note { title }'),
+    input: { title: 'T', content: 'C' },
+    call: { method: 'POST', path: /^\/notes$/ },
+  },
+  'PATCH /notes/:id': {
+    query: mutation('updateNote', 'note { title }'),
+    input: { id, title: 'T' },
+    call: { method: 'PATCH', path: /^\/notes\/n1$/ },
+  },
+  'DELETE /notes/:id': {
+    query: mutation('deleteNote', 'deletedNoteId'),
+    input: { id },
+    call: { method: 'DELETE', path: /^\/notes\/n1$/ },
+  },
+};
+const share: Operation = {
+  query: mutation('shareNote', 'sharedNoteId'),
+  input: { id, email: 'friend@example.com', permission: 'READ' },
+  call: { method: 'POST', path: /share$/ },
+};
+const told = { ...reads, ...noteWrites };
+const all = Object.entries({ ...told, 'POST /notes/:id/share': share });
+
+const signIn = mutation('signIn', 'sessionToken viewer { email }');
+const password = 'secret words';
+
+const rejections = unhandled();
+const answers: Answered[] = [];
+let room: Room;
+
+beforeAll(async () => {
+  room = await startRoom();
+});
+afterEach(() => room.sandbox.faults.clear());
+afterAll(async () => {
+  await room.stop();
+  expect(rejections).toEqual([]);
+});
+
+async function ask(person: Person, { query, input }: Operation): Promise<Answered> {
+  const given = await person.ask(query, { input });
+  answers.push(given);
+  return given;
+}
+
+function misbehave({ call }: Operation, act: Act, times = Infinity): () => void {
+  return room.sandbox.faults.add({ service: 'notes', ...call, act, times });
+}
+
+/** Asks while the service misbehaves so, and sees that it works again afterwards. */
+async function askMeanwhile(operation: Operation, act: Act): Promise<Answered> {
+  const person = await room.join();
+  const back = misbehave(operation, act);
+  const given = await ask(person, operation);
+  back();
+  expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
+  return given;
+}
+
+describe.each(all)('%s', (_, operation) => {
+  test.each(failures)('when the service %s', async (__, act, code) => {
+    const calls = await room.callsOf(async () => {
+      const given = await askMeanwhile(operation, act);
+      expect(codesOf(given)).toEqual([code]);
+    });
+    const { method, path } = operation.call;
+    const made = calls
+      .slice(2, -1)
+      .filter((call) => call.startsWith(method) && path.test(call.split(' ')[1]!));
+    const repeated = method === 'GET' && code === 'UPSTREAM_UNAVAILABLE';
+    expect(made).toHaveLength(repeated ? 3 : 1);
+  });
+
+  test('when the service says 401 for ever: the session has ended', async () => {
+    const person = await room.join();
+    misbehave(operation, answer(401, serviceWords));
+    expect(codesOf(await ask(person, operation))).toEqual(['UNAUTHENTICATED']);
+    await expect.poll(async () => (await person.ask('{ viewer { email } }')).data).toEqual({ viewer: null });
+  });
+
+  test.each([
+    [{ 'retry-after': '17' }, 17],
+    [{}, 60],
+    [{ 'retry-after': 'soon' }, 60],
+    [{ 'retry-after': '0' }, 1],
+    [{ 'retry-after': '-5' }, 60],
+    [{ 'retry-after': '99999999' }, 3600],
+  ])('when the service says 429 with %j: again after %i seconds', async (headers, seconds) => {
+    const person = await room.join();
+    const back = misbehave(operation, { kind: 'answer', status: 429, headers, body: serviceWords });
+    const given = await ask(person, operation);
+    expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
+      { code: 'RATE_LIMITED', retryAfter: seconds },
+    ]);
+    back();
+    const calls = await room.callsOf(() => ask(person, operation));
+    expect(calls).toEqual([]);
+    await room.sandbox.clock.advance(seconds * 1000);
+    expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
+  });
+});
+
+describe.each(Object.entries(told))('%s', (_, operation) => {
+  test.each(misshapen)('when the answer is %s', async (__, act) => {
+    expect(codesOf(await askMeanwhile(operation, act))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+  });
+
+  test('when the answer is cut in the middle', async () => {
+    const person = await room.join();
+    const { id: upstreamId } = room.sandbox.notes.insert(person.email, { tags: ['a'] });
+    const cut = room.sandbox.faults.add({ service: 'notes', act: { kind: 'cut' } });
+    const input = {
+      ...operation.input,
+      ...('input' in operation && 'id' in operation.input! && { id: toGlobalId('Note', upstreamId) }),
+    };
+    expect(codesOf(await ask(person, { ...operation, input }))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    cut();
+    expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
+  });
+});
+
+describe('shapes', () => {
+  const list = (...data: unknown[]) => ({ data, next_cursor: null });
+  const badNotes: readonly unknown[] = [
+    null,
+    [],
+    'note',
+    ...(['id', 'title', 'content', 'created_at', 'updated_at'] as const).flatMap((member) => [
+      { ...whole, [member]: undefined },
+      { ...whole, [member]: null },
+      { ...whole, [member]: {} },
+    ]),
+    { ...whole, id: '' },
+    { ...whole, id: 1.5 },
+    { ...whole, title: 7 },
+    { ...whole, tags: 'a' },
+    { ...whole, tags: [null] },
+    { ...whole, tags: [{ name: 'a' }] },
+    { ...whole, is_pinned: 'yes' },
+  ];
+  const bad: readonly (readonly [Operation, unknown])[] = [
+    ...badNotes.flatMap((one) => [
+      [reads['GET /notes']!, list(whole, one)] as const,
+      [noteWrites['POST /notes']!, one] as const,
+      [noteWrites['PATCH /notes/:id']!, one] as const,
+    ]),
+    ...[
+      { data: {} },
+      { data: whole },
+      { notes: [] },
+      { ...list(), next_cursor: 5 },
+      { ...list(), next_cursor: {} },
+    ].map((body) => [reads['GET /notes']!, body] as const),
+    ...[{ deleted: false }, { deleted: 'true' }, { deleted: 1 }].map(
+      (body) => [noteWrites['DELETE /notes/:id']!, body] as const,
+    ),
+    ...[
+      { tags: null },
+      { tags: {} },
+      { tags: ['a'] },
+      { tags: [{ name: 'a' }] },
+      { tags: [{ name: 'a', count: '1' }] },
+      { tags: [{ count: 1 }] },
+    ].map((body) => [reads['GET /tags']!, body] as const),
+    ...(['id', 'email', 'name', 'created_at'] as const).flatMap((member) =>
+      [undefined, null, {}, true].map((value) => [reads['GET /me']!, { ...user, [member]: value }] as const),
+    ),
+  ];
+
+  test('that are not those of the documents are refused, each', async () => {
+    const person = await room.join();
+    for (const [operation, body] of bad) {
+      const back = misbehave(operation, answer(200, JSON.stringify(body)));
+      const given = await ask(person, operation);
+      expect([body, codesOf(given)]).toEqual([body, ['UPSTREAM_INVALID_RESPONSE']]);
+      back();
+    }
+  });
+
+  const unknown = { unknown: { members: [1] }, __proto__: null, constructor: 'x' };
+  test.each<[string, Operation, unknown, unknown]>([
+    [
+      'notes',
+      reads['GET /notes']!,
+      { ...list({ ...whole, ...unknown }), ...unknown },
+      { nodes: [{ title: 'T' }] },
+    ],
+    [
+      'a bare note',
+      reads['GET /notes']!,
+      { data: [{ ...whole, tags: undefined, is_pinned: null }] },
+      { nodes: [{ title: 'T' }] },
+    ],
+    [
+      'tags',
+      reads['GET /tags']!,
+      { tags: [{ name: 'a', count: 1, ...unknown }] },
+      { nodes: [{ name: 'a', count: 1 }] },
+    ],
+    ['the user', reads['GET /me']!, { ...user, id: 12, ...unknown }, { email: user.email }],
+    [
+      'a new note',
+      noteWrites['POST /notes']!,
+      { ...whole, ...unknown },
+      { note: { title: 'T' }, errors: [] },
+    ],
+    [
+      'a changed note',
+      noteWrites['PATCH /notes/:id']!,
+      { ...whole, ...unknown },
+      { note: { title: 'T' }, errors: [] },
+    ],
+    [
+      'a deletion',
+      noteWrites['DELETE /notes/:id']!,
+      { deleted: true, ...unknown },
+      { deletedNoteId: id, errors: [] },
+    ],
+  ])(
+    'of %s are read under any content type, whatever else they hold',
+    async (_, operation, body, expected) => {
+      const person = await room.join();
+      for (const contentType of ['text/html', 'text/plain; charset=latin1', 'nonsense', '']) {
+        const back = misbehave(operation, answer(200, JSON.stringify(body), contentType));
+        expect(only(await ask(person, operation))).toEqual(expected);
+        back();
+      }
+    },
+  );
+});
+
+describe('POST /auth/token', () => {
+  const credentials = { email: 'sleeper@all.example', password };
+  const token: Operation = { query: signIn, input: credentials, call: { method: 'POST', path: /auth/ } };
+  const enter = async () => {
+    const given = await room.house.ask(signIn, { input: credentials });
+    answers.push(given);
+    return given;
+  };
+
+  beforeAll(() => room.sandbox.notes.addUser({ ...credentials, name: 'Sleeper' }));
+  afterEach(async () => {
+    room.sandbox.faults.clear();
+    expect(only(await enter()).errors).toEqual([]);
+  });
+
+  test.each(failures)('when the service %s', async (_, act, code) => {
+    misbehave(token, act);
+    const calls = await room.callsOf(async () => expect(codesOf(await enter())).toEqual([code]));
+    expect(calls).toEqual(['POST /auth/token']);
+  });
+
+  test.each([
+    ...misshapen,
+    ['a cut', { kind: 'cut' }],
+    ...[
+      { access_token: 5 },
+      { access_token: '' },
+      { access_token: null },
+      { token: ['x'] },
+      { access_token: 'a\nb' },
+      { access_token: 'é' },
+    ].map((body) => [JSON.stringify(body), answer(200, JSON.stringify(body))] as const),
+  ] as const)('when the answer is %s', async (_, act) => {
+    misbehave(token, act);
+    expect(codesOf(await enter())).toEqual([
+      act.kind === 'cut' ? 'UPSTREAM_UNAVAILABLE' : 'UPSTREAM_INVALID_RESPONSE',
+    ]);
+  });
+
+  test('when the service says 401 for ever', async () => {
+    misbehave(token, answer(401, serviceWords));
+    expect(faultsOf(only(await enter()))).toEqual(['WRONG_CREDENTIALS ']);
+  });
+
+  test('when /me fails after it: there is no session', async () => {
+    room.sandbox.faults.add({ service: 'notes', path: /me/, act: answer(500, serviceWords) });
+    const given = await enter();
+    expect([codesOf(given), given.data]).toEqual([['UPSTREAM_UNAVAILABLE'], null]);
+  });
+});
+
+describe('a service that hangs', () => {
+  let quick: Room;
+  beforeAll(async () => {
+    quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 250 });
+  });
+  afterAll(() => quick.stop());
+
+  test.each(all)('is given up: %s', async (_, operation) => {
+    const person = await quick.join();
+    const back = misbehave(operation, { kind: 'hang' });
+    expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_TIMEOUT']);
+    back();
+    expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
+  });
+
+  test('is given up: POST /auth/token', async () => {
+    const { email } = await quick.join();
+    const back = room.sandbox.faults.add({ service: 'notes', path: /auth/, act: { kind: 'hang' } });
+    const given = await quick.house.ask(signIn, { input: { email, password } });
+    back();
+    expect(codesOf(given)).toEqual(['UPSTREAM_TIMEOUT']);
+    expect(only(await quick.house.ask(signIn, { input: { email, password } })).errors).toEqual([]);
+  });
+});
+
+describe('a service that fails again and again', () => {
+  afterEach(() => vi.useRealTimers());
+
+  test('is left alone for some seconds, and then asked again', async () => {
+    const own = await startRoom({ sandbox: room.sandbox });
+    const person = await own.join();
+    const list = '{ tags { nodes { name } } }';
+    const write = noteWrites['POST /notes']!;
+    const back = misbehave(write, { kind: 'refuse' });
+    for (let left = 10; left > 0; left -= 1)
+      expect(codesOf(await ask(person, write))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    const calls = await room.callsOf(async () => {
+      for (const operation of [write, { query: list, call: write.call }])
+        expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    });
+    expect(calls).toEqual([]);
+    back();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6_000 });
+    expect(codesOf(await person.ask(list))).toEqual([]);
+    expect(codesOf(await ask(person, write))).toEqual([]);
+    await own.stop();
+  });
+
+  test('is not left alone for refusals, and others do not feel one’s 429', async () => {
+    const [one, two] = [await room.join(), await room.join()];
+    const write = noteWrites['PATCH /notes/:id']!;
+    for (let left = 12; left > 0; left -= 1)
+      expect(faultsOf(only(await ask(one, write)))).toEqual(['NOT_FOUND id']);
+    misbehave(write, answer(429), 1);
+    expect(codesOf(await ask(one, write))).toEqual(['RATE_LIMITED']);
+    expect(codesOf(await two.ask('{ notes { nodes { title } } }'))).toEqual([]);
+  });
+});
+
+describe('a service that is not there', () => {
+  test('is missed, and found again when it is back', async () => {
+    const first = await startSandbox();
+    const port = Number(new URL(first.url).port);
+    const own = await startRoom({ sandbox: first });
+    const person = await own.join();
+    await first.stop();
+    for (const [, operation] of all)
+      expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    expect(codesOf(await own.house.ask(signIn, { input: { email: person.email, password } }))).toEqual([
+      'UPSTREAM_UNAVAILABLE',
+    ]);
+    const second = await startSandbox({ port });
+    second.notes.addUser({ email: person.email, password, name: 'Back' });
+    const given = await own.house.ask(signIn, { input: { email: person.email, password } });
+    expect(only(given)).toMatchObject({ viewer: { email: person.email }, errors: [] });
+    await own.stop();
+    await second.stop();
+  });
+});
+
+describe('what is shown and logged', () => {
+  test('holds neither a token, a password nor a word of the service', async () => {
+    const token = 'notes-token-of-the-service';
+    const email = 'watcher@all.example';
+    const add = (path: RegExp, body: object, times = 1) =>
+      room.sandbox.faults.add({ service: 'notes', path, times, act: answer(200, JSON.stringify(body)) });
+    add(/auth/, { access_token: token });
+    add(/me/, { ...user, email });
+    const session = await room.house.signIn({ email, password });
+    const person: Person = { email, ask: (query, variables) => room.house.ask(query, variables, session) };
+    for (const [, operation] of all)
+      for (const [, act] of [...failures.slice(0, 3), ...misshapen.slice(0, 4)]) {
+        const back = misbehave(operation, act);
+        await ask(person, operation);
+        back();
+        misbehave(reads['GET /me']!, answer(200, JSON.stringify(user)), 1);
+        await ask(person, reads['GET /me']!); // so that the service is not left alone
+        room.sandbox.faults.clear();
+      }
+    expect(room.house.logged()).toContain('upstream call');
+    expect(answers.length).toBeGreaterThan(400);
+    expect(leaksOf(room.house, answers, [token, session, password, serviceWords])).toEqual([]);
+  });
+});
