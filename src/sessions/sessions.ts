@@ -74,6 +74,8 @@ export function createSessions(options: {
   const watchers = new Set<Watcher>();
   /** How many endings were heard of: what was read from the store before one may not be true after it. */
   let endings = 0;
+  /** Those that are about to be deleted from the store: they are over already. */
+  const ending = new Set<string>();
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
   const byIp = createThrottle({ ...window, limit: 100 });
@@ -176,6 +178,7 @@ export function createSessions(options: {
     },
     async find(token) {
       const id = digest(token);
+      if (ending.has(id)) return undefined;
       const cached = cache.get(id);
       const before = endings;
       const session = cached && cached.until > clock.now() ? cached.session : await load(id);
@@ -184,8 +187,13 @@ export function createSessions(options: {
       return session;
     },
     async end(sessionId) {
-      await kysely.deleteFrom('sessions').where('id', '=', sessionId).execute();
-      forget(sessionId);
+      ending.add(sessionId);
+      try {
+        await kysely.deleteFrom('sessions').where('id', '=', sessionId).execute();
+        forget(sessionId);
+      } finally {
+        ending.delete(sessionId);
+      }
       database.signal('sessions', sessionId);
     },
     watch(session, ended) {

@@ -2,8 +2,11 @@ import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 
 interface Tally {
+  /** When the failures of the window happened, oldest first. */
   failures: number[];
   running: number;
+  /** Attempts that run or wait. */
+  present: number;
   readonly waiting: (() => void)[];
 }
 
@@ -27,46 +30,56 @@ export function createThrottle(options: {
   const { limit, windowMs, clock } = options;
   const tallies = new Map<string, Tally>();
 
-  function tallyOf(key: string): Tally {
-    const tally = tallies.get(key) ?? { failures: [], running: 0, waiting: [] };
+  function enter(key: string): Tally {
+    const tally = tallies.get(key) ?? { failures: [], running: 0, present: 0, waiting: [] };
+    tally.present += 1;
     tallies.delete(key);
     tallies.set(key, tally);
     return tally;
   }
 
-  function forgetOldest(): void {
-    for (const [key, { running }] of tallies) {
+  function leave(key: string, tally: Tally): void {
+    tally.present -= 1;
+    if (tally.present === 0 && tally.failures.length === 0) tallies.delete(key);
+    for (const [oldest, { present }] of tallies) {
       if (tallies.size <= mostKeys) return;
-      if (running === 0) tallies.delete(key);
+      if (present === 0) tallies.delete(oldest);
     }
   }
 
-  async function admit(tally: Tally): Promise<void> {
-    tally.failures = tally.failures.filter((at) => at > clock.now() - windowMs);
-    if (tally.failures.length >= limit) {
-      const seconds = Math.ceil((tally.failures[0]! + windowMs - clock.now()) / 1000);
-      throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', {
-        retryAfter: seconds,
-      });
+  /** Whether one more may run now; `RATE_LIMITED` where waiting would not help. */
+  function hasRoom(tally: Tally): boolean {
+    const now = clock.now();
+    tally.failures = tally.failures.filter((at) => at > now - windowMs);
+    const [oldest] = tally.failures;
+    if (oldest !== undefined && tally.failures.length >= limit) {
+      const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
+      throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
     }
-    if (tally.failures.length + tally.running < limit) return;
-    await new Promise<void>((resolve) => tally.waiting.push(resolve));
-    await admit(tally);
+    return tally.failures.length + tally.running < limit;
+  }
+
+  async function runCounted<T>(tally: Tally, run: () => Promise<T>, failed: (outcome: T) => boolean) {
+    tally.running += 1;
+    try {
+      const outcome = await run();
+      if (failed(outcome)) tally.failures.push(clock.now());
+      return outcome;
+    } finally {
+      tally.running -= 1;
+      for (const wake of tally.waiting.splice(0)) wake();
+    }
   }
 
   return {
     async attempt(key, run, failed) {
-      const tally = tallyOf(key);
-      await admit(tally);
-      tally.running += 1;
+      const tally = enter(key);
       try {
-        const outcome = await run();
-        if (failed(outcome)) tally.failures.push(clock.now());
-        return outcome;
+        // Seen to have room and counted in the same turn: nobody comes between.
+        while (!hasRoom(tally)) await new Promise<void>((resolve) => tally.waiting.push(resolve));
+        return await runCounted(tally, run, failed);
       } finally {
-        tally.running -= 1;
-        for (const wake of tally.waiting.splice(0)) wake();
-        forgetOldest();
+        leave(key, tally);
       }
     },
   };

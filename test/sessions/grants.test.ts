@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { grantsOf, type GrantTable } from '../../src/sessions/grants.js';
+
+const table: GrantTable = new Map([
+  ['ann@example.com', ['WEBHOOKS_ROTATE']],
+  ['*@example.com', ['SHIPMENTS_READ', 'PAYMENTS_READ']],
+  ['*', ['APPOINTMENTS_READ', 'SHIPMENTS_READ']],
+]);
+const of = (email: string) => [...grantsOf(table, email)].toSorted();
+
+describe('grants', () => {
+  test('are those of the address, its domain and everybody, together', () => {
+    expect(of('ann@example.com')).toEqual([
+      'APPOINTMENTS_READ',
+      'PAYMENTS_READ',
+      'SHIPMENTS_READ',
+      'WEBHOOKS_ROTATE',
+    ]);
+    expect(of('bob@example.com')).toEqual(['APPOINTMENTS_READ', 'PAYMENTS_READ', 'SHIPMENTS_READ']);
+    expect(of('ann@example.org')).toEqual(['APPOINTMENTS_READ', 'SHIPMENTS_READ']);
+  });
+
+  test('do not depend on upper and lower case', () => {
+    expect(of('Ann@Example.COM')).toEqual(of('ann@example.com'));
+  });
+
+  test.each([
+    'ann@example.com.evil.org',
+    'x@sub.example.com',
+    'example.com',
+    '"@example.com"@evil.org',
+    '*',
+    '',
+  ])('the domain is what comes last: %s', (email) =>
+    expect(of(email)).toEqual(['APPOINTMENTS_READ', 'SHIPMENTS_READ']),
+  );
+
+  test('nobody has any where there are none', () => {
+    expect([...grantsOf(new Map(), 'ann@example.com')]).toEqual([]);
+  });
+});

@@ -1,0 +1,265 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/config.js';
+import type { Act } from '../../src/sandbox/faults.js';
+import { codesOf, demo, startHouse, type Answered, type House } from '../support/house.js';
+
+const signInOperation = `mutation ($input: SignInInput!) {
+  signIn(input: $input) { sessionToken expiresAt viewer { email grants } errors { code path } } }`;
+const day = 24 * 60 * 60 * 1000;
+
+let house: House;
+
+beforeAll(async () => {
+  house = await startHouse();
+});
+
+afterEach(() => house.sandbox.faults.clear());
+afterAll(() => house.stop());
+
+const signIn = (input: object = demo, to = house) => to.ask(signInOperation, { input });
+const viewer = async (token: string, to = house) =>
+  (await to.ask('{ viewer { email } }', {}, token)).data.viewer;
+const wrongCredentials = { code: 'WRONG_CREDENTIALS', path: [] };
+const failed = (...errors: object[]) => ({
+  signIn: { sessionToken: null, expiresAt: null, viewer: null, errors },
+});
+
+type Told = Omit<Extract<Act, { kind: 'answer' }>, 'kind'>;
+
+/** Has the notes service answer so, once, instead of as usual. */
+function answerOnce(path: RegExp, act: Told): void {
+  house.sandbox.faults.add({ service: 'notes', path, times: 1, act: { kind: 'answer', ...act } });
+}
+
+/** A notes token of the demo user, past the gateway. */
+async function issueToken(): Promise<string> {
+  const url = `${house.sandbox.url}/notes/v1/auth/token`;
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(demo),
+  });
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+/** Another gateway before the same services. */
+async function withHouse<T>(settings: Environment, run: (other: House) => Promise<T>): Promise<T> {
+  const other = await startHouse({ sandbox: house.sandbox, settings });
+  try {
+    return await run(other);
+  } finally {
+    await other.stop();
+  }
+}
+
+describe('signing in', () => {
+  test('gives a session of one day, and a token that is no other’s', async () => {
+    const before = house.sandbox.clock.now();
+    const { data } = await signIn();
+    const { sessionToken, expiresAt, viewer: user, errors } = data.signIn;
+    expect(errors).toEqual([]);
+    expect(user).toMatchObject({ email: demo.email, grants: expect.arrayContaining(['SHIPMENTS_READ']) });
+    expect(sessionToken).toMatch(/^[\w-]{43}$/);
+    expect(sessionToken).not.toBe((await signIn()).data.signIn.sessionToken);
+    expect(Date.parse(expiresAt) - before - day).toBeGreaterThanOrEqual(-1000);
+    expect(Date.parse(expiresAt) - before - day).toBeLessThan(5000);
+    expect(await viewer(sessionToken)).toEqual({ email: demo.email });
+  });
+
+  test('works for forty at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => signIn()));
+    const tokens = new Set(answers.map(({ data }) => data.signIn.sessionToken as string));
+    expect(tokens.size).toBe(40);
+    expect(tokens).not.toContain(null);
+  });
+
+  test('needs both, before the service is asked', async () => {
+    const asked = house.sandbox.calls.length;
+    const required = (name: string) => ({ code: 'REQUIRED', path: [name] });
+    expect((await signIn({})).data).toEqual(failed(required('email'), required('password')));
+    expect((await signIn({ email: '', password: 'x' })).data).toEqual(failed(required('email')));
+    expect((await signIn({ email: 'x', password: null })).data).toEqual(failed(required('password')));
+    expect(house.sandbox.calls).toHaveLength(asked);
+  });
+
+  test('with a wrong password is the person’s to mend', async () => {
+    expect((await signIn({ ...demo, password: 'wrong' })).data).toEqual(failed(wrongCredentials));
+    expect((await signIn({ email: 'none@example.com', password: 'wrong' })).data).toEqual(
+      failed(wrongCredentials),
+    );
+  });
+
+  test.each([400, 401, 403, 422])('answered %i is WRONG_CREDENTIALS', async (status) => {
+    answerOnce(/token/, { status, body: 'secret words' });
+    expect((await signIn({ email: `${status}@example.com`, password: 'x' })).data).toEqual(
+      failed(wrongCredentials),
+    );
+  });
+
+  const faulty: readonly [about: string, path: RegExp, act: Told, code: string][] = [
+    ['a 500', /token/, { status: 500, body: 'secret words' }, 'UPSTREAM_UNAVAILABLE'],
+    [
+      'a token without a token',
+      /token/,
+      { status: 200, body: '{"secret words":1}' },
+      'UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['no JSON', /token/, { status: 200, body: 'secret words' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['a 404', /token/, { status: 404, body: 'secret words' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['a 429', /token/, { status: 429, headers: { 'retry-after': '7' } }, 'RATE_LIMITED'],
+    ['a user without an id', /me/, { status: 200, body: '{}' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['a token that the service then refuses', /me/, { status: 401 }, 'UPSTREAM_INVALID_RESPONSE'],
+  ];
+
+  test.each(faulty)('answered by %s is no session', async (_, path, act, code) => {
+    answerOnce(path, act);
+    const answer = await signIn({ ...demo });
+    expect(codesOf(answer)).toEqual([code]);
+    expect(JSON.stringify(answer.errors) + house.logged()).not.toContain('secret words');
+  });
+
+  test('with a token that is refused ends no other session', async () => {
+    const token = await house.signIn();
+    answerOnce(/me/, { status: 401 });
+    const answer = await house.ask(signInOperation, { input: demo }, token);
+    expect(codesOf(answer)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+    expect(await viewer(token)).toEqual({ email: demo.email });
+  });
+});
+
+describe('the token call', () => {
+  /** How long a session lives, in seconds, that this answer of the token call begins. */
+  async function lifeAfter(answer: object, settings?: Environment): Promise<number | undefined> {
+    const run = async (other: House) => {
+      const given = await issueToken();
+      const body = JSON.stringify(answer).replace('<token>', given);
+      answerOnce(/token/, { status: 200, body });
+      const now = house.sandbox.clock.now();
+      const { data } = await signIn(demo, other);
+      const { expiresAt } = data?.signIn ?? {};
+      return expiresAt && Math.round((Date.parse(expiresAt as string) - now) / 1000);
+    };
+    return settings ? withHouse(settings, run) : run(house);
+  }
+
+  const lives: readonly [answer: object, seconds: number | undefined, settings?: Environment][] = [
+    [{ access_token: '<token>', expires_in: 600 }, 600],
+    [{ accessToken: '<token>', expires_in: '600' }, 600],
+    [{ token: '<token>' }, 86_400],
+    [{ data: { token: '<token>', expires_in: 600 } }, 600],
+    [{ token: '<token>', expires_in: 0 }, 86_400],
+    [{ token: '<token>', expires_in: 600.4 }, 600],
+    [{ token: '<token>', expires_in: 1e15 }, 366 * 86_400],
+    [{ token: '<token>' }, 60, { NOTES_TOKEN_LIFETIME_SECONDS: '60' }],
+    [{ token: 'other', jwt: '<token>' }, 86_400, { NOTES_TOKEN_FIELD: 'jwt' }],
+    [{ token: '<token>' }, undefined, { NOTES_TOKEN_FIELD: 'jwt' }],
+  ];
+
+  test.each(lives)('%j gives a session of %j seconds', async (answer, seconds, settings) => {
+    expect(await lifeAfter(answer, settings)).toBe(seconds);
+  });
+});
+
+describe('guessing', () => {
+  const isLimited = ({ errors }: Answered) => errors?.[0]?.extensions['code'] === 'RATE_LIMITED';
+
+  test('is stopped for one address, however it is written and however many guess at once', async () => {
+    await withHouse({}, async (other) => {
+      const spellings = ['ann@example.com', 'Ann@Example.com', ' ann@example.com'];
+      const asked = house.sandbox.calls.length;
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, at) => signIn({ email: spellings[at % 3], password: 'wrong' }, other)),
+      );
+      expect(answers.filter((answer) => !isLimited(answer))).toHaveLength(10);
+      expect(house.sandbox.calls).toHaveLength(asked + 10);
+      const { message, extensions } = answers.find(isLimited)!.errors![0]!;
+      expect(extensions).toEqual({ code: 'RATE_LIMITED', retryAfter: expect.any(Number) });
+      expect(extensions['retryAfter']).toBeGreaterThan(890);
+      expect(message).not.toContain('ann');
+      expect((await signIn(demo, other)).errors).toBeUndefined();
+    });
+  });
+
+  test('is stopped for one client, whatever the addresses', async () => {
+    await withHouse({}, async (other) => {
+      const answers = await Promise.all(
+        Array.from({ length: 110 }, (_, at) =>
+          signIn({ email: `user${at}@example.com`, password: 'x' }, other),
+        ),
+      );
+      expect(answers.filter((answer) => !isLimited(answer))).toHaveLength(100);
+      expect(isLimited(await signIn(demo, other))).toBe(true);
+      await house.sandbox.clock.advance(15 * 60 * 1000);
+      expect((await signIn(demo, other)).errors).toBeUndefined();
+    });
+  });
+
+  test('does not count what the service failed at', async () => {
+    const ann = { email: 'cut@example.com', password: 'wrong' };
+    for (let count = 0; count < 12; count += 1) {
+      answerOnce(/token/, { status: 404 });
+      expect(codesOf(await signIn(ann))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+    }
+    expect((await signIn(ann)).data).toEqual(failed(wrongCredentials));
+  });
+});
+
+describe('a session', () => {
+  test('is kept sealed: neither its token nor the service’s is in the store or the log', async () => {
+    await withHouse({}, async (other) => {
+      const upstream = await issueToken();
+      answerOnce(/token/, { status: 200, body: JSON.stringify({ token: upstream }) });
+      const token = await other.signIn();
+      const files = readdirSync(other.folder).filter(
+        (name) => name.startsWith('gateway.db') && !name.endsWith('lock'),
+      );
+      const stored = files.map((name) => readFileSync(join(other.folder, name), 'latin1')).join('');
+      expect(stored).toContain(demo.email);
+      for (const secret of [token, upstream, demo.password]) {
+        expect(stored).not.toContain(secret);
+        expect(other.logged()).not.toContain(secret);
+      }
+    });
+  });
+
+  test('outlives the process', async () => {
+    const first = await startHouse({ sandbox: house.sandbox, folder: house.folder.concat('-again') });
+    const token = await first.signIn();
+    await first.stop();
+    const second = await startHouse({ sandbox: house.sandbox, folder: house.folder.concat('-again') });
+    expect(await viewer(token, second)).toEqual({ email: demo.email });
+    await second.stop();
+  });
+
+  test('ends with signing out, once', async () => {
+    const [token, other] = [await house.signIn(), await house.signIn()];
+    const signOut = () => house.ask('mutation { signOut { signedOut errors { code } } }', {}, token);
+    expect((await signOut()).data).toEqual({ signOut: { signedOut: true, errors: [] } });
+    expect(codesOf(await signOut())).toEqual(['UNAUTHENTICATED']);
+    expect(await viewer(token)).toBeNull();
+    expect(await viewer(other)).toEqual({ email: demo.email });
+  });
+
+  test('ends when the notes service no longer knows its token', async () => {
+    const token = await house.signIn();
+    house.sandbox.notes.revokeTokens();
+    const answer = await house.ask('{ __typename tags { nodes { name } } }', {}, token);
+    expect(codesOf(answer)).toEqual(['UNAUTHENTICATED']);
+    expect(await viewer(token)).toBeNull();
+    expect(codesOf(await house.ask('{ liveCursor }', {}, token))).toEqual(['UNAUTHENTICATED']);
+  });
+
+  test('ends at the expiry of the notes token, to the second', async () => {
+    const begun = house.sandbox.clock.now();
+    const token = await house.signIn();
+    expect(await viewer(token)).toEqual({ email: demo.email });
+    await house.sandbox.clock.advance(day - 5000 - (house.sandbox.clock.now() - begun));
+    expect(codesOf(await house.ask('{ liveCursor }', {}, token))).toEqual([]);
+    await house.sandbox.clock.advance(5000);
+    const asked = house.sandbox.calls.length;
+    expect(codesOf(await house.ask('{ tags { nodes { name } } }', {}, token))).toEqual(['UNAUTHENTICATED']);
+    expect(house.sandbox.calls).toHaveLength(asked);
+  });
+});

@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createThrottle, type Throttle } from '../../src/sessions/throttle.js';
+
+const windowMs = 60_000;
+const isWrong = (outcome: string) => outcome === 'wrong';
+const right = () => Promise.resolve('right');
+const wrong = () => Promise.resolve('wrong');
+
+let now: number;
+let throttle: Throttle;
+
+beforeEach(() => {
+  now = 1_000_000;
+  throttle = createThrottle({ limit: 3, windowMs, clock: { now: () => now } });
+});
+
+const attempt = (key: string, run: () => Promise<string>) => throttle.attempt(key, run, isWrong);
+
+async function fail(key: string, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) await attempt(key, wrong);
+}
+
+const limited = (retryAfter: number) =>
+  expect.objectContaining({ code: 'RATE_LIMITED', extensions: { code: 'RATE_LIMITED', retryAfter } });
+
+describe('a throttle', () => {
+  test('refuses after the last failure that is left, and says when to come again', async () => {
+    await fail('a', 2);
+    now += 10_500;
+    await fail('a', 1);
+    let ran = false;
+    const late = attempt('a', async () => {
+      ran = true;
+      return 'right';
+    });
+    await expect(late).rejects.toEqual(limited(50));
+    expect(ran).toBe(false);
+  });
+
+  test('forgets a failure when its window is over', async () => {
+    await fail('a', 3);
+    now += windowMs - 1;
+    await expect(attempt('a', right)).rejects.toEqual(limited(1));
+    now += 1;
+    expect(await attempt('a', right)).toBe('right');
+  });
+
+  test('counts failures only, for each key alone', async () => {
+    for (let count = 0; count < 10; count += 1) await attempt('a', right);
+    await expect(attempt('a', () => Promise.reject(new Error('cut')))).rejects.toThrow('cut');
+    await fail('a', 3);
+    expect(await attempt('b', right)).toBe('right');
+  });
+
+  test('lets no more guesses run at once than failures are left', async () => {
+    let guessed = 0;
+    const guess = async () => {
+      guessed += 1;
+      await new Promise(setImmediate);
+      return 'wrong';
+    };
+    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => attempt('a', guess)));
+    expect(guessed).toBe(3);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(47);
+  });
+
+  test('lets any number of right ones through, in turns', async () => {
+    let running = 0;
+    let most = 0;
+    const run = async () => {
+      most = Math.max(most, (running += 1));
+      await new Promise(setImmediate);
+      running -= 1;
+      return 'right';
+    };
+    const outcomes = await Promise.all(Array.from({ length: 40 }, () => attempt('a', run)));
+    expect(outcomes).toEqual(Array.from({ length: 40 }, () => 'right'));
+    expect(most).toBe(3);
+  });
+
+  test('stays small, and remembers the latest', async () => {
+    await fail('old', 3);
+    for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
+    await expect(attempt('old', right)).rejects.toEqual(limited(60));
+    for (let key = 0; key < 10_001; key += 1) await attempt(`more ${key}`, wrong);
+    expect(await attempt('old', right)).toBe('right');
+  });
+});
