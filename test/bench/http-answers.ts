@@ -1,0 +1,53 @@
+/** An answer read from a connection. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/**
+ * Reads one answer after another from the bytes of a kept connection; no more of HTTP than that takes, since the load
+ * must cost little beside what it measures.
+ */
+export function createAnswerReader(hear: (answer: HttpAnswer) => void): (chunk: Buffer) => void {
+  let waiting: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
+    for (;;) {
+      const read = readAnswer(waiting);
+      if (!read) return;
+      waiting = waiting.subarray(read.length);
+      hear(read.answer);
+    }
+  };
+}
+
+const headEnd = Buffer.from('\r\n\r\n');
+
+function readAnswer(bytes: Buffer): { readonly answer: HttpAnswer; readonly length: number } | undefined {
+  const end = bytes.indexOf(headEnd);
+  if (end < 0) return undefined;
+  const head = bytes.toString('latin1', 0, end).toLowerCase();
+  const status = Number(head.slice(9, 12));
+  const start = end + headEnd.length;
+  const announced = /\r\ncontent-length: *(\d+)/.exec(head);
+  if (!announced) return readChunks(bytes, start, status);
+  const length = start + Number(announced[1]);
+  return bytes.length < length
+    ? undefined
+    : { answer: { status, body: bytes.subarray(start, length) }, length };
+}
+
+function readChunks(bytes: Buffer, start: number, status: number) {
+  const parts: Buffer[] = [];
+  let at = start;
+  for (;;) {
+    const end = bytes.indexOf('\r\n', at);
+    if (end < 0) return undefined;
+    const size = Number.parseInt(bytes.toString('latin1', at, end), 16);
+    const next = end + 2 + size + 2;
+    if (bytes.length < next) return undefined;
+    if (size === 0) return { answer: { status, body: Buffer.concat(parts) }, length: next };
+    parts.push(bytes.subarray(end + 2, next - 2));
+    at = next;
+  }
+}

@@ -1,0 +1,50 @@
+import { quantile } from './load.js';
+
+/** One that takes its turn: it runs for a slice and gives a number, the greater the better. */
+export interface Turn<T> {
+  readonly who: string;
+  run(): Promise<T>;
+  readonly score: (outcome: T) => number;
+}
+
+/** What the turns of one came to; ratios are to the base's turn of the same round. */
+export interface Outcome<T> {
+  readonly who: string;
+  readonly ratio: number;
+  readonly low: number;
+  readonly high: number;
+  readonly score: number;
+  readonly outcomes: readonly T[];
+}
+
+/** Runs all in turn, base first, over and over, so that whatever else the machine does meets all alike. */
+export async function interleave<T>(
+  turns: readonly Turn<T>[],
+  rounds: number,
+): Promise<readonly Outcome<T>[]> {
+  const outcomes = turns.map((): T[] => []);
+  for (let round = -1; round < rounds; round += 1)
+    for (const [index, turn] of turns.entries()) {
+      const outcome = await turn.run();
+      if (round >= 0) outcomes[index]!.push(outcome); // the first round warms up
+    }
+  const scores = turns.map(({ score }, index) => outcomes[index]!.map(score));
+  return turns.map(({ who }, index) => {
+    const ratios = scores[index]!.map((score, round) => score / scores[0]![round]!).toSorted((a, b) => a - b);
+    return {
+      who,
+      ratio: median(ratios),
+      low: ratios[0]!,
+      high: ratios.at(-1)!,
+      score: median(scores[index]!),
+      outcomes: outcomes[index]!,
+    };
+  });
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}

@@ -1,0 +1,98 @@
+import { connect, type Socket } from 'node:net';
+import { createAnswerReader, type HttpAnswer } from './http-answers.js';
+
+/** One connection's part: what it asks next, and whether an answer is right. */
+export interface Asker {
+  next(): Buffer;
+  /** Throws where it is not. */
+  check(answer: HttpAnswer): void;
+}
+
+/** What a slice of load came to. */
+export interface Slice {
+  readonly answers: number;
+  /** Answers a second. */
+  readonly rate: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** How busy the load's own core was, from 0 to 1: near 1 the load is what was measured. */
+  readonly busy: number;
+}
+
+/** Each asker, on a kept connection of its own, asks again as soon as it has its answer, for so long. */
+export async function drive(url: string, askers: readonly Asker[], ms: number): Promise<Slice> {
+  const sockets = await Promise.all(askers.map(() => open(url)));
+  const took: number[] = [];
+  const cpu = process.cpuUsage();
+  const began = performance.now();
+  const end = began + ms;
+  try {
+    await Promise.all(askers.map((asker, index) => converse(sockets[index]!, asker, end, took)));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+  const lasted = performance.now() - began;
+  const { user, system } = process.cpuUsage(cpu);
+  took.sort((a, b) => a - b);
+  return {
+    answers: took.length,
+    rate: (took.length / lasted) * 1000,
+    p50: quantile(took, 0.5),
+    p99: quantile(took, 0.99),
+    busy: (user + system) / 1000 / lasted,
+  };
+}
+
+/** The value below which so great a share of the sorted values is. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Opens a connection. */
+export function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    socket.once('error', reject).once('connect', () => resolve(socket));
+  });
+}
+
+function converse(socket: Socket, asker: Asker, end: number, took: number[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let asked = 0;
+    const ask = () => {
+      asked = performance.now();
+      socket.write(asker.next());
+    };
+    const read = createAnswerReader((answer) => {
+      const now = performance.now();
+      took.push(now - asked);
+      asker.check(answer);
+      if (now < end) ask();
+      else resolve();
+    });
+    socket.on('error', reject).on('close', () => reject(new Error('the server closed a connection')));
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        read(chunk);
+      } catch (error) {
+        reject(error);
+      }
+    });
+    ask();
+  });
+}
+
+/** The bytes of a POST on a kept connection. */
+export function post(url: string, body: string, headers: Readonly<Record<string, string>> = {}): Buffer {
+  const { host, pathname } = new URL(url);
+  const lines = [
+    `POST ${pathname} HTTP/1.1`,
+    `host: ${host}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,171 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { noteAt, profile, tags } from './upstream.js';
+
+/** One measured query. */
+export interface Query {
+  readonly name: string;
+  /** The JSON that is sent. */
+  readonly body: string;
+  /** Calls of the notes service that an answer takes. */
+  readonly calls: number;
+  /** What a client would have asked before: `nodes` are fetched again after a list. */
+  readonly first?: string;
+  /** Throws where the data are not right. */
+  expect(data: unknown): void;
+}
+
+const noteFields = 'id upstreamId title content isPinned createdAt updatedAt';
+const pageSize = 20;
+
+const globalId = (type: string, id: string) => Buffer.from(JSON.stringify([type, id])).toString('base64url');
+const toBody = (operationName: string, query: string, variables: object = {}) =>
+  JSON.stringify({ operationName, query, variables });
+
+function noteOf(place: number) {
+  const { id, title, content, is_pinned, created_at, updated_at } = noteAt(place);
+  return {
+    id: globalId('Note', id),
+    upstreamId: id,
+    title,
+    content,
+    isPinned: is_pinned,
+    createdAt: created_at,
+    updatedAt: updated_at,
+  };
+}
+
+const places = Array.from({ length: pageSize }, (_, place) => place);
+const notes = places.map(noteOf);
+const countedNotes = places.map((place) => ({
+  ...noteOf(place),
+  tags: noteAt(place).tags.map((name) => tags.find((tag) => tag.name === name)!),
+}));
+
+/** Compares what an answer holds with what the far side told, beside members that only the server can know. */
+function equal(expected: object, ...free: readonly string[]): (data: unknown) => void {
+  return (data) => {
+    const text = JSON.stringify(data, (name, value: unknown) => (free.includes(name) ? typeof value : value));
+    deepStrictEqual(JSON.parse(text), expected);
+  };
+}
+
+const page = toBody(
+  'Q2',
+  `query Q2($first: Int!) {
+    notes(first: $first) { nodes { ${noteFields} tags { name count } } pageInfo { hasNextPage endCursor } }
+  }`,
+  { first: pageSize },
+);
+
+const booking = {
+  status: 'BOOKED',
+  start: '2027-01-04T09:00:00+01:00',
+  end: '2027-01-04T09:30:00+01:00',
+  participants: [
+    { actor: { reference: 'Patient/42' }, status: 'ACCEPTED' },
+    { actor: { reference: 'Practitioner/7' }, status: 'TENTATIVE' },
+  ],
+};
+
+/** What is measured. */
+export const queries: readonly Query[] = [
+  {
+    name: 'Q1',
+    body: toBody('Q1', 'query Q1 { viewer { id upstreamId email name createdAt grants } }'),
+    calls: 1,
+    expect: equal({
+      viewer: {
+        id: globalId('User', profile.id),
+        upstreamId: profile.id,
+        email: profile.email,
+        name: profile.name,
+        createdAt: profile.created_at,
+        grants: [
+          'APPOINTMENTS_READ',
+          'APPOINTMENTS_WRITE',
+          'SHIPMENTS_READ',
+          'PAYMENTS_READ',
+          'WEBHOOKS_ROTATE',
+        ],
+      },
+    }),
+  },
+  {
+    name: 'Q2',
+    body: page,
+    calls: 2,
+    expect: equal(
+      { notes: { nodes: countedNotes, pageInfo: { hasNextPage: true, endCursor: 'string' } } },
+      'endCursor',
+    ),
+  },
+  {
+    name: 'Q3',
+    body: toBody('Q3', 'query Q3 { __typename }'),
+    calls: 0,
+    expect: equal({ __typename: 'Query' }),
+  },
+  {
+    name: 'Q4',
+    body: toBody(
+      'Q4',
+      `query Q4($ids: [ID!]!) { nodes(ids: $ids) { __typename ... on Note { ${noteFields} } } }`,
+      { ids: notes.map(({ id }) => id) },
+    ),
+    calls: 1,
+    first: page,
+    expect: equal({ nodes: notes.map((note) => ({ __typename: 'Note', ...note })) }),
+  },
+  {
+    name: 'Q5',
+    body: toBody(
+      'Q5',
+      `mutation Q5($input: CreateAppointmentInput!) {
+        createAppointment(input: $input) {
+          appointment {
+            id upstreamId status start end confirmation
+            participants { actor { reference } status }
+          }
+          errors { code message path }
+        }
+      }`,
+      { input: booking },
+    ),
+    calls: 0,
+    expect: equal(
+      {
+        createAppointment: {
+          appointment: { ...booking, id: 'string', upstreamId: 'string', confirmation: 'CONFIRMED' },
+          errors: [],
+        },
+      },
+      'id',
+      'upstreamId',
+    ),
+  },
+];
+
+let signedIn = 0;
+
+/** Signs in at a server, as somebody else each time, and gives the session's token. */
+export async function signIn(url: string): Promise<string> {
+  const input = { email: `user${(signedIn += 1)}@example.com`, password: 'a password' };
+  const query = 'mutation SignIn($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const data = (await ask(url, toBody('SignIn', query, { input }))) as { signIn: { sessionToken: string } };
+  return data.signIn.sessionToken;
+}
+
+/** The data of an answer to this body; rejects where there are none. */
+export async function ask(url: string, body: string, session?: string): Promise<unknown> {
+  const headers = {
+    'content-type': 'application/json',
+    connection: 'close', // a kept one may be closed by the server just now
+    ...(session !== undefined && { authorization: `Bearer ${session}` }),
+  };
+  const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
+  const text = await response.text();
+  const { data, errors } = response.ok ? (JSON.parse(text) as { data?: unknown; errors?: unknown }) : {};
+  if (!response.ok || errors !== undefined || !data)
+    throw new Error(`${url} answered ${response.status}: ${text.slice(0, 500)}`);
+  return data;
+}

@@ -1,0 +1,122 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { say } from './say.js';
+
+/** How a measured process fares, since it was last asked. */
+export interface Reading {
+  /** How late its event loop was, in milliseconds. */
+  readonly lagP50: number;
+  readonly lagP99: number;
+  readonly lagMax: number;
+  /** Bytes. */
+  readonly rss: number;
+  /** All processor time so far, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+/** A measured process. */
+export interface Server {
+  readonly url: string;
+  /** `settled`: after a full garbage collection. */
+  read(options?: { readonly settled?: boolean }): Promise<Reading>;
+  /** Asks it to end, and waits until it has. */
+  stop(): Promise<void>;
+}
+
+const startMs = 120_000;
+const bench = new URL('./', import.meta.url);
+const root = fileURLToPath(new URL('../../', bench));
+
+/** The processors that this process may use; none where `taskset` cannot pin to them. */
+function allowedCores(): readonly number[] {
+  const { status, stdout } = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' });
+  if (status !== 0 || availableParallelism() < 2) return [];
+  const list = stdout.slice(stdout.lastIndexOf(':') + 1).trim();
+  return list.split(',').flatMap((range) => {
+    const [from = 0, to = from] = range.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  });
+}
+
+const cores = allowedCores();
+
+/** Keeps this process, the load, to the last core, and tells how the cores are shared out. */
+export function pinLoad(): string {
+  if (cores.length === 0) return 'nothing is pinned: taskset or a second core is missing';
+  spawnSync('taskset', ['-acp', String(cores.at(-1)), String(process.pid)]);
+  return `load on core ${cores.at(-1)}, what is measured on ${cores[0]}`;
+}
+
+/** The cores for a measured process that may use so many; it leaves the load's alone where there are enough. */
+function coresFor(count: number): string {
+  return cores.slice(0, count).join(',');
+}
+
+/** What a process is started with. */
+export interface Start {
+  /** Arguments of node: flags, and a path from the root of the project. */
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** How many cores it may use; one unless told. */
+  readonly cores?: number;
+}
+
+/** Starts a process that prints its address; rejects with what it said where it ends before that. */
+export async function startServer({ args, env, cores: count = 1 }: Start): Promise<Server> {
+  const probe = ['--import', new URL('servers/probe.js', bench).href];
+  const command = [process.execPath, ...probe, ...args];
+  if (cores.length > 0) command.unshift('taskset', '-c', coresFor(count));
+  const child = spawn(command[0]!, command.slice(1), {
+    cwd: root,
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let said = '';
+  let asked = 0;
+  let ending = false;
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (!ending || (signal !== 'SIGTERM' && code !== 0))
+        say(`${args.join(' ')} has ended (${signal ?? code}):\n${said.slice(-2000)}`);
+      resolve();
+    });
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    const fail = () => reject(new Error(`${args.join(' ')} did not start.`));
+    const deadline = setTimeout(() => child.kill('SIGKILL'), startMs);
+    const hear = (text: string) => {
+      said = (said + text).slice(-10_000);
+      const [found] = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(said) ?? [];
+      if (found === undefined) return;
+      clearTimeout(deadline);
+      resolve(found);
+    };
+    child.stdout!.setEncoding('utf8').on('data', hear);
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => void (said += text));
+    child.once('error', fail).once('exit', fail);
+  });
+
+  return {
+    url,
+    read: (options) =>
+      new Promise((resolve, reject) => {
+        const ask = (asked += 1);
+        const gone = () => reject(new Error(`${args.join(' ')} has ended.`));
+        const hear = (answer: object) => {
+          if (!('ask' in answer) || answer.ask !== ask) return;
+          child.off('message', hear).off('exit', gone);
+          resolve(answer as unknown as Reading);
+        };
+        child.on('message', hear).once('exit', gone);
+        child.send({ ask, ...options });
+      }),
+    async stop() {
+      ending = true;
+      const deadline = setTimeout(() => child.kill('SIGKILL'), 15_000);
+      child.kill('SIGTERM');
+      await exited;
+      clearTimeout(deadline);
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startGateway } from './gateway.js';
+import { interleave, median, type Outcome, type Turn } from './interleave.js';
+import { drive, post, type Asker, type Slice } from './load.js';
+import { ask, queries, signIn, type Query } from './operations.js';
+import { installPeers } from './peers.js';
+import { startServer, type Server } from './process.js';
+import { say } from './say.js';
+import { prepareSessions, type Sharing } from './sessions.js';
+import { ours, type Row, type SuiteOptions } from './table.js';
+import { startUpstream } from './upstream.js';
+
+/** One that answers queries. */
+interface Target {
+  readonly who: string;
+  readonly url: string;
+}
+
+const connections = 32;
+/** More than anybody answers in a millisecond. */
+const mostPerMs = 20;
+
+/** What a query costs, beside a handler that does the same by hand, and beside others' servers. */
+export async function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
+  const [rounds, ms] = short ? [3, 400] : [9, 1500];
+  const folder = await mkdtemp(join(tmpdir(), 'trivium-bench-'));
+  const upstream = await startUpstream();
+  const servers: Server[] = [];
+  const start = async (who: string, starting: Promise<Server>): Promise<Target> => {
+    const server = await starting;
+    servers.push(server);
+    return { who, url: server.url };
+  };
+  const startFile = (who: string, file: string) =>
+    start(
+      who,
+      startServer({
+        args: ['--max-semi-space-size=32', `test/bench/${file}.js`],
+        env: { UPSTREAM: upstream.url, LEDGER: join(folder, `${who}.db`) },
+      }),
+    );
+
+  try {
+    const base = await startFile('hand-written', 'servers/handwritten');
+    const gateway = await start(ours, startGateway(upstream.url, `sqlite:${join(folder, 'gateway.db')}`));
+    const peers: Target[] = [];
+    if (installPeers())
+      for (const who of ['apollo', 'mercurius']) peers.push(await startFile(who, `peers/${who}`));
+    const fixed = await startFile('fixed bytes', 'servers/fixed');
+
+    const rows: Row[] = [];
+    for (const query of queries.filter(({ name }) => name === (only ?? name))) {
+      say(`queries: ${query.name} …`);
+      const turns = [
+        ...[base, gateway, ...peers].map((target) => sliceOf(target, query, ms, 'own')),
+        await sliceOfFixed(fixed, query, ms, base),
+        sliceOf({ ...gateway, who: `${ours}, shared` }, query, ms, 'shared'),
+      ];
+      rows.push(...(await interleave(turns, rounds)).map((outcome) => toRow(query, outcome)));
+    }
+    return rows;
+  } finally {
+    for (const server of servers) await server.stop();
+    upstream.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const score = ({ rate }: Slice): number => rate;
+
+/** Asks one query over all connections. */
+function sliceOf({ who, url }: Target, query: Query, ms: number, sharing: Sharing): Turn<Slice> {
+  const { body, calls, first } = query;
+  let answers = ms * mostPerMs;
+  return {
+    who,
+    score,
+    async run() {
+      const sessionOf = await prepareSessions(url, connections, { sharing, calls, answers, first });
+      const requests = new Map<string, Buffer>();
+      const requestOf = (session: string) => {
+        const request =
+          requests.get(session) ?? post(`${url}/graphql`, body, { authorization: `Bearer ${session}` });
+        requests.set(session, request);
+        return request;
+      };
+      const askers = Array.from({ length: connections }, (_, connection) => ({
+        next: () => requestOf(sessionOf(connection)),
+        check: createCheck(query),
+      }));
+      const slice = await drive(url, askers, ms);
+      answers = 2 * slice.answers;
+      return slice;
+    },
+  };
+}
+
+/** The same request, answered with bytes that were ready: the base's own answer. */
+async function sliceOfFixed(
+  { who, url }: Target,
+  query: Query,
+  ms: number,
+  base: Target,
+): Promise<Turn<Slice>> {
+  const address = `${url}/${query.name}`;
+  const data = await ask(base.url, query.body, await signIn(base.url));
+  await fetch(address, { method: 'PUT', body: JSON.stringify({ data }) });
+  const request = post(address, query.body, { authorization: `Bearer ${'x'.repeat(43)}` });
+  const asker = { next: () => request, check: createCheck(query) };
+  return {
+    who,
+    score,
+    run: () =>
+      drive(
+        url,
+        Array.from({ length: connections }, () => asker),
+        ms,
+      ),
+  };
+}
+
+/** Every answer is 200 and right; bytes that were found right are not read again. */
+function createCheck({ name, expect }: Query): Asker['check'] {
+  let right: Buffer | undefined;
+  return ({ status, body }) => {
+    deepStrictEqual(status, 200, `${name}: ${body.toString().slice(0, 500)}`);
+    if (right?.equals(body)) return;
+    const { data, errors } = JSON.parse(body.toString()) as { data?: unknown; errors?: unknown };
+    deepStrictEqual(errors, undefined);
+    expect(data);
+    right = Buffer.from(body);
+  };
+}
+
+function toRow({ name }: Query, { who, ratio, low, high, outcomes }: Outcome<Slice>): Row {
+  const middle = (read: (slice: Slice) => number) => median(outcomes.map(read));
+  return {
+    suite: 'queries',
+    name,
+    who,
+    ratio,
+    low,
+    high,
+    perSecond: middle(score),
+    p50ms: middle(({ p50 }) => p50),
+    p99ms: middle(({ p99 }) => p99),
+    loadBusy: middle(({ busy }) => busy),
+  };
+}

@@ -1,0 +1,27 @@
+import { createServer } from 'node:http';
+
+/** Answers every request as `answer(request, body)` says, and tells the starter where. */
+export function listen(answer) {
+  const server = createServer((request, response) => {
+    const chunks = [];
+    const reply = ({ status = 200, body }) => {
+      response.writeHead(status, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(body),
+      });
+      response.end(body);
+    };
+    const fail = (error) => reply({ status: 500, body: String(error) });
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      answer(request, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)).then(reply, fail);
+    });
+  });
+  server.listen(0, '127.0.0.1', () => announce(server));
+  return server;
+}
+
+/** Says on standard output where a server listens. */
+export function announce(server) {
+  process.stdout.write(`listening on http://127.0.0.1:${server.address().port}\n`);
+}

@@ -1,0 +1,26 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** Loaded into every measured process: tells the starter, when asked, how it fares. */
+const resolution = 1;
+const delay = monitorEventLoopDelay({ resolution });
+const toMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolution);
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
+
+process.on('message', ({ ask, settled = false }) => {
+  if (settled) for (let times = 0; times < 3; times += 1) collect();
+  const { user, system } = process.cpuUsage();
+  process.send({
+    ask,
+    lagP50: toMs(delay.percentile(50)),
+    lagP99: toMs(delay.percentile(99)),
+    lagMax: toMs(delay.max),
+    rss: process.memoryUsage.rss(),
+    cpuMs: (user + system) / 1000,
+  });
+  delay.reset();
+});
+process.channel?.unref();
+delay.enable();
