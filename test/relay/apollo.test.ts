@@ -1,0 +1,106 @@
+import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } from '@apollo/client';
+import { relayStylePagination } from '@apollo/client/utilities';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHouse, type House } from '../support/house.js';
+import { disturb, stockShelf } from './shelf.js';
+import { disturbances } from './walks.js';
+
+let house: House;
+
+beforeAll(async () => {
+  house = await startHouse();
+});
+
+afterAll(() => house.stop());
+
+interface Notes {
+  readonly notes: {
+    readonly edges: readonly { readonly cursor: string; readonly node: { readonly upstreamId: string } }[];
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+  };
+}
+
+interface NotesVariables {
+  readonly after?: string | null;
+  readonly filter?: { readonly tag: string };
+}
+
+const notesQuery: TypedDocumentNode<Notes, NotesVariables> = gql`
+  query Notes($after: String, $filter: NoteFilter) {
+    notes(first: 7, after: $after, filter: $filter) {
+      edges {
+        cursor
+        node {
+          id
+          upstreamId
+          title
+          tags {
+            id
+            name
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`;
+
+function createApollo(token: string) {
+  return new ApolloClient({
+    link: new HttpLink({ uri: `${house.url}/graphql`, headers: { authorization: `Bearer ${token}` } }),
+    cache: new InMemoryCache({
+      typePolicies: { Query: { fields: { notes: relayStylePagination(['filter']) } } },
+    }),
+  });
+}
+
+/** Pages to the end with `fetchMore`; gives the rows that are shown, and those of the pages as they came. */
+async function pageThrough(token: string, variables: NotesVariables, between: () => void) {
+  const client = createApollo(token);
+  const first = await client.query({ query: notesQuery, variables });
+  const query = client.watchQuery({ query: notesQuery, variables });
+  const subscription = query.subscribe(() => {});
+  let last = first.data?.notes;
+  const came = [...(last?.edges ?? [])];
+  while (last?.pageInfo.hasNextPage) {
+    expect(came.length).toBeLessThan(500);
+    between();
+    const { data } = await query.fetchMore({ variables: { after: last.pageInfo.endCursor } });
+    last = data?.notes;
+    came.push(...(last?.edges ?? []));
+  }
+  const shown = (client.readQuery({ query: notesQuery, variables })?.notes.edges ?? []).map(idOf);
+  subscription.unsubscribe();
+  client.stop();
+  return { shown, came: came.map(idOf) };
+}
+
+const idOf = ({ node }: Notes['notes']['edges'][number]) => node.upstreamId;
+
+describe('Apollo Client with relayStylePagination', () => {
+  test('pages through all notes, whatever comes and goes meanwhile', async () => {
+    const walk = fc.asyncProperty(disturbances(45), async (changes) => {
+      const shelf = await stockShelf(house, 45);
+      const changing = disturb(shelf, changes);
+      const { shown, came } = await pageThrough(shelf.token, {}, changing.next);
+      expect(changing.faults(came)).toEqual([]);
+      expect(shown).toEqual(came);
+    });
+    await fc.assert(walk, { numRuns: 12 });
+  });
+
+  test('pages through the notes of one tag likewise', async () => {
+    const walk = fc.asyncProperty(disturbances(45), async (changes) => {
+      const shelf = await stockShelf(house, 45);
+      const changing = disturb(shelf, changes);
+      const { shown, came } = await pageThrough(shelf.token, { filter: { tag: 'SHELF' } }, changing.next);
+      expect(changing.faults(came)).toEqual([]);
+      expect(shown).toEqual(came);
+    });
+    await fc.assert(walk, { numRuns: 4 });
+  });
+});

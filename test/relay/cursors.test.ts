@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
+import { stockLists } from './lists.js';
+
+let house: House;
+let token: string;
+let twinToken: string;
+
+beforeAll(async () => {
+  const twin = { email: 'twin@example.com', password: 'twin-password' };
+  house = await startHouse({
+    settings: { GRANTS: JSON.stringify({ [demo.email]: allGrants, [twin.email]: allGrants }) },
+  });
+  house.sandbox.notes.addUser({ ...twin, name: 'A Twin' });
+  token = await house.signIn();
+  twinToken = await house.signIn(twin);
+  house.sandbox.notes.insert(twin.email, { title: 'Of the twin', tags: ['Work'] });
+  await stockLists(house, token, 3);
+});
+
+afterAll(() => house.stop());
+
+/** Each connection: how it is asked for, below what, its arguments, and one filter more than those. */
+const connections = {
+  notes: { list: (args: string) => `notes(${args})`, filter: 'filter: { pinned: false }' },
+  'Tag.notes': { list: (args: string) => `tag(name: "work") { notes(${args})`, filter: 'pinned: false' },
+  tags: { list: (args: string) => `tags(${args})`, filter: undefined },
+  appointments: { list: (args: string) => `appointments(${args})`, filter: 'filter: { status: BOOKED }' },
+  shipments: { list: (args: string) => `shipments(${args})`, filter: 'filter: { carrier: "Swift Parcel" }' },
+  'Shipment.events': {
+    list: (args: string) => `shipment(shipmentId: "shp_0") { events(${args})`,
+    filter: undefined,
+  },
+  payments: { list: (args: string) => `payments(${args})`, filter: 'filter: { livemode: false }' },
+  'Payment.events': {
+    list: (args: string) => `payment(paymentId: "pay_0") { events(${args})`,
+    filter: undefined,
+  },
+} as const;
+
+type Name = keyof typeof connections;
+const names = Object.keys(connections) as Name[];
+const backward = names.filter((name) => !['notes', 'Tag.notes', 'tags'].includes(name));
+
+function documentOf(name: Name, args: string): string {
+  const list = connections[name].list(args);
+  const nested = list.includes('{ notes') || list.includes('{ events');
+  return `query ($cursor: String) { list: ${list} { pageInfo { endCursor } } ${nested ? '}' : ''} }`;
+}
+
+async function cursorOf(name: Name, filter = ''): Promise<string> {
+  const { data, errors } = await house.ask(
+    documentOf(name, `first: 1, after: $cursor, ${filter}`),
+    {},
+    token,
+  );
+  expect(errors).toBeUndefined();
+  const { pageInfo } = data.list.pageInfo ? data.list : (data.list.notes ?? data.list.events);
+  expect(pageInfo.endCursor).toEqual(expect.any(String));
+  return pageInfo.endCursor;
+}
+
+/** What comes of it when this cursor is given: the codes of the errors. */
+async function tried(name: Name, cursor: string, args = 'first: 1, after: $cursor', as = token) {
+  return codesOf(await house.ask(documentOf(name, args), { cursor }, as));
+}
+
+const alphabet = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_');
+
+/** The cursor with one character altered: each by its neighbour and one far off, the last by every other one. */
+function alterations(cursor: string): readonly string[] {
+  const change = (place: number, character: string) =>
+    cursor.slice(0, place) + character + cursor.slice(place + 1);
+  const altered = Array.from(cursor).flatMap((character, place) => {
+    const at = alphabet.indexOf(character);
+    const others = place === cursor.length - 1 ? alphabet : [alphabet[at ^ 1]!, alphabet[(at + 29) % 64]!];
+    return others.filter((other) => other !== character).map((other) => change(place, other));
+  });
+  const last = cursor.length - 1;
+  const around = [
+    cursor.slice(0, last),
+    cursor.slice(1),
+    `${cursor}A`,
+    `${cursor}=`,
+    `${cursor} `,
+    `${cursor}\n`,
+  ];
+  const spelled = [
+    change(last, '+'),
+    change(last, '/'),
+    change(3, '%'),
+    '',
+    cursor + cursor,
+    cursor.toLowerCase(),
+  ];
+  return [...altered, ...around, ` ${cursor}`, ...spelled];
+}
+
+describe.for(names)('a cursor of %s', (name) => {
+  test('is good where it was given', async () => {
+    expect(await tried(name, await cursorOf(name))).toEqual([]);
+  });
+
+  test('is the same whenever the same place is asked for', async () => {
+    expect(await cursorOf(name)).toBe(await cursorOf(name));
+  });
+
+  test('is CURSOR_INVALID when any character of it is altered, and asks the services nothing', async () => {
+    const altered = alterations(await cursorOf(name)).values();
+    const calls = house.sandbox.calls.length;
+    const accepted: string[] = [];
+    const trier = async () => {
+      for (const cursor of altered) {
+        const [code, ...more] = await tried(name, cursor);
+        if (code !== 'CURSOR_INVALID' || more.length > 0) accepted.push(`${cursor}: ${String(code)}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, trier));
+    expect(accepted).toEqual([]);
+    const made = house.sandbox.calls.slice(calls);
+    expect(made.filter(({ path }) => path.startsWith('/notes'))).toEqual([]);
+  });
+
+  test('is CURSOR_INVALID to another caller, who sees the same rows or none', async () => {
+    const args = 'first: 1, after: $cursor';
+    expect(await tried(name, await cursorOf(name), args, twinToken)).toEqual(['CURSOR_INVALID']);
+  });
+
+  test('is CURSOR_INVALID in every other connection', async () => {
+    const cursor = await cursorOf(name);
+    for (const another of names.filter((one) => one !== name))
+      expect([another, await tried(another, cursor)]).toEqual([another, ['CURSOR_INVALID']]);
+  });
+
+  test('is CURSOR_INVALID as the place in the log, and the other way round', async () => {
+    const { data } = await house.ask('{ liveCursor }', {}, token);
+    expect(await tried(name, data.liveCursor)).toEqual(['CURSOR_INVALID']);
+    const client = house.socket(token);
+    const updates = client.iterate({
+      query: 'subscription ($after: String) { shipmentUpdates(after: $after) { cursor } }',
+      variables: { after: await cursorOf(name) },
+    });
+    const { value } = await updates.next();
+    expect(codesOf(value)).toEqual(['CURSOR_INVALID']);
+    await client.dispose();
+  });
+});
+
+describe.for(names.filter((name) => connections[name].filter !== undefined))('a cursor of %s', (name) => {
+  test('is CURSOR_INVALID with another filter, and that of the filter without it', async () => {
+    const { filter } = connections[name];
+    expect(await tried(name, await cursorOf(name), `first: 1, after: $cursor, ${filter}`)).toEqual([
+      'CURSOR_INVALID',
+    ]);
+    expect(await tried(name, await cursorOf(name, filter))).toEqual(['CURSOR_INVALID']);
+  });
+});
+
+describe.for(backward)('a cursor of %s', (name) => {
+  test('is CURSOR_INVALID as `before` likewise', async () => {
+    const cursor = await cursorOf(name);
+    const args = 'last: 1, before: $cursor';
+    expect(await tried(name, cursor, args)).toEqual([]);
+    expect(await tried(name, `${cursor}A`, args)).toEqual(['CURSOR_INVALID']);
+    expect(await tried(name, cursor, args, twinToken)).toEqual(['CURSOR_INVALID']);
+  });
+});
+
+test("events' cursors are of one shipment or payment", async () => {
+  const shipment = await cursorOf('Shipment.events');
+  const ask = (field: string) =>
+    house.ask(
+      `query ($cursor: String) { ${field} { events(first: 1, after: $cursor) { nodes { id } } } }`,
+      { cursor: shipment },
+      token,
+    );
+  expect(codesOf(await ask('shipment(shipmentId: "shp_0")'))).toEqual([]);
+  expect(codesOf(await ask('shipment(shipmentId: "shp_1")'))).toEqual(['CURSOR_INVALID']);
+});
+
+test('every altered place in the log is CURSOR_INVALID', async () => {
+  const { data } = await house.ask('{ liveCursor }', {}, token);
+  const client = house.socket(token);
+  const query = 'subscription ($after: String) { paymentUpdates(after: $after) { cursor } }';
+  const first = async (after: string) => (await client.iterate({ query, variables: { after } }).next()).value;
+  const answers = await Promise.all(
+    alterations(data.liveCursor).map(async (after) => codesOf(await first(after))),
+  );
+  await client.dispose();
+  expect(answers.filter(([code]) => code !== 'CURSOR_INVALID')).toEqual([]);
+});

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import {
+  commitMutation,
+  ConnectionHandler,
+  createOperationDescriptor,
+  Environment,
+  fetchQuery,
+  getSingularSelector,
+  Network,
+  RecordSource,
+  Store,
+  type ConcreteRequest,
+  type Variables,
+} from 'relay-runtime';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { demo, startHouse, type House } from '../support/house.js';
+import { compile, type Artifacts } from './compile.js';
+import { disturb, stockShelf } from './shelf.js';
+import { disturbances } from './walks.js';
+
+let house: House;
+let artifacts: Artifacts;
+
+beforeAll(async () => {
+  house = await startHouse();
+  const sdl = await fetch(`${house.url}/schema.graphql`);
+  artifacts = await compile(await sdl.text());
+});
+
+afterAll(() => house.stop());
+
+/** A Relay client; `pages` are the answers as they came over the network, before the store made one list of them. */
+function createRelay(token: string) {
+  const answers: { readonly name: string; readonly data: Answer }[] = [];
+  const network = Network.create(async ({ name, text }, variables) => {
+    const { data, errors } = await house.ask(text ?? '', variables, token);
+    expect(errors).toBeUndefined();
+    answers.push({ name, data });
+    return { data };
+  });
+  const environment = new Environment({ network, store: new Store(new RecordSource()) });
+
+  async function load(request: ConcreteRequest, variables: Variables): Promise<unknown> {
+    const operation = createOperationDescriptor(request, variables);
+    environment.retain(operation);
+    await fetchQuery(environment, request, variables).toPromise();
+    const { data, isMissingData } = environment.lookup(operation.fragment);
+    expect(isMissingData).toBe(false);
+    return data;
+  }
+
+  /** The list as a component with this fragment shows it. */
+  function shown(fragment: string, parent: unknown): Connection {
+    const selector = getSingularSelector(artifacts.fragment(fragment), parent);
+    const { data, isMissingData } = environment.lookup(selector);
+    expect(isMissingData).toBe(false);
+    return (data as { readonly notes: Connection }).notes;
+  }
+
+  function commit(mutation: string, variables: Variables): Promise<unknown> {
+    return new Promise((onCompleted, onError) => {
+      commitMutation(environment, {
+        mutation: artifacts.operation(mutation),
+        variables,
+        onCompleted,
+        onError,
+      });
+    });
+  }
+
+  return { answers, load, shown, commit };
+}
+
+interface Connection {
+  readonly edges: readonly { readonly node: { readonly id: string } }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the shape is the documents' own
+type Answer = any;
+
+const upstreamId = (id: string) => (JSON.parse(Buffer.from(id, 'base64url').toString()) as string[])[1]!;
+const idsOf = ({ edges }: Connection) => edges.map(({ node }) => upstreamId(node.id));
+
+/** Pages to the end as Relay's pagination fragments do; gives the rows that are shown, and those that came. */
+async function pageThrough(token: string, variables: Variables, between: () => void) {
+  const relay = createRelay(token);
+  const parent = await relay.load(artifacts.operation('ScreenNotesQuery'), variables);
+  const list = () => relay.shown('ScreenNotes_query', parent);
+  for (let pages = 1; list().pageInfo.hasNextPage; pages++) {
+    expect(pages).toBeLessThan(100);
+    between();
+    const cursor = list().pageInfo.endCursor;
+    await relay.load(artifacts.operation('ScreenNotesPageQuery'), { ...variables, cursor });
+  }
+  return { shown: idsOf(list()), came: relay.answers.flatMap(({ data }) => idsOf(data.notes)) };
+}
+
+describe('the compiler', () => {
+  test('takes the schema, with connections, refetchable fragments and edges for the store', () => {
+    expect(artifacts.report).toContain('Compilation completed');
+    expect(artifacts.operation('ScreenTagPageQuery').params.text).toContain('node(id: $id)');
+  });
+
+  test('refuses what the schema does not have', async () => {
+    const sdl = await (await fetch(`${house.url}/schema.graphql`)).text();
+    const documents = 'query ScreenWrongQuery { viewer { shoeSize } }';
+    await expect(compile(sdl, documents)).rejects.toThrow(/shoeSize/);
+  });
+});
+
+describe('the runtime', () => {
+  test('pages through all notes, whatever comes and goes meanwhile', async () => {
+    const walk = fc.asyncProperty(disturbances(45), async (changes) => {
+      const shelf = await stockShelf(house, 45);
+      const changing = disturb(shelf, changes);
+      const { shown, came } = await pageThrough(shelf.token, { count: 7 }, changing.next);
+      expect(changing.faults(came)).toEqual([]);
+      expect(shown).toEqual(came);
+    });
+    await fc.assert(walk, { numRuns: 12 });
+  });
+
+  test('keeps the lists of two filters apart', async () => {
+    const { token } = await stockShelf(house, 9);
+    const relay = createRelay(token);
+    const query = artifacts.operation('ScreenNotesQuery');
+    const all = await relay.load(query, { count: 7, filter: null });
+    const pinned = await relay.load(query, { count: 7, filter: { pinned: true } });
+    expect(relay.shown('ScreenNotes_query', all).edges).toHaveLength(7);
+    expect(relay.shown('ScreenNotes_query', pinned).edges).toEqual([]);
+  });
+
+  test('pages within an object that is fetched again by its id', async () => {
+    const shelf = await stockShelf(house, 20);
+    const relay = createRelay(shelf.token);
+    const tags = (await relay.load(artifacts.operation('ScreenTagsQuery'), { first: 5 })) as {
+      readonly tags: { readonly edges: readonly { readonly node: { readonly id: string } }[] };
+    };
+    const [tag] = tags.tags.edges;
+    const list = () => relay.shown('ScreenTag_tag', tag!.node);
+    while (list().pageInfo.hasNextPage) {
+      const cursor = list().pageInfo.endCursor;
+      await relay.load(artifacts.operation('ScreenTagPageQuery'), { id: tag!.node.id, count: 7, cursor });
+    }
+    expect(relay.answers).toHaveLength(3);
+    const ids = relay.answers.flatMap(({ data }) => idsOf((data.tags?.edges[0].node ?? data.node).notes));
+    expect(ids).toEqual(shelf.originals);
+    expect(list().edges).toHaveLength(20);
+  });
+
+  test('puts a new note before the list and takes a deleted one out, and pages on', async () => {
+    const shelf = await stockShelf(house, 20);
+    const relay = createRelay(shelf.token);
+    const parent = await relay.load(artifacts.operation('ScreenNotesQuery'), { count: 7 });
+    const list = () => relay.shown('ScreenNotes_query', parent);
+    const connections = [ConnectionHandler.getConnectionID('client:root', 'ScreenNotes_notes', {})];
+    await relay.commit('ScreenCreateNoteMutation', {
+      input: { title: 'New', content: 'Words.' },
+      connections,
+    });
+    expect(list().edges).toHaveLength(8);
+    const [created, , deleted] = list().edges;
+    expect(relay.answers.at(-1)?.data.createNote.noteEdge.node.id).toBe(created!.node.id);
+    await relay.commit('ScreenDeleteNoteMutation', { input: { id: deleted!.node.id }, connections });
+    expect(list().edges).toHaveLength(7);
+    while (list().pageInfo.hasNextPage)
+      await relay.load(artifacts.operation('ScreenNotesPageQuery'), {
+        count: 7,
+        cursor: list().pageInfo.endCursor,
+      });
+    const gone = upstreamId(deleted!.node.id);
+    expect(idsOf(list())).toEqual([
+      upstreamId(created!.node.id),
+      ...shelf.originals.filter((id) => id !== gone),
+    ]);
+  });
+
+  test('fetches an object of any kind again by its id', async () => {
+    const token = await house.signIn(demo);
+    await house.sandbox.webhooks.emitShipment({ type: 'shipment.created', shipment: { id: 'shp_relay' } });
+    const { data } = await house.ask('{ shipment(shipmentId: "shp_relay") { id } }', {}, token);
+    const relay = createRelay(token);
+    const node = await relay.load(artifacts.operation('ScreenNodeQuery'), { id: data.shipment.id });
+    expect(node).toMatchObject({ node: { __typename: 'Shipment' } });
+    expect(relay.answers[0]?.data.node).toMatchObject({ stage: 'CREATED', events: { edges: [{}] } });
+  });
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHouse, type House } from '../support/house.js';
+import { disturb, stockShelf } from './shelf.js';
+import { disturbances } from './walks.js';
+
+/** What apis/notes.md leaves open: the greatest `limit`, what becomes of a greater one, how the last page ends. */
+const limits = [
+  { max: 20, mode: 'reject' },
+  { max: 50, mode: 'reject' },
+  { max: 20, mode: 'clamp' },
+  { max: 50, mode: 'clamp' },
+  { max: 7, mode: 'clamp' },
+] as const;
+
+const query = `query ($first: Int, $after: String) {
+  notes(first: $first, after: $after) { nodes { upstreamId } pageInfo { hasNextPage endCursor } }
+}`;
+
+describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ max, mode }) => {
+  let house: House;
+
+  beforeAll(async () => {
+    house = await startHouse();
+    Object.assign(house.sandbox.notes.pageLimit, { max, mode });
+  });
+
+  afterAll(() => house.stop());
+
+  /** All pages of `first` notes, each full but the last. */
+  async function pages(token: string, first: number, between = () => {}): Promise<string[][]> {
+    const seen: string[][] = [];
+    for (let after: string | null = null; ; between()) {
+      const { data, errors } = await house.ask(query, { first, after }, token);
+      expect(errors).toBeUndefined();
+      const { nodes, pageInfo } = data.notes;
+      seen.push(nodes.map(({ upstreamId }: { upstreamId: string }) => upstreamId));
+      if (!pageInfo.hasNextPage) return seen;
+      after = pageInfo.endCursor;
+      expect(seen.length).toBeLessThan(100);
+    }
+  }
+
+  test.for(['null', 'empty', 'absent'] as const)(
+    'gives full pages of any size, its last next_cursor being %s',
+    async (atEnd) => {
+      house.sandbox.notes.nextCursorAtEnd = atEnd;
+      const { token, originals } = await stockShelf(house, 120);
+      for (const first of [5, 20, 50, 100]) {
+        const seen = await pages(token, first);
+        expect(seen.flat()).toEqual(originals);
+        const full = Math.ceil(120 / first) - 1;
+        expect(seen.slice(0, full).map(({ length }) => length)).toEqual(Array(full).fill(first));
+        // An even end may not be known before the page after it, which is then empty.
+        expect(seen.slice(full).flat()).toHaveLength(120 - full * first);
+        expect(seen.length - full).toBeLessThanOrEqual(2);
+      }
+    },
+  );
+
+  test.for([5, 20, 50, 100])('pages by %i while notes come and go', async (first) => {
+    const walk = fc.asyncProperty(disturbances(110), async (changes) => {
+      const shelf = await stockShelf(house, 110);
+      const changing = disturb(shelf, changes);
+      expect(changing.faults((await pages(shelf.token, first, changing.next)).flat())).toEqual([]);
+    });
+    await fc.assert(walk, { numRuns: 5 });
+  });
+});
