@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { runIngest } from './ingest.js';
 import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
 import { say } from './say.js';
@@ -8,7 +9,7 @@ import { toTable, type Row, type SuiteOptions } from './table.js';
 
 type Suite = (options: SuiteOptions) => Promise<readonly Row[]>;
 
-const suites: Readonly<Record<string, Suite>> = { queries: runQueries };
+const suites: Readonly<Record<string, Suite>> = { queries: runQueries, ingest: runIngest };
 
 const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE]`;
 

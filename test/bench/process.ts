@@ -28,9 +28,11 @@ const startMs = 120_000;
 const bench = new URL('./', import.meta.url);
 const root = fileURLToPath(new URL('../../', bench));
 
+const pinner = 'taskset';
+
 /** The processors that this process may use; none where `taskset` cannot pin to them. */
 function allowedCores(): readonly number[] {
-  const { status, stdout } = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(pinner, ['-cp', String(process.pid)], { encoding: 'utf8' });
   if (status !== 0 || availableParallelism() < 2) return [];
   const list = stdout.slice(stdout.lastIndexOf(':') + 1).trim();
   return list.split(',').flatMap((range) => {
@@ -44,7 +46,7 @@ const cores = allowedCores();
 /** Keeps this process, the load, to the last core, and tells how the cores are shared out. */
 export function pinLoad(): string {
   if (cores.length === 0) return 'nothing is pinned: taskset or a second core is missing';
-  spawnSync('taskset', ['-acp', String(cores.at(-1)), String(process.pid)]);
+  spawnSync(pinner, ['-acp', String(cores.at(-1)), String(process.pid)]);
   return `load on core ${cores.at(-1)}, what is measured on ${cores[0]}`;
 }
 
@@ -66,7 +68,7 @@ export interface Start {
 export async function startServer({ args, env, cores: count = 1 }: Start): Promise<Server> {
   const probe = ['--import', new URL('servers/probe.js', bench).href];
   const command = [process.execPath, ...probe, ...args];
-  if (cores.length > 0) command.unshift('taskset', '-c', coresFor(count));
+  if (cores.length > 0) command.unshift(pinner, '-c', coresFor(count));
   const child = spawn(command[0]!, command.slice(1), {
     cwd: root,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },

@@ -1,18 +1,13 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startGateway } from './gateway.js';
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { drive, post, type Asker, type Slice } from './load.js';
 import { ask, queries, signIn, type Query } from './operations.js';
 import { installPeers } from './peers.js';
-import { startServer, type Server } from './process.js';
+import type { Server } from './process.js';
 import { say } from './say.js';
 import { prepareSessions, type Sharing } from './sessions.js';
+import { onStage } from './stage.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
-import { startUpstream } from './upstream.js';
 
 /** One that answers queries. */
 interface Target {
@@ -25,32 +20,19 @@ const connections = 32;
 const mostPerMs = 20;
 
 /** What a query costs, beside a handler that does the same by hand, and beside others' servers. */
-export async function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
+export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const [rounds, ms] = short ? [3, 400] : [9, 1500];
-  const folder = await mkdtemp(join(tmpdir(), 'trivium-bench-'));
-  const upstream = await startUpstream();
-  const servers: Server[] = [];
-  const start = async (who: string, starting: Promise<Server>): Promise<Target> => {
-    const server = await starting;
-    servers.push(server);
-    return { who, url: server.url };
-  };
-  const startFile = (who: string, file: string) =>
-    start(
+  return onStage(async ({ startFile, startGateway }) => {
+    const at = async (who: string, server: Promise<Server>): Promise<Target> => ({
       who,
-      startServer({
-        args: ['--max-semi-space-size=32', `test/bench/${file}.js`],
-        env: { UPSTREAM: upstream.url, LEDGER: join(folder, `${who}.db`) },
-      }),
-    );
-
-  try {
-    const base = await startFile('hand-written', 'servers/handwritten');
-    const gateway = await start(ours, startGateway(upstream.url, `sqlite:${join(folder, 'gateway.db')}`));
+      url: (await server).url,
+    });
+    const base = await at('hand-written', startFile('servers/handwritten.js'));
+    const gateway = await at(ours, startGateway({ database: 'gateway.db' }));
     const peers: Target[] = [];
     if (installPeers())
-      for (const who of ['apollo', 'mercurius']) peers.push(await startFile(who, `peers/${who}`));
-    const fixed = await startFile('fixed bytes', 'servers/fixed');
+      for (const who of ['apollo', 'mercurius']) peers.push(await at(who, startFile(`peers/${who}.js`)));
+    const fixed = await at('fixed bytes', startFile('servers/fixed.js'));
 
     const rows: Row[] = [];
     for (const query of queries.filter(({ name }) => name === (only ?? name))) {
@@ -63,11 +45,7 @@ export async function runQueries({ short, only }: SuiteOptions): Promise<readonl
       rows.push(...(await interleave(turns, rounds)).map((outcome) => toRow(query, outcome)));
     }
     return rows;
-  } finally {
-    for (const server of servers) await server.stop();
-    upstream.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const score = ({ rate }: Slice): number => rate;

@@ -1,0 +1,137 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { interleave, median, type Outcome, type Turn } from './interleave.js';
+import { drive, type Asker, type Slice } from './load.js';
+import { query, startPostgres } from './postgres.js';
+import type { Reading, Server } from './process.js';
+import { say } from './say.js';
+import { onStage } from './stage.js';
+import { ours, type Row, type SuiteOptions } from './table.js';
+import { paymentDelivery, shipmentDelivery, webhooks } from './webhooks.js';
+
+type Taken = Slice & Reading;
+
+/** One that takes deliveries. */
+interface Target {
+  readonly name: string;
+  readonly who: string;
+  readonly server: Server;
+  /** How many events it has stored. */
+  readonly count?: () => Promise<number>;
+}
+
+const connections = 64;
+const duplicates = 0.05;
+const eventsEach = 5;
+
+/** What it costs to take a signed delivery in and keep it, beside the same gateway without a store. */
+export async function runIngest({ short }: SuiteOptions): Promise<readonly Row[]> {
+  const [rounds, ms] = short ? [3, 500] : [9, 2000];
+  const postgres = await startPostgres();
+  try {
+    return await onStage(async ({ folder, startFile, startGateway }) => {
+      // The writer of the embedded database is a thread of its own, so every gateway may use two cores.
+      const cores = 2;
+      say(`ingest, measured on ${cores} cores …`);
+      const noStore = ['--import', './test/bench/servers/no-store.js'];
+      const base = await startGateway({ database: 'base.db', flags: noStore, cores });
+      const targets: Target[] = [
+        { name: 'base', who: 'no store', server: base },
+        {
+          name: 'sqlite',
+          who: ours,
+          server: await startGateway({ database: 'gateway.db', cores }),
+          count: async () => countRows(join(folder, 'gateway.db')),
+        },
+      ];
+      if (postgres) {
+        const database = await postgres.createDatabase();
+        targets.push({
+          name: 'postgres',
+          who: ours,
+          server: await startGateway({ database, cores }),
+          count: async () => Number((await query(database, countEvents))[0]!['stored']),
+        });
+      }
+      const bare = await startFile('servers/fixed.js');
+      for (const { id, family } of endpoints)
+        await fetch(`${bare.url}/webhooks/${family}/${id}`, { method: 'PUT', body: received });
+      targets.push({ name: 'base', who: 'node:http 200', server: bare });
+
+      const senders = targets.map(({ server: { url } }) => createSender(url));
+      const turns = targets.map((target, index) => turnOf(target, senders[index]!, ms));
+      const outcomes = await interleave(turns, rounds);
+      for (const [index, { name, count }] of targets.entries())
+        if (count) deepStrictEqual(await count(), senders[index]!.distinct(), `${name}: events stored`);
+      return outcomes.map((outcome, index) => toRow(targets[index]!, outcome));
+    });
+  } finally {
+    await postgres?.stop();
+  }
+}
+
+const endpoints = Object.entries(webhooks).map(([family, { id }]) => ({ family, id }));
+const received = '{"received":true}';
+const countEvents = 'select count(*) as stored from events';
+
+function countRows(path: string): number {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return (database.prepare(countEvents).get() as { stored: number }).stored;
+  } finally {
+    database.close();
+  }
+}
+
+/** Makes deliveries, some of them for the second time. */
+function createSender(url: string) {
+  let made = 0;
+  const next = (): Buffer => {
+    if (made > 1000 && Math.random() < duplicates) return deliver(made - Math.ceil(Math.random() * 1000));
+    return deliver((made += 1));
+  };
+  const deliver = (number: number): Buffer => {
+    const entity = Math.floor(number / eventsEach);
+    return entity % 2 === 0
+      ? paymentDelivery(url, `evt_${number}`, `pay_${entity}`)
+      : shipmentDelivery(url, {
+          eventId: `evt_${number}`,
+          shipmentId: `shp_${entity}`,
+          stage: Math.min(3, number % eventsEach),
+        });
+  };
+  return { next, distinct: () => made };
+}
+
+function turnOf({ who, server }: Target, { next }: ReturnType<typeof createSender>, ms: number): Turn<Taken> {
+  const check: Asker['check'] = ({ status, body }) =>
+    deepStrictEqual({ status, body: body.toString() }, { status: 200, body: received });
+  const askers = Array.from({ length: connections }, () => ({ next, check }));
+  return {
+    who,
+    score: ({ rate }) => rate,
+    async run() {
+      await server.read();
+      const slice = await drive(server.url, askers, ms);
+      return { ...slice, ...(await server.read()) };
+    },
+  };
+}
+
+function toRow({ name, who }: Target, { ratio, low, high, outcomes }: Outcome<Taken>): Row {
+  const middle = (read: (taken: Taken) => number) => median(outcomes.map(read));
+  return {
+    suite: 'ingest',
+    name,
+    who,
+    ratio,
+    low,
+    high,
+    perSecond: middle(({ rate }) => rate),
+    p50ms: middle(({ p50 }) => p50),
+    p99ms: middle(({ p99 }) => p99),
+    lagP99ms: middle(({ lagP99 }) => lagP99),
+    loadBusy: middle(({ busy }) => busy),
+  };
+}
