@@ -1,0 +1,267 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Act } from '../../src/sandbox/faults.js';
+import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
+import { type Answered, codesOf } from '../support/house.js';
+import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
+
+const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
+  appointment { id upstreamId confirmation } errors { code message path } } }`;
+const list = '{ appointments(first: 100) { nodes { id upstreamId confirmation bookedBy } } }';
+
+const rejections = unhandled();
+const answers: Answered[] = [];
+let room: Room;
+let quick: Room;
+let person: Person;
+let keys = 0;
+
+beforeAll(async () => {
+  room = await startRoom();
+  quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 300 });
+});
+beforeEach(async () => {
+  person = await room.join();
+});
+afterEach(() => room.sandbox.faults.clear());
+afterAll(async () => {
+  await quick.stop();
+  await room.stop();
+  expect(rejections).toEqual([]);
+});
+
+/** An input that nobody has sent before. */
+function newInput() {
+  return {
+    status: 'BOOKED',
+    start: '2026-11-21T09:30:00+01:00',
+    end: '2026-11-21T10:00:00+01:00',
+    participants: [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }],
+    idempotencyKey: `key ${(keys += 1)}`,
+  };
+}
+
+async function book(input: object, by = person): Promise<Answered> {
+  const given = await by.ask(create, { input });
+  answers.push(given);
+  return given;
+}
+
+const fail = (act: Act, service: 'appointments' | 'issuer' = 'appointments', times = Infinity) =>
+  room.sandbox.faults.add({ service, act, times });
+const booked = () => room.sandbox.appointments.booked.length;
+const own = async (by = person) =>
+  (only(await by.ask(list)).nodes as { bookedBy: string }[]).filter(({ bookedBy }) => bookedBy === by.email);
+
+/** The calls of `run` that post a booking. */
+async function postsOf(run: () => Promise<unknown>): Promise<number> {
+  const calls = await room.callsOf(run);
+  return calls.filter((call) => call === 'POST /appointments').length;
+}
+
+describe('a booking whose outcome is unknown', () => {
+  const hang: Act = { kind: 'hang' };
+  const unknown: readonly (readonly [string, Act])[] = [
+    ...failures.map(([name, act]) => [`the service ${name}`, act] as const),
+    ['the answer is cut', { kind: 'cut' }],
+    ['the answer is cut at once', { kind: 'cut', afterBytes: 0 }],
+    ['it is booked, and the connection ends', { kind: 'afterwards', act: { kind: 'refuse' } }],
+    ['it is booked, and 502 is answered', { kind: 'afterwards', act: answer(502, serviceWords) }],
+  ];
+  const hanging: readonly (readonly [string, Act])[] = [
+    ['the service hangs', hang],
+    ['it is booked, and the service hangs', { kind: 'afterwards', act: hang }],
+  ];
+
+  async function tried(act: Act, by: Person): Promise<void> {
+    const input = newInput();
+    const before = booked();
+    const posts = await postsOf(async () => {
+      const back = fail(act);
+      const given = only(await book(input, by));
+      expect(given).toEqual({
+        appointment: { id: expect.any(String), upstreamId: null, confirmation: 'UNCONFIRMED' },
+        errors: [],
+      });
+      expect(only(await book(input, by))).toEqual(given);
+      back();
+      // The service works again: the key still stands for what may have been booked.
+      expect(only(await book(input, by))).toEqual(given);
+      expect(faultsOf(only(await book({ ...input, status: 'NOSHOW' }, by)))).toEqual([
+        'CONFLICT idempotencyKey',
+      ]);
+      expect(await own(by)).toEqual([{ ...given.appointment, bookedBy: by.email }]);
+    });
+    expect([posts, booked() - before <= 1]).toEqual([1, true]);
+    expect(only(await book(newInput(), by)).appointment.confirmation).toBe('CONFIRMED');
+  }
+
+  test.each(unknown)('is UNCONFIRMED and never posted again: %s', async (_, act) => tried(act, person));
+
+  test.each(hanging)('is UNCONFIRMED and never posted again: %s', async (_, act) =>
+    tried(act, await quick.join()),
+  );
+
+  test('is one for all who ask at the same moment', async () => {
+    const input = newInput();
+    const before = booked();
+    fail({ kind: 'afterwards', act: { kind: 'delay', ms: 50, act: { kind: 'refuse' } } });
+    const posts = await postsOf(async () => {
+      const given = await Promise.all(Array.from({ length: 20 }, () => book(input)));
+      expect(new Set(given.map((each) => JSON.stringify(only(each)))).size).toBe(1);
+    });
+    expect([posts, booked() - before]).toEqual([1, 1]);
+  });
+});
+
+describe('a booking that is answered with success', () => {
+  const ids: readonly (readonly [Act, string | null])[] = [
+    ...[200, 201, 202, 204].map((status) => [answer(status), null] as const),
+    [answer(201, 'Booked.', 'text/plain'), null],
+    [answer(200, `<html>${serviceWords}</html>`, 'text/html'), null],
+    [answer(201, '{"id":"apt_1"}', 'text/html'), 'apt_1'],
+    [answer(201, '{"id":7}'), '7'],
+    [answer(201, '{"id":""}'), null],
+    [answer(201, '{"id":[1]}'), null],
+    [answer(201, '{"id":1e300}'), null],
+    [answer(201, '{"data":{"id":"apt_2"}}'), 'apt_2'],
+    [answer(201, '{"id":"\\u0000\\ud800"}'), '\0\ud800'],
+    ...misshapen.map(([, act]) => [act, null] as const),
+  ];
+
+  test('is CONFIRMED, whatever its body', async () => {
+    for (const [act, upstreamId] of ids) {
+      const back = fail(act);
+      const input = newInput();
+      const given = only(await book(input));
+      const expected = { appointment: { upstreamId, confirmation: 'CONFIRMED' }, errors: [] };
+      expect([act, given]).toMatchObject([act, expected]);
+      expect(only(await book(input))).toEqual(given);
+      back();
+    }
+    expect(await own()).toHaveLength(ids.length);
+  });
+});
+
+describe('a booking that is certainly not made', () => {
+  /** It is told so, leaves nothing behind, and its key is free. */
+  async function refused(by: Person, code: string, calls: { posts: number }, seconds = 0): Promise<void> {
+    const input = newInput();
+    const before = booked();
+    const posts = await postsOf(async () => {
+      const given = await book(input, by);
+      expect([codesOf(given), given.data]).toEqual([[code], null]);
+    });
+    expect([posts, booked(), await own(by)]).toEqual([calls.posts, before, []]);
+    room.sandbox.faults.clear();
+    await room.sandbox.clock.advance(seconds * 1000);
+    const again = only(await book({ ...input, status: 'FULFILLED' }, by));
+    expect(again).toMatchObject({ appointment: { confirmation: 'CONFIRMED' }, errors: [] });
+    expect(booked()).toBe(before + 1);
+  }
+
+  const badTokens = [
+    '{"access_token":5}',
+    '{"access_token":""}',
+    '{"access_token":"a\\nb"}',
+    '{"token":"x"}',
+  ];
+  test.each<readonly [string, Act, string]>([
+    ...failures,
+    ...misshapen.map(([name, act]) => [`answers ${name}`, act, 'UPSTREAM_INVALID_RESPONSE'] as const),
+    ...badTokens.map((body) => [`answers ${body}`, answer(200, body), 'UPSTREAM_INVALID_RESPONSE'] as const),
+    ['cuts its answer', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
+    ['refuses us', answer(401, serviceWords), 'UPSTREAM_UNAVAILABLE'],
+    ['refuses the scope', answer(400, serviceWords), 'UPSTREAM_UNAVAILABLE'],
+    ['takes no more calls', answer(429, serviceWords), 'RATE_LIMITED'],
+  ])('when the token issuer %s', async (_, act, code) => {
+    room.sandbox.appointments.revokeTokens();
+    fail(act, 'issuer');
+    // The post is that of the old token, which is refused; the first of all has none.
+    const posts = booked() === 0 ? 0 : 1;
+    await refused(person, code, { posts });
+  });
+
+  test('when the token issuer hangs', async () => {
+    const by = await quick.join();
+    await book(newInput(), by);
+    const other = await quick.join();
+    room.sandbox.appointments.revokeTokens();
+    fail({ kind: 'hang' }, 'issuer');
+    await refused(other, 'UPSTREAM_TIMEOUT', { posts: 1 });
+  });
+
+  test('when the service says 401 for ever: one new token is tried', async () => {
+    fail(answer(401, serviceWords));
+    const calls = await room.callsOf(() => refused(person, 'UPSTREAM_UNAVAILABLE', { posts: 2 }));
+    expect(calls.filter((call) => call.includes('/oauth/token')).length).toBeLessThanOrEqual(2);
+  });
+
+  test.each([
+    [{ 'retry-after': '17' }, 17],
+    [{}, 60],
+  ])('when the service says 429 with %j: again after %i seconds', async (headers, seconds) => {
+    fail({ kind: 'answer', status: 429, headers, body: serviceWords });
+    await refused(person, 'RATE_LIMITED', { posts: 1 }, seconds);
+    expect(answers.at(-2)!.errors![0]!.extensions).toEqual({ code: 'RATE_LIMITED', retryAfter: seconds });
+  });
+
+  test.each(['APPOINTMENTS_BASE_URL', 'APPOINTMENTS_AUTH_URL'])(
+    'when nothing listens at %s',
+    async (name) => {
+      const settings = { [name]: 'http://127.0.0.1:1/v1' };
+      const lost = await startRoom({ sandbox: room.sandbox, settings });
+      const by = await lost.join();
+      const given = await book(newInput(), by);
+      expect([codesOf(given), await own(by)]).toEqual([['UPSTREAM_UNAVAILABLE'], []]);
+      await lost.stop();
+    },
+  );
+});
+
+describe('a service that fails again and again', () => {
+  afterEach(() => vi.useRealTimers());
+
+  test('is left alone: then nothing is booked, and it is asked again later', async () => {
+    const by = await (await startedOwn()).join();
+    fail({ kind: 'refuse' });
+    for (let left = 10; left > 0; left -= 1)
+      expect(only(await book(newInput(), by)).appointment.confirmation).toBe('UNCONFIRMED');
+    const input = newInput();
+    const posts = await postsOf(async () => {
+      expect(codesOf(await book(input, by))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    });
+    expect([posts, (await own(by)).length]).toEqual([0, 10]);
+    room.sandbox.faults.clear();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6_000 });
+    expect(only(await book(input, by)).appointment.confirmation).toBe('CONFIRMED');
+    expect((await own(by)).length).toBe(11);
+  });
+
+  let started: Room | undefined;
+  const startedOwn = async () => (started = await startRoom({ sandbox: room.sandbox }));
+  afterEach(() => started?.stop());
+});
+
+describe('what is shown and logged', () => {
+  test('holds neither a token, the client’s secret nor a word of the service', async () => {
+    const token = 'token-of-the-appointment-service';
+    room.sandbox.appointments.revokeTokens();
+    const back = fail(answer(200, `{"access_token":"${token}","expires_in":3600}`), 'issuer');
+    for (const act of [
+      ...failures.map(([, one]) => one),
+      answer(422, serviceWords),
+      answer(401, serviceWords),
+    ]) {
+      const end = fail(act);
+      await book(newInput());
+      end();
+      fail(answer(201), 'appointments', 1);
+      await book(newInput()); // so that the service is not left alone
+    }
+    back();
+    const secrets = [token, serviceWords, room.sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!, 'Bearer '];
+    expect(answers.length).toBeGreaterThan(100);
+    expect(leaksOf(room.house, answers, secrets)).toEqual([]);
+    expect(leaksOf(quick.house, [], secrets)).toEqual([]);
+  });
+});

@@ -1,0 +1,215 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { toGlobalId } from '../../src/relay.js';
+import { only, type Person, type Room, startRoom } from '../errors/room.js';
+import { codesOf } from '../support/house.js';
+import { answer, unhandled } from './acts.js';
+
+const list = `query ($first: Int, $after: String, $filter: NoteFilter) { notes(first: $first, after: $after, filter: $filter) {
+  nodes { title } pageInfo { hasNextPage endCursor } } }`;
+
+const rejections = unhandled();
+let room: Room;
+let person: Person;
+
+beforeAll(async () => {
+  room = await startRoom();
+});
+beforeEach(async () => {
+  room.sandbox.faults.clear();
+  Object.assign(room.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
+  room.sandbox.notes.nextCursorAtEnd = 'null';
+  person = await room.join();
+});
+afterAll(async () => {
+  await room.stop();
+  expect(rejections).toEqual([]);
+});
+
+/** `count` notes, named 1, 2, …, the first the newest. */
+function insert(count: number, more: object = {}): readonly string[] {
+  const now = room.sandbox.clock.now();
+  return Array.from({ length: count }, (_, index) => {
+    const title = String(index + 1);
+    room.sandbox.notes.insert(person.email, { ...more, title }, now - index * 1000);
+    return title;
+  });
+}
+
+/** The titles of all pages, each of `first`. */
+async function walk(first: number): Promise<readonly string[]> {
+  const titles: string[] = [];
+  for (let after: string | null = null, pages = 0; pages < 500; pages += 1) {
+    const { nodes, pageInfo } = only(await person.ask(list, { first, after }));
+    expect(nodes.length).toBeLessThanOrEqual(first);
+    titles.push(...nodes.map(({ title }: { title: string }) => title));
+    if (!pageInfo.hasNextPage) return titles;
+    after = pageInfo.endCursor;
+  }
+  throw new Error('There is no end of pages.');
+}
+
+/** From now on the service lists this page; a next cursor that is undefined is left out. */
+function listOnce(titles: readonly string[], next: unknown, times = 1): void {
+  const at = '2026-01-01T00:00:00Z';
+  const data = titles.map((title) => ({ id: title, title, content: 'C', created_at: at, updated_at: at }));
+  const act = answer(200, JSON.stringify({ data, next_cursor: next }));
+  room.sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes/, times, act });
+}
+
+describe('a greatest `limit`', () => {
+  let first: Room;
+
+  // What the gateway learns of the service's greatest `limit`, it learns for good: each has a gateway to itself.
+  beforeEach(async () => {
+    first = room;
+    room = await startRoom({ sandbox: first.sandbox });
+    person = await room.join();
+  });
+  afterEach(async () => {
+    await room.stop();
+    room = first;
+  });
+
+  const services = ([20, 50, 100] as const).flatMap((max) =>
+    (['reject', 'clamp'] as const).map((mode) => [max, mode] as const),
+  );
+  test.each(services)('of %i, above which the service does %s', async (max, mode) => {
+    Object.assign(room.sandbox.notes.pageLimit, { max, mode });
+    const titles = insert(121);
+    for (const size of [7, 20, 33, 100]) expect([size, await walk(size)]).toEqual([size, titles]);
+  });
+
+  test('is learnt once', async () => {
+    Object.assign(room.sandbox.notes.pageLimit, { max: 50, mode: 'reject' });
+    insert(60);
+    const limits = async () =>
+      (await room.callsOf(() => person.ask(list, { first: 60 }))).map(
+        (call) => /limit=(\d+)/.exec(call)?.[1],
+      );
+    expect(await limits()).toEqual(['60', '50', '50']);
+    expect(await limits()).toEqual(['50', '50']);
+  });
+
+  test('below 20 is more than the documents let a service refuse', async () => {
+    Object.assign(room.sandbox.notes.pageLimit, { max: 10, mode: 'reject' });
+    insert(12);
+    expect(codesOf(await person.ask(list, { first: 100 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+    expect(only(await person.ask(list, { first: 10 })).nodes).toHaveLength(10);
+  });
+});
+
+describe('the last page', () => {
+  test.each(['null', 'empty', 'absent'] as const)('has a next cursor that is %s', async (end) => {
+    room.sandbox.notes.nextCursorAtEnd = end;
+    const titles = insert(45);
+    expect(await walk(20)).toEqual(titles);
+    expect(await walk(45)).toEqual(titles);
+    const node = 'query ($id: ID!) { node(id: $id) { id } }';
+    expect(only(await person.ask(node, { id: toGlobalId('Note', 'nothing') }))).toBeNull();
+  });
+
+  test('is empty, after a cursor that led there', async () => {
+    listOnce(['1', '2'], 'more');
+    listOnce([], null);
+    expect(await walk(2)).toEqual(['1', '2']);
+  });
+
+  test('is not the first that is empty: one with notes may follow', async () => {
+    listOnce([], 'a');
+    listOnce([], 'b');
+    listOnce(['1'], null);
+    expect(await walk(5)).toEqual(['1']);
+  });
+});
+
+describe('pages without an end', () => {
+  const ways: readonly (readonly [string, () => void])[] = [
+    ['the same cursor again and again', () => listOnce(['1'], 'again', Infinity)],
+    ['the same cursor and no notes', () => listOnce([], 'again', Infinity)],
+    [
+      'a circle of cursors',
+      () => {
+        for (let round = 0; round < 40; round += 1)
+          for (const cursor of ['a', 'b', 'c']) listOnce(['1'], cursor);
+      },
+    ],
+    [
+      'ever new cursors without notes',
+      () => {
+        for (let page = 0; page < 200; page += 1) listOnce([], `cursor${page}`);
+      },
+    ],
+    [
+      'ever new cursors to the same notes',
+      () => {
+        for (let page = 0; page < 200; page += 1) listOnce(['1', '2'], `cursor${page}`);
+      },
+    ],
+  ];
+
+  test.each(ways)('are an error: %s', async (_, begin) => {
+    begin();
+    const calls = await room.callsOf(async () => {
+      expect(codesOf(await person.ask(list, { first: 20 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+    });
+    expect(calls.length).toBeLessThan(30);
+    room.sandbox.faults.clear();
+    insert(3);
+    expect(await walk(2)).toEqual(['1', '2', '3']);
+  });
+
+  test.each(ways)('are an error for `node` too, never null: %s', async (_, begin) => {
+    begin();
+    const query = 'query ($id: ID!) { node(id: $id) { id } }';
+    const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
+    expect([data, codesOf({ errors })]).toEqual([{ node: null }, ['UPSTREAM_INVALID_RESPONSE']]);
+  });
+
+  test('are bounded by QUERY_TOO_COMPLEX where they always bring new notes', async () => {
+    for (let page = 0; page < 80; page += 1) listOnce([String(page)], `cursor${page}`);
+    const query = 'query ($id: ID!) { node(id: $id) { id } }';
+    const calls = await room.callsOf(async () => {
+      const given = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
+      expect(codesOf(given)).toEqual(['QUERY_TOO_COMPLEX']);
+    });
+    expect(calls).toHaveLength(50);
+  });
+});
+
+describe('a failure in the middle', () => {
+  let titles: readonly string[];
+  beforeEach(() => {
+    titles = insert(60);
+    Object.assign(room.sandbox.notes.pageLimit, { max: 20, mode: 'clamp' });
+  });
+
+  test.each([
+    ['a failing page', answer(500), 'UPSTREAM_UNAVAILABLE'],
+    ['a page of no shape', answer(200, '{}'), 'UPSTREAM_INVALID_RESPONSE'],
+    ['a cursor that is refused', answer(400), 'CURSOR_EXPIRED'],
+    ['429', answer(429), 'RATE_LIMITED'],
+  ] as const)('is told, and not half of the notes given: %s', async (_, act, code) => {
+    room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act });
+    const { data, errors } = await person.ask(list, { first: 60 });
+    expect([data, codesOf({ errors })]).toEqual([null, [code]]);
+    room.sandbox.faults.clear();
+    await room.sandbox.clock.advance(60_000);
+    expect(await walk(60)).toEqual(titles);
+  });
+
+  test('never makes a note seem deleted', async () => {
+    room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: answer(500) });
+    const query = 'query ($id: ID!) { node(id: $id) { id } }';
+    const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
+    expect([data, codesOf({ errors })]).toEqual([{ node: null }, ['UPSTREAM_UNAVAILABLE']]);
+  });
+
+  test('does not hide the reason of a refused pin', async () => {
+    room.sandbox.faults.add({ service: 'notes', method: 'POST', times: 1, act: answer(422) });
+    room.sandbox.faults.add({ service: 'notes', path: /pinned=true/, act: answer(500) });
+    const create =
+      'mutation { createNote(input: { title: "T", content: "C", isPinned: true }) { note { id } errors { code } } }';
+    const { data, errors } = await person.ask(create);
+    expect([data, codesOf({ errors })]).toEqual([null, ['UPSTREAM_UNAVAILABLE']]);
+  });
+});
