@@ -373,6 +373,66 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(feed.multicast.size).toBe(0);
     });
 
+    test('that leaves at its last step does not join after all', async () => {
+      await append(1);
+      await settle();
+      const gate = createGate();
+      const [stays, goes] = [createMember(), createMember(0, { replay: () => gate.opened.then(() => true) })];
+      feed.multicast.join('group', createRendering(), stays);
+      const leave = feed.multicast.join('group', createRendering(), goes);
+      await expectGot(goes, '1*');
+      leave();
+      gate.open();
+      await append(1);
+      await expectGot(stays, '2');
+      expect(goes.got).toEqual(['1*']);
+    });
+
+    test('that leaves while its past is being made gets nothing', async () => {
+      await append(1);
+      await settle();
+      const gate = createGate();
+      const slow = createRendering((entry, replayed) => gate.opened.then(() => text(entry, replayed)));
+      const member = createMember(0);
+      const leave = feed.multicast.join('group', slow, member);
+      await expect.poll(() => slow.rendered).toEqual(['1*']);
+      leave();
+      gate.open();
+      await sleep(20);
+      expect(member.got).toEqual([]);
+    });
+
+    test('without a place gets nothing that the group has yet to make', async () => {
+      const gate = createGate();
+      const slow = createRendering(async (entry, replayed) => {
+        await gate.opened;
+        return text(entry, replayed);
+      });
+      const [early, late] = [createMember(), createMember()];
+      feed.multicast.join('group', slow, early);
+      await append(2);
+      await settle();
+      feed.multicast.join('group', slow, late);
+      gate.open();
+      await append(1);
+      await expectGot(early, '1 2 3');
+      expect(late.got).toEqual(['3']);
+    });
+
+    test('leaves nothing of the past in memory', async () => {
+      await append(1);
+      await settle();
+      const rendering = createRendering();
+      feed.multicast.join('group', rendering, createMember());
+      for (const replay of [async () => true, async () => false, async () => true]) {
+        const member = createMember(0, { replay });
+        feed.multicast.join('group', rendering, member);
+        await expectGot(member, '1*');
+        await sleep(10);
+      }
+      expect(rendering.rendered).toEqual(['1*', '1*', '1*']);
+    });
+
     test('that takes no more while it arrives is let go', async () => {
       await append(5);
       await settle();

@@ -1,0 +1,241 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { allGrants, demo, startHouse, type House } from '../support/house.js';
+import { paymentUpdates, shipmentUpdates, subscribe, subscribeMany, type Asked } from './subscriber.js';
+
+/** How many events were rendered for each group, in the order in which the groups came. */
+const executions = vi.hoisted(() => new Map<string, number>());
+const total = () => [...executions.values()].reduce((sum, count) => sum + count, 0);
+
+// Nothing is replaced: each rendering is counted on its way.
+vi.mock(import('../../src/events/multicast.js'), async (load) => {
+  const { createMulticast, ...real } = await load();
+  return {
+    ...real,
+    createMulticast(sources) {
+      const multicast = createMulticast(sources);
+      return {
+        get size() {
+          return multicast.size;
+        },
+        join(key, rendering, member) {
+          executions.set(key, executions.get(key) ?? 0);
+          const render: typeof rendering.render = (entry, replayed) => {
+            executions.set(key, executions.get(key)! + 1);
+            return rendering.render(entry, replayed);
+          };
+          return multicast.join(key, { ...rendering, render }, member);
+        },
+      };
+    },
+  };
+});
+
+const other = { email: 'other@example.com', password: 'word' };
+
+let house: House;
+let token: string;
+let otherToken: string;
+const open: { close(): void }[] = [];
+
+beforeAll(async () => {
+  const grants = { [demo.email]: allGrants, [other.email]: allGrants };
+  house = await startHouse({ settings: { GRANTS: JSON.stringify(grants) } });
+  house.sandbox.notes.addUser({ ...other, name: 'Other' });
+  token = await house.signIn();
+  otherToken = await house.signIn(other);
+});
+afterAll(() => house.stop());
+beforeEach(() => executions.clear());
+afterEach(async () => {
+  for (const subscriber of open.splice(0)) subscriber.close();
+});
+
+async function enter(asked: Asked, session = token) {
+  const subscriber = await subscribe(house.url, session, asked);
+  open.push(subscriber);
+  return subscriber;
+}
+
+/** Sends an event; gives its id. */
+async function ship(): Promise<string> {
+  const { eventId, state } = await house.sandbox.webhooks.emitShipment();
+  expect(state).toBe('acknowledged');
+  return eventId;
+}
+
+const liveCursor = async () => (await house.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
+
+/** Subscribes so, sends one event, and says how many executions it took for everybody to get it. */
+async function executionsFor(wishes: readonly (readonly [asked: Asked, session?: string])[]) {
+  const subscribers = await Promise.all(wishes.map(([asked, session]) => enter(asked, session)));
+  const id = await ship();
+  for (const { got } of subscribers) await expect.poll(() => got).toEqual([id]);
+  return total();
+}
+
+describe('those who want the same share one execution an event', () => {
+  test('500 sockets', async () => {
+    const subscribers = await subscribeMany(500, () => enter({ query: shipmentUpdates }));
+    const ids = [await ship(), await ship(), await ship()];
+    for (const { got } of subscribers) await expect.poll(() => got).toEqual(ids);
+    expect(total()).toBe(3);
+  });
+
+  test('of two users', async () => {
+    expect(
+      await executionsFor([[{ query: shipmentUpdates }], [{ query: shipmentUpdates }, otherToken]]),
+    ).toBe(1);
+  });
+
+  test('with their variables in another order, at any depth', async () => {
+    const query = `subscription ($filter: ShipmentUpdateFilter, $also: Boolean!) {
+      updates: shipmentUpdates(filter: $filter) { cursor event { eventId type @include(if: $also) } } }`;
+    const filter = { stages: ['CREATED'], carriers: ['Swift Parcel'] };
+    const turned = { carriers: ['Swift Parcel'], stages: ['CREATED'] };
+    expect(
+      await executionsFor([
+        [{ query, variables: { filter, also: true } }],
+        [{ query, variables: { also: true, filter: turned } }],
+      ]),
+    ).toBe(1);
+  });
+
+  test.each(['after', 'cursor'])('wherever they begin, by a variable named $%s', async (name) => {
+    const query = `subscription ($${name}: String) { updates: shipmentUpdates(after: $${name}) {
+      cursor event { eventId } } }`;
+    const early = await liveCursor();
+    const first = await ship();
+    const late = await enter({ query, variables: { [name]: await liveCursor() } });
+    const resumed = await enter({ query, variables: { [name]: early } });
+    const fresh = await enter({ query });
+    await expect.poll(() => resumed.got).toEqual([first]);
+    expect(total()).toBe(1);
+    const second = await ship();
+    for (const { got } of [late, fresh]) await expect.poll(() => got).toEqual([second]);
+    await expect.poll(() => resumed.got).toEqual([first, second]);
+    expect(total()).toBe(2);
+    expect(executions.size).toBe(1);
+  });
+});
+
+describe('those who do not want the same do not', () => {
+  const twice = `${shipmentUpdates} `;
+  const named = `subscription One { updates: shipmentUpdates { cursor event { eventId } } }
+    subscription Two { updates: shipmentUpdates { cursor event { eventId } } }`;
+  const all = { stages: null };
+
+  test.each<readonly [about: string, one: Asked, other: Asked]>([
+    ['another document', { query: shipmentUpdates }, { query: twice }],
+    ['another operation', { query: named, operationName: 'One' }, { query: named, operationName: 'Two' }],
+    ['other variables', { query: shipmentUpdates }, { query: shipmentUpdates, variables: { filter: all } }],
+  ])('%s', async (_, one, two) => {
+    expect(await executionsFor([[one], [one], [two]])).toBe(2);
+  });
+
+  test('another filter, even in a variable that has the name of the place', async () => {
+    const query = `subscription ($after: [String!]) {
+      updates: shipmentUpdates(filter: { carriers: $after }) { cursor event { eventId } } }`;
+    const mine = await enter({ query, variables: { after: ['Swift Parcel'] } });
+    const others = await enter({ query, variables: { after: ['Blue Van'] } });
+    const id = await ship();
+    await expect.poll(() => mine.got).toEqual([id]);
+    expect(others.got).toEqual([]);
+    expect(executions.size).toBe(2);
+  });
+
+  test('another user, where the document reads for the one who asks', async () => {
+    const query = `subscription { updates: shipmentUpdates { cursor event { eventId }
+      shipment { ...More } } } fragment More on Shipment { events(first: 1) { nodes { eventId } } }`;
+    const wishes = [[{ query }], [{ query }], [{ query }, otherToken]] as const;
+    expect(await executionsFor(wishes)).toBe(2);
+  });
+});
+
+describe('a group', () => {
+  test('goes with its last socket, however that goes', async () => {
+    const query = `${shipmentUpdates} # of this test`;
+    const [completed, closed] = [await enter({ query }), await enter({ query })];
+    await ship();
+    expect(executions.size).toBe(1);
+    completed.complete();
+    closed.close();
+    await closed.closed;
+    const before = total();
+    await ship();
+    const later = await enter({ query });
+    const id = await ship();
+    await expect.poll(() => later.got).toEqual([id]);
+    expect(total()).toBe(before + 1);
+  });
+});
+
+describe('a slow socket', () => {
+  const padding = 'x'.repeat(400_000);
+  let number = 0;
+
+  /** A large payment event. */
+  async function pay(): Promise<string> {
+    const id = `evt_large_${++number}`;
+    const object = { id: 'pay_large', amount: 1, currency: 'eur', status: 'succeeded', padding };
+    const created = Math.floor(house.sandbox.clock.now() / 1000);
+    const event = { id, type: 'payment.succeeded', created, livemode: false, data: { object } };
+    await house.sandbox.webhooks.sendBody('pe_demo', JSON.stringify(event), { eventId: id });
+    return id;
+  }
+
+  test('is closed with 4290 while the others get everything in time, and resumes without a loss', async () => {
+    const quick = await enter({ query: paymentUpdates });
+    const slow = await enter({ query: paymentUpdates });
+    slow.pause();
+    const ids: string[] = [];
+    for (let at = 0; at < 50; at++) {
+      ids.push(await pay());
+      await expect.poll(() => quick.got.length, { interval: 2, timeout: 1_000 }).toBe(ids.length);
+    }
+    expect(quick.got).toEqual(ids);
+    slow.resume();
+    expect(await slow.closed).toBe(4290);
+    expect(slow.got.length).toBeLessThan(ids.length);
+    expect(slow.got).toEqual(ids.slice(0, slow.got.length));
+    const again = await enter({ query: paymentUpdates, variables: { after: slow.cursor() } });
+    await expect.poll(() => [...slow.got, ...again.got], { timeout: 10_000 }).toEqual(ids);
+  });
+
+  test('that resumes is waited for, be it ever so slow', async () => {
+    const start = await liveCursor();
+    const ids: string[] = [];
+    while (ids.length < 50) ids.push(await pay());
+    const slow = await enter({ query: paymentUpdates, variables: { after: start } });
+    slow.pause();
+    ids.push(await pay());
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    slow.resume();
+    await expect.poll(() => slow.got, { timeout: 10_000 }).toEqual(ids);
+  });
+
+  test('is not one that gets a burst', async () => {
+    const quick = await enter({ query: paymentUpdates });
+    const ids = await Promise.all(Array.from({ length: 60 }, pay));
+    await expect.poll(() => quick.got.length, { timeout: 15_000 }).toBe(60);
+    expect(quick.got.toSorted()).toEqual(ids.toSorted());
+  });
+});
+
+test('5,000 subscribers of one process get every event', { timeout: 120_000 }, async () => {
+  const child = fork(fileURLToPath(new URL('crowd.ts', import.meta.url)), [house.url, token, '5000'], {
+    execArgv: ['--import', 'tsx'],
+  });
+  try {
+    expect(await once(child, 'message')).toEqual(['ready', undefined]);
+    const told: unknown[] = [];
+    child.on('message', (events) => told.push(events));
+    const ids = [await ship(), await ship(), await ship(), await ship(), await ship()];
+    await expect.poll(() => told.at(-1), { timeout: 30_000 }).toEqual(ids);
+    expect(total()).toBe(5);
+  } finally {
+    child.kill();
+  }
+});
