@@ -23,6 +23,8 @@ export interface AppointmentsControl {
   readonly booked: readonly Appointment[];
   /** Makes every access token invalid. */
   revokeTokens(): void;
+  /** The access tokens given out so far. */
+  readonly issued: readonly string[];
 }
 
 const statuses = ['booked', 'cancelled', 'fulfilled', 'noshow'];
@@ -47,7 +49,7 @@ export function createAppointments(issuer: Issuer): {
   }
 
   return {
-    control: { booked, revokeTokens: () => issuer.revokeTokens() },
+    control: { booked, revokeTokens: () => issuer.revokeTokens(), issued: issuer.issued },
     routes: [{ method: 'POST', path: '/appointments', handle: book }],
   };
 }

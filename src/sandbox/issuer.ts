@@ -12,6 +12,8 @@ export interface Issuer {
   scopesOf(token: string | undefined): readonly string[] | undefined;
   /** Makes every access token invalid. */
   revokeTokens(): void;
+  /** The access tokens given out so far. */
+  readonly issued: readonly string[];
 }
 
 const lifetimeSeconds = 3600;
@@ -42,6 +44,7 @@ export function createIssuer(clock: Clock): Issuer {
     routes: [{ method: 'POST', path: '/oauth/token', handle: giveToken }],
     scopesOf: (token) => tokens.find(token),
     revokeTokens: () => tokens.revoke(),
+    issued: tokens.issued,
   };
 }
 

@@ -24,6 +24,8 @@ export interface NotesControl {
   addUser(user: NewUser): void;
   /** Makes every access token invalid. */
   revokeTokens(): void;
+  /** The access tokens given out so far. */
+  readonly issued: readonly string[];
   /** How many notes a user has. */
   noteCount(email: string): number;
   /** How many notes of a user are marked as deleted and not yet gone for good. */
@@ -70,6 +72,7 @@ export function createNotes(clock: Clock): {
   const control: NotesControl = {
     addUser,
     revokeTokens: () => tokens.revoke(),
+    issued: tokens.issued,
     noteCount: (email) => notebookOf(email).count(),
     deletedCount: (email) => notebookOf(email).deletedCount(),
     insert: (email, fields, createdAt) =>

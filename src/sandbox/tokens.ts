@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.js';
+import { keepLatest } from './latest.js';
 
 /** Bearer tokens, each with what it stands for. */
 export interface Tokens<Grant> {
@@ -9,15 +10,19 @@ export interface Tokens<Grant> {
   find(token: string | undefined): Grant | undefined;
   /** Makes every token given out so far invalid. */
   revoke(): void;
+  /** The tokens given out so far, valid or not. */
+  readonly issued: readonly string[];
 }
 
 /** Tokens that expire `lifetimeMs` after they were issued, by the sandbox's clock. */
 export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Grant> {
   const live = new Map<string, { readonly grant: Grant; readonly expiresAt: number }>();
+  const issued: string[] = [];
 
   function issue(grant: Grant): string {
     const token = randomBytes(24).toString('base64url');
     live.set(token, { grant, expiresAt: clock.now() + lifetimeMs });
+    keepLatest(issued, token);
     return token;
   }
 
@@ -28,5 +33,5 @@ export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Gr
     return undefined;
   }
 
-  return { issue, find, revoke: () => live.clear() };
+  return { issue, find, revoke: () => live.clear(), issued };
 }

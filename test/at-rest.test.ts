@@ -1,0 +1,345 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from 'graphql-ws';
+import WebSocket from 'ws';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openProxy, type Proxy } from './client/proxy.js';
+import { demo, startHouse, type House } from './support/house.js';
+
+/** Where a secret must not be, each as what was found there. */
+interface Places {
+  /** The files of the database without the key: as they were in the midst of it all, and after the end. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  readonly log: Buffer;
+  /** Everything that clients and senders of webhooks were sent, `signIn`'s own answers excepted. */
+  readonly answers: Buffer;
+}
+
+const wrongPassword = 'never-the-right-password';
+const upstreamText = 'words-of-the-service-itself';
+/** This is no secret: it is told to the gateway so that it must be found wherever secrets are looked for. */
+const planted = 'planted-on-purpose';
+
+let house: House;
+let proxy: Proxy;
+let places: Places;
+const secrets = new Map<string, string>();
+
+beforeAll(async () => {
+  house = await startHouse({ settings: { LOG_LEVEL: 'trace' }, upstreamTimeoutMs: 500 });
+  proxy = await openProxy(house.url);
+  house.sandbox.deliverTo(proxy.url);
+  keepWebhookSecrets('before');
+  await runBusily();
+  const amid = copyOf(house.folder);
+  keepEverySecret();
+  const { folder } = house;
+  await house.gateway.stop();
+  const files = new Map([...filesOf(amid, 'amid'), ...filesOf(folder, 'at the end')]);
+  rmSync(amid, { recursive: true });
+  places = { files, log: Buffer.from(house.logged()), answers: proxy.heard() };
+});
+
+afterAll(async () => {
+  await proxy.stop();
+  await house.stop();
+});
+
+function keepWebhookSecrets(when: string): void {
+  const { webhooks } = house.sandbox;
+  for (const { id, secret } of [...webhooks.subscriptions(), ...webhooks.endpoints()])
+    secrets.set(`the webhook secret of ${id} ${when}`, secret);
+}
+
+function keepEverySecret(): void {
+  const { sandbox } = house;
+  keepWebhookSecrets('after');
+  for (const token of sandbox.notes.issued) secrets.set(`a notes token ${token.slice(0, 4)}…`, token);
+  for (const token of sandbox.appointments.issued)
+    secrets.set(`an appointments token ${token.slice(0, 4)}…`, token);
+  secrets.set('the client secret', sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!);
+  secrets.set('the password', demo.password);
+  secrets.set('a wrong password', wrongPassword);
+  secrets.set('the text of an upstream error', upstreamText);
+  for (const [, signature] of proxy
+    .said()
+    .toString('latin1')
+    .matchAll(/v[01]=([0-9a-f]{64})/g))
+    secrets.set(`a signature ${signature!.slice(0, 4)}…`, signature!);
+}
+
+/** A copy made by another process: closing a file of SQLite's within this one would drop the locks on it. */
+function copyOf(folder: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'trivium-copy-'));
+  execFileSync('cp', ['-R', `${folder}/.`, copy]);
+  return copy;
+}
+
+function filesOf(folder: string, when: string): [string, Buffer][] {
+  return readdirSync(folder)
+    .filter((name) => !name.endsWith('.key'))
+    .map((name) => [`${name}, ${when}`, readFileSync(join(folder, name))]);
+}
+
+async function post(query: string, variables: object = {}, token?: string) {
+  const response = await fetch(`${proxy.url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await response.json()) as { readonly data?: object | null; readonly errors?: readonly object[] };
+}
+
+/** Signs in past the proxy: only `signIn`'s own answer may hold the session's token. */
+async function signIn(): Promise<string> {
+  const token = await house.signIn();
+  secrets.set(`a session's token ${token.slice(0, 4)}…`, token);
+  return token;
+}
+
+async function runBusily(): Promise<void> {
+  const token = await signIn();
+  const leaver = await signIn();
+  const client = createClient({
+    url: `${proxy.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${token}` },
+    retryAttempts: 0,
+  });
+  const ended = follow(client);
+  await failToSignIn();
+  await useNotes(token);
+  await book(token);
+  await deliver();
+  await rotate(token);
+  await meetFaults(token);
+  await post('{ node(id: "bm9uZQ") { id } unknownField }', {}, token);
+  await post('mutation { signOut { signedOut } }', {}, leaver);
+  await post('{ viewer { email } notes { nodes { id } } }', {}, leaver);
+  await post('{ shipments { nodes { carrier trackingNumber events { nodes { eventId } } } } }', {}, token);
+  house.sandbox.notes.revokeTokens();
+  await post('{ viewer { email } }', {}, token);
+  await ended;
+  await client.dispose();
+  const late = await signIn();
+  await house.sandbox.clock.advance(25 * 3_600_000);
+  await post('{ viewer { email } }', {}, late);
+}
+
+/** Live updates over a websocket, until its session ends. */
+async function follow(client: ReturnType<typeof createClient>): Promise<number> {
+  const shipments = client.iterate({
+    query: 'subscription { shipmentUpdates { cursor shipment { carrier trackingNumber } } }',
+  });
+  const payments = client.iterate({
+    query: 'subscription { paymentUpdates { cursor event { data } payment { id } } }',
+  });
+  const count = async (updates: AsyncIterable<unknown>) => {
+    let seen = 0;
+    try {
+      for await (const _ of updates) seen += 1;
+    } catch {
+      // The socket was closed with 4401, as it has to be.
+    }
+    return seen;
+  };
+  const [one, other] = await Promise.all([count(shipments), count(payments)]);
+  return one + other;
+}
+
+async function failToSignIn(): Promise<void> {
+  const mutation =
+    'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken errors { message } } }';
+  await post(mutation, { input: { email: demo.email, password: wrongPassword } });
+  await post(mutation, { input: { email: `${wrongPassword}@example.com`, password: wrongPassword } });
+  const act = { kind: 'answer', status: 500, body: upstreamText } as const;
+  const restore = house.sandbox.faults.add({ service: 'notes', path: /auth/, act });
+  await post(mutation, { input: demo });
+  restore();
+  const refuse = { kind: 'answer', status: 400, body: JSON.stringify({ password: demo.password }) } as const;
+  house.sandbox.faults.add({ service: 'notes', path: /auth/, times: 1, act: refuse });
+  await post(mutation, { input: demo });
+  // GraphQL tells whoever sent an input that is not one what they sent: past the proxy, but seen by the log.
+  await house.ask(mutation, { input: { ...demo, password: [demo.password], unknown: demo.password } });
+}
+
+async function useNotes(token: string): Promise<void> {
+  const content = 'Words.';
+  const { data } = await post(
+    'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { id } errors { message } } }',
+    { input: { title: 'A busy run', content, tags: ['busy'] } },
+    token,
+  );
+  const { id } = (data as { createNote: { note: { id: string } } }).createNote.note;
+  await post(
+    'mutation ($id: ID!) { updateNote(input: { id: $id, isPinned: true }) { errors { message } } }',
+    { id },
+    token,
+  );
+  await post('{ viewer { name } notes { nodes { title tags { name count } } } }', {}, token);
+  await post('mutation ($id: ID!) { deleteNote(input: { id: $id }) { errors { code } } }', { id }, token);
+}
+
+async function book(token: string, patient = 'Patient/1'): Promise<void> {
+  const participants = [{ actor: { reference: patient }, status: 'ACCEPTED' }];
+  const times = { start: '2027-01-01T09:00:00Z', end: '2027-01-01T09:30:00Z' };
+  await post(
+    'mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) { errors { message } } }',
+    { input: { status: 'BOOKED', ...times, participants, idempotencyKey: `key of ${patient}` } },
+    token,
+  );
+}
+
+async function deliver(): Promise<void> {
+  const { webhooks } = house.sandbox;
+  const forms = formsOf(planted);
+  for (const tracking_number of forms) await webhooks.emitShipment({ shipment: { tracking_number } });
+  await webhooks.emitPayment({ object: { id: 'pay_busy' } });
+  await webhooks.emitPayment({ type: `payment.${planted}` });
+  await webhooks.sendBody('pe_demo', 'no JSON');
+  const refused = await fetch(`${proxy.url}/webhooks/shipments/sub_demo`, {
+    method: 'POST',
+    headers: {
+      'shipping-signature': `t=${Math.floor(house.sandbox.clock.now() / 1000)},v1=${'ab'.repeat(32)}`,
+    },
+    body: '{}',
+  });
+  expect(refused.status).toBe(401);
+  expect(webhooks.deliveries.filter(({ state }) => state === 'acknowledged')).toHaveLength(forms.length + 2);
+}
+
+async function rotate(token: string): Promise<void> {
+  const mutation = `mutation ($input: RotatePaymentWebhookSecretInput!) {
+    rotatePaymentWebhookSecret(input: $input) { rotatedAt errors { message } }
+  }`;
+  const act = { kind: 'answer', status: 503, body: upstreamText } as const;
+  house.sandbox.faults.add({ service: 'payments', times: 1, act });
+  await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
+  await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
+  keepWebhookSecrets('after the first rotation');
+  await house.sandbox.webhooks.emitPayment({ object: { id: 'pay_after' } });
+  // The new secret is made, and lost on its way here.
+  house.sandbox.faults.add({ service: 'payments', times: 1, act: { kind: 'cut', afterBytes: 60 } });
+  await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
+  await house.sandbox.webhooks.emitPayment({ object: { id: 'pay_after_loss' } });
+}
+
+async function meetFaults(token: string): Promise<void> {
+  const { faults, appointments } = house.sandbox;
+  const body = JSON.stringify({ error: { message: upstreamText } });
+  const acts = [
+    { kind: 'answer', status: 500, body },
+    { kind: 'answer', status: 403, body },
+    { kind: 'answer', status: 429, body, headers: { 'retry-after': '1', 'x-words': upstreamText } },
+    { kind: 'answer', status: 200, body: upstreamText },
+    { kind: 'refuse' },
+    { kind: 'cut', afterBytes: 20 },
+    { kind: 'hang' },
+  ] as const;
+  for (const [index, act] of acts.entries()) {
+    const restores = (['notes', 'appointments', 'issuer'] as const).map((service) =>
+      faults.add({ service, act }),
+    );
+    appointments.revokeTokens();
+    await Promise.all([
+      post('{ notes { nodes { id } } }', {}, token),
+      post('{ viewer { name } }', {}, token),
+      book(token, `Patient/of-fault-${index}`),
+    ]);
+    for (const restore of restores) restore();
+    // The services are asked again once they were left alone for a while.
+    await house.sandbox.clock.advance(120_000);
+  }
+  await vi.waitUntil(async () => !(await post('{ viewer { name } }', {}, token)).errors, { timeout: 10_000 });
+  await book(token, 'Patient/2');
+}
+
+/** A text as it stands, and as it is often written instead. */
+function formsOf(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
+  const base64 = bytes.toString('base64').replace(/=+$/, '');
+  return [...new Set([text, base64, bytes.toString('base64url'), bytes.toString('hex')])];
+}
+
+/** Which of these texts, in any form, are in the bytes. */
+function found(bytes: Buffer, texts: Iterable<readonly [string, string]>): readonly string[] {
+  return Array.from(texts)
+    .filter(([, text]) => formsOf(text).some((form) => bytes.includes(form)))
+    .map(([name]) => name);
+}
+
+describe('what was looked for', () => {
+  test('is every kind of secret there is', () => {
+    const count = (start: string) => [...secrets.keys()].filter((name) => name.startsWith(start)).length;
+    expect(count('a notes token')).toBeGreaterThanOrEqual(3);
+    expect(count('an appointments token')).toBeGreaterThanOrEqual(2);
+    expect(count("a session's token")).toBe(3);
+    expect(count('a signature')).toBeGreaterThanOrEqual(6);
+    const ofEndpoint = [...secrets].filter(([name]) => name.startsWith('the webhook secret of pe_demo'));
+    expect(new Set(ofEndpoint.map(([, secret]) => secret)).size).toBe(3);
+  });
+
+  test('was really used: clients sent what they must not be sent', () => {
+    const said = proxy.said();
+    expect(found(said, [['password', demo.password]])).toEqual(['password']);
+    const used = [...secrets].filter(([name]) => name.startsWith("a session's token"));
+    expect(found(said, used)).toHaveLength(used.length);
+  });
+});
+
+describe('where it was looked for', () => {
+  test('is the whole database, in the midst and at the end', () => {
+    const names = [...places.files.keys()];
+    expect(names).toEqual(
+      expect.arrayContaining(['gateway.db, amid', 'gateway.db-wal, amid', 'gateway.db, at the end']),
+    );
+    const inFiles = (text: string) =>
+      [...places.files].filter(([, bytes]) => bytes.includes(text)).map(([name]) => name);
+    expect(inFiles('SQLite format 3')).toContain('gateway.db, at the end');
+    expect(inFiles('pay_after_loss')).toEqual(
+      expect.arrayContaining(['gateway.db-wal, amid', 'gateway.db, at the end']),
+    );
+    for (const form of formsOf(planted)) expect(inFiles(form)).toContain('gateway.db, at the end');
+  });
+
+  test('is a log that tells of everything', () => {
+    expect(found(places.log, [['planted', planted]])).toEqual(['planted']);
+    expect(house.logged().split('\n').length).toBeGreaterThan(10);
+  });
+
+  test('is all answers, over HTTP and the websocket', () => {
+    expect(formsOf(planted).filter((form) => !places.answers.includes(form))).toEqual([]);
+    const told = [
+      'Dana Demo',
+      '101 Switching Protocols',
+      '"paymentUpdates"',
+      '{"received":true}',
+      'do not belong together',
+      'RATE_LIMITED',
+      'UPSTREAM_INVALID_RESPONSE',
+      'UPSTREAM_TIMEOUT',
+      'UPSTREAM_UNAVAILABLE',
+      'UNAUTHENTICATED',
+    ];
+    expect(told.filter((words) => !places.answers.includes(words))).toEqual([]);
+  });
+});
+
+describe('no secret is', () => {
+  test('in any file of the database', () => {
+    for (const [name, bytes] of places.files) expect([name, ...found(bytes, secrets)]).toEqual([name]);
+  });
+
+  test('in the log', () => {
+    expect(found(places.log, secrets)).toEqual([]);
+  });
+
+  test('in any answer', () => {
+    expect(found(places.answers, secrets)).toEqual([]);
+  });
+});

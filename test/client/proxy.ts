@@ -1,0 +1,76 @@
+import net from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+/** A way to a server that hears everything, and can be cut. */
+export interface Proxy {
+  readonly url: string;
+  /** All bytes that the server has sent, connection by connection. */
+  heard(): Buffer;
+  /** All bytes that clients have sent, connection by connection. */
+  said(): Buffer;
+  /** Ends every connection at once, in the middle of whatever is sent, and gives how many there were. */
+  cut(): number;
+  /** While it is shut, connections end as soon as they are made. */
+  shut(isShut: boolean): void;
+  stop(): Promise<void>;
+}
+
+/** Opens a proxy before the server at this address, on a port of its own. */
+export async function openProxy(server: string): Promise<Proxy> {
+  const { hostname, port } = new URL(server);
+  const connections = new Set<net.Socket>();
+  const heard: Buffer[][] = [];
+  const said: Buffer[][] = [];
+  let closed = false;
+
+  const listener = net.createServer((near) => {
+    if (closed) {
+      near.destroy();
+      return;
+    }
+    const far = net.connect(Number(port), hostname);
+    record(far, heard);
+    record(near, said);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      connections.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        connections.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+
+  function cut(): number {
+    const count = connections.size / 2;
+    for (const connection of connections) connection.resetAndDestroy();
+    return count;
+  }
+
+  return {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    heard: () => joined(heard),
+    said: () => joined(said),
+    cut,
+    shut: (isShut) => (closed = isShut),
+    async stop() {
+      cut();
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}
+
+function record(socket: net.Socket, recordings: Buffer[][]): void {
+  const chunks: Buffer[] = [];
+  recordings.push(chunks);
+  socket.on('data', (chunk) => chunks.push(chunk));
+}
+
+function joined(recordings: readonly (readonly Buffer[])[]): Buffer {
+  return Buffer.concat(recordings.flatMap((chunks) => [...chunks, Buffer.from('\n')]));
+}
