@@ -1,8 +1,7 @@
-import { insist } from './insist.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
 
-/** An event for a subscriber; `replayed` where it was in the log when the subscription began. */
+/** An event for a subscriber; `replayed` where this process had read it when the subscription began. */
 export interface Update {
   readonly entry: LogEntry;
   readonly replayed: boolean;
@@ -22,21 +21,18 @@ export function subscribe(
   sources: Sources,
   { family, after }: Wish,
 ): AsyncIterableIterator<Update, undefined> {
-  const { log, tail, telemetry } = sources;
+  const { tail } = sources;
+  // The subscription begins here, and not at the first `next()`.
+  const head = tail.position();
   let ended = false;
   let hearTail = () => {};
   let hearEnd = () => {};
   const unfollow = tail.follow((entries) => (entries ? hearTail() : end()));
-  const patience = { telemetry, given: () => !ended };
-  const reader = createReader(sources, patience.given);
-  // Asked for now and not at the first `next()`: the subscription begins here.
-  const beginning = insist(() => log.head(), patience);
+  const reader = createReader(sources, () => !ended);
   const updates = walk();
 
   async function* walk(): AsyncGenerator<Update, undefined> {
     try {
-      const head = await orEnd(beginning);
-      if (head === undefined) return undefined;
       for (let position = after ?? head; ;) {
         const entry = await entryAfter(position);
         if (!entry) return undefined;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFeed, type Feed, type Update } from '../../src/events/feed.js';
 import type { Log } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
@@ -43,6 +43,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const head = await journal.log.head();
     const ids = numbers(count).map((n) => `event ${head + n}`);
     await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
+    await vi.waitFor(() => expect(feed.reached()).toBe(head + count), { interval: 1 });
   }
 
   /** Makes every event so far older than the retention, and deletes it. */
