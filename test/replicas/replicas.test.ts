@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { signPayment } from '../../src/sandbox/signing.js';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { noPostgres } from '../support/engines.js';
+import { codesOf, startHouse, type House } from '../support/house.js';
+import { createTestDatabase, execute } from '../support/postgres.js';
+import { startPostgres } from '../support/postgres-server.js';
+import { shipmentUpdates, subscribe, type Subscriber } from './subscriber.js';
+
+const secretKey = randomBytes(32).toString('base64');
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+
+let sandbox: Sandbox;
+let databaseUrl: string;
+let houses: House[];
+let open: Subscriber[];
+let closers: (() => Promise<void>)[];
+
+/** Gateways over one Postgres and one sandbox, started at once; webhooks go to the first unless sent elsewhere. */
+async function startReplicas(count: number, keys = secretKey): Promise<readonly House[]> {
+  const settings = { DATABASE_URL: databaseUrl, SECRET_KEYS: keys };
+  const started = await Promise.all(numbers(count).map(() => startHouse({ sandbox, settings })));
+  houses.push(...started);
+  sandbox.deliverTo(started[0]!.url);
+  return started;
+}
+
+async function startTwo(): Promise<readonly [House, House]> {
+  const [a, b] = await startReplicas(2);
+  return [a!, b!];
+}
+
+beforeEach(async () => {
+  if (noPostgres) return;
+  houses = [];
+  open = [];
+  closers = [];
+  sandbox = await startSandbox();
+  databaseUrl = await createTestDatabase();
+});
+afterEach(async () => {
+  if (noPostgres) return;
+  for (const subscriber of open) subscriber.close();
+  for (const house of houses) await house.stop();
+  await sandbox.stop();
+  for (const close of closers) await close();
+});
+
+async function follow(house: House, token: string, after?: string): Promise<Subscriber> {
+  const subscriber = await subscribe(house.url, token, { query: shipmentUpdates, variables: { after } });
+  open.push(subscriber);
+  return subscriber;
+}
+
+/** Sends an event through this replica; gives its id once it is acknowledged. */
+async function ship(house: House): Promise<string> {
+  sandbox.deliverTo(house.url);
+  const { eventId, state } = await sandbox.webhooks.emitShipment();
+  expect(state).toBe('acknowledged');
+  return eventId;
+}
+
+async function pay(house: House): Promise<string> {
+  sandbox.deliverTo(house.url);
+  return (await sandbox.webhooks.emitPayment()).state;
+}
+
+const whoAmI = async (house: House, token: string) =>
+  (await house.ask('{ viewer { email } }', {}, token)).data?.viewer;
+
+const input = {
+  status: 'BOOKED',
+  start: '2026-03-01T09:00:00Z',
+  end: '2026-03-01T09:30:00Z',
+  participants: [{ actor: { reference: 'Patient/1' }, status: 'ACCEPTED' }],
+};
+
+async function book(house: House, token: string, idempotencyKey: string): Promise<string> {
+  const query = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
+    appointment { id confirmation } errors { code } } }`;
+  const { data, errors } = await house.ask(query, { input: { ...input, idempotencyKey } }, token);
+  expect(errors).toBeUndefined();
+  expect(data.createAppointment.errors).toEqual([]);
+  expect(data.createAppointment.appointment.confirmation).toBe('CONFIRMED');
+  return data.createAppointment.appointment.id;
+}
+
+const callsTo = (service: string, method = 'POST') =>
+  sandbox.calls.filter((call) => call.service === service && call.method === method).length;
+
+const backends = (condition: string) =>
+  execute(
+    databaseUrl,
+    `select pg_terminate_backend(pid) as gone from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and ${condition}`,
+  );
+
+describe.skipIf(noPostgres)('replicas over one Postgres', () => {
+  test('three start at once on an empty database, and each serves what the others take', async () => {
+    const replicas = await startReplicas(3);
+    const token = await replicas[0]!.signIn();
+    const subscribers = await Promise.all(replicas.map((house) => follow(house, token)));
+    const ids: string[] = [];
+    for (const house of replicas) ids.push(await ship(house));
+    for (const { got } of subscribers) await expect.poll(() => got).toEqual(ids);
+  });
+
+  describe('a session', () => {
+    test('begun on one is one on the other', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      expect(await whoAmI(b, token)).toEqual({ email: 'demo@example.com' });
+    });
+
+    test('ended by signOut on one closes its sockets on the other with 4401', async () => {
+      const [a, b] = await startTwo();
+      const [token, kept] = [await a.signIn(), await a.signIn()];
+      const [ended, other] = [await follow(b, token), await follow(b, kept)];
+      expect(await whoAmI(b, token)).not.toBeNull();
+      await a.ask('mutation { signOut { signedOut } }', {}, token);
+      expect(await ended.closed).toBe(4401);
+      expect(await whoAmI(b, token)).toBeNull();
+      const id = await ship(a);
+      await expect.poll(() => other.got).toEqual([id]);
+    });
+
+    test('refused by the notes service on one is ended on the other', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const subscriber = await follow(b, token);
+      sandbox.notes.revokeTokens();
+      const { errors } = await a.ask('{ tags { nodes { name } } }', {}, token);
+      expect(codesOf({ errors })).toEqual(['UNAUTHENTICATED']);
+      expect(await subscriber.closed).toBe(4401);
+      await expect.poll(() => whoAmI(b, token)).toBeNull();
+    });
+
+    test('is sealed by a key that a new replica still opens', async () => {
+      const [a] = await startTwo();
+      const token = await a.signIn();
+      const newer = randomBytes(32).toString('base64');
+      const [b] = await startReplicas(1, `${newer},${secretKey}`);
+      expect(await whoAmI(b!, token)).toEqual({ email: 'demo@example.com' });
+    });
+  });
+
+  describe('the log', () => {
+    test('reaches the subscribers of every replica, whichever took the webhook', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const subscriber = await follow(b, token);
+      const ids = [await ship(a), await ship(a)];
+      await expect.poll(() => subscriber.got).toEqual(ids);
+    });
+
+    test('is resumed on one with a cursor of the other', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const first = await follow(a, token);
+      const id = await ship(a);
+      await expect.poll(() => first.got).toEqual([id]);
+      first.close();
+      const missed = [await ship(b), await ship(a)];
+      const second = await follow(b, token, first.cursor());
+      missed.push(await ship(a));
+      await expect.poll(() => second.got).toEqual(missed);
+    });
+
+    test('keeps an event once that both replicas take at the same moment', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const subscriber = await follow(b, token);
+      const id = await ship(a);
+      const again = numbers(20).map((n) => {
+        sandbox.deliverTo((n % 2 === 0 ? a : b).url);
+        return sandbox.webhooks.replay(id, 'sub_demo');
+      });
+      for (const { state } of await Promise.all(again)) expect(state).toBe('acknowledged');
+      const last = await ship(a);
+      await expect.poll(() => subscriber.got).toEqual([id, last]);
+    });
+  });
+
+  describe('a secret', () => {
+    const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
+      rotatedAt errors { code } } }`;
+
+    test('rotated on one is honoured by the other at once, and so is the one before', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const { data } = await a.ask(rotate, {}, token);
+      expect(data.rotatePaymentWebhookSecret.errors).toEqual([]);
+      expect(await pay(b)).toBe('acknowledged');
+    });
+
+    test.each(['current', 'previous'] as const)('the %s one alone is enough', async (which) => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const before = sandbox.webhooks.endpoints()[0]!.secret;
+      await a.ask(rotate, {}, token);
+      const secret = which === 'current' ? sandbox.webhooks.endpoints()[0]!.secret : before;
+      const body = JSON.stringify({ id: `evt_${which}`, type: 'payment.other', created: 1 });
+      const seconds = Math.floor(sandbox.clock.now() / 1000);
+      const response = await fetch(`${b.url}/webhooks/payments/pe_demo`, {
+        method: 'POST',
+        headers: { 'payments-signature': signPayment(secret, undefined, seconds, body) },
+        body,
+      });
+      expect(response.status).toBe(200);
+    });
+  });
+
+  describe('the appointment service', () => {
+    test('is asked for one token by the first bookings through three replicas', async () => {
+      const replicas = await startReplicas(3);
+      const token = await replicas[0]!.signIn();
+      const ids = await Promise.all(replicas.map((house, at) => book(house, token, `key ${at}`)));
+      expect(new Set(ids).size).toBe(3);
+      expect(callsTo('issuer')).toBe(1);
+      expect(callsTo('appointments')).toBe(3);
+    });
+
+    test('books once for 50 of the same key at the same moment through both', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const ids = await Promise.all(numbers(50).map((n) => book(n % 2 === 0 ? a : b, token, 'key')));
+      expect(new Set(ids).size).toBe(1);
+      expect(callsTo('appointments')).toBe(1);
+    });
+  });
+
+  describe('the database', () => {
+    test('whose listening connection is cut is listened to again, and nothing is missed', async () => {
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const subscriber = await follow(b, token);
+      const ids = [await ship(a)];
+      await expect.poll(() => subscriber.got).toEqual(ids);
+      expect((await backends(`query ilike 'listen %'`)).length).toBeGreaterThanOrEqual(2);
+      ids.push(await ship(a), await ship(a));
+      await expect.poll(() => subscriber.got).toEqual(ids);
+      await expect.poll(() => b.logged().includes('listening to the database again')).toBe(true);
+      ids.push(await ship(b), await ship(a));
+      await expect.poll(() => subscriber.got).toEqual(ids);
+    });
+
+    test('that restarts under load costs refusals, and neither an event nor a subscriber', async () => {
+      const postgres = await startPostgres();
+      closers.push(postgres.stop);
+      databaseUrl = postgres.url;
+      const [a, b] = await startTwo();
+      const token = await a.signIn();
+      const subscriber = await follow(b, token);
+      const statuses = new Set<number | null>();
+      const acknowledged = new Set<string>();
+      const emitted = new Set<string>();
+      let running = true;
+      const load = async () => {
+        for (let at = 0; running; at++) {
+          sandbox.deliverTo((at % 2 === 0 ? a : b).url);
+          const { eventId, attempts, state } = await sandbox.webhooks.emitShipment();
+          emitted.add(eventId);
+          statuses.add(attempts[0]!.status);
+          if (state === 'acknowledged') acknowledged.add(eventId);
+        }
+      };
+      const loads = numbers(4).map(load);
+      for (const awayMs of [0, 500, 1_500]) {
+        await sleep(300);
+        await postgres.restart(awayMs);
+      }
+      await sleep(300);
+      running = false;
+      await Promise.all(loads);
+      expect(statuses).toEqual(new Set([200, 503]));
+
+      for (const house of [a, b])
+        await expect
+          .poll(async () => (await fetch(`${house.url}/readyz`)).status, { timeout: 10_000 })
+          .toBe(200);
+      const last = await ship(a);
+      await expect.poll(() => subscriber.got.at(-1), { timeout: 15_000 }).toBe(last);
+      const rows = await execute(databaseUrl, 'select seq, event_id from events order by seq');
+      const stored = (rows as { seq: string; event_id: string }[]).map(({ event_id }) => event_id);
+      expect(subscriber.got).toEqual(stored);
+      expect(new Set(stored).size).toBe(stored.length);
+      expect([...acknowledged].filter((id) => !stored.includes(id))).toEqual([]);
+      expect(stored.filter((id) => id !== last && !emitted.has(id))).toEqual([]);
+      expect(acknowledged.size).toBeGreaterThan(20);
+    });
+  });
+});
