@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { runFanout } from './fanout.js';
 import { runIngest } from './ingest.js';
 import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
@@ -9,7 +10,7 @@ import { toTable, type Row, type SuiteOptions } from './table.js';
 
 type Suite = (options: SuiteOptions) => Promise<readonly Row[]>;
 
-const suites: Readonly<Record<string, Suite>> = { queries: runQueries, ingest: runIngest };
+const suites: Readonly<Record<string, Suite>> = { queries: runQueries, fanout: runFanout, ingest: runIngest };
 
 const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE]`;
 

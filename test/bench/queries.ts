@@ -31,7 +31,8 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
     const gateway = await at(ours, startGateway({ database: 'gateway.db' }));
     const peers: Target[] = [];
     if (installPeers())
-      for (const who of ['apollo', 'mercurius']) peers.push(await at(who, startFile(`peers/${who}.js`)));
+      for (const who of ['apollo', 'mercurius', 'yoga'])
+        peers.push(await at(who, startFile(`peers/${who}.js`)));
     const fixed = await at('fixed bytes', startFile('servers/fixed.js'));
 
     const rows: Row[] = [];

@@ -77,7 +77,7 @@ async function obtainToken() {
 
 const ledger = new DatabaseSync(process.env.LEDGER);
 ledger.exec(`pragma journal_mode = wal; pragma synchronous = full;
-  create table bookings (id text primary key, user_id text, body text, state text, upstream_id text, booked_at integer)`);
+  create table if not exists bookings (id text primary key, user_id text, body text, state text, upstream_id text, booked_at integer)`);
 process.on('exit', () => ledger.close()); // and until then it is not garbage, as its statements alone would let it be
 const insert = ledger.prepare(`insert into bookings values (?, ?, ?, 'PENDING', null, ?)`);
 const settle = ledger.prepare(`update bookings set state = 'CONFIRMED', upstream_id = ? where id = ?`);

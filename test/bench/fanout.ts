@@ -1,0 +1,287 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { interleave, median, type Outcome, type Turn } from './interleave.js';
+import { quantile } from './load.js';
+import { signIn } from './operations.js';
+import { installPeers } from './peers.js';
+import type { Server } from './process.js';
+import { say } from './say.js';
+import { openSenders, type Senders } from './senders.js';
+import { onStage, type Stage } from './stage.js';
+import { openSubscribers, type Subscribers } from './subscribers.js';
+import { ours, type Row, type SuiteOptions } from './table.js';
+import { shipmentDelivery } from './webhooks.js';
+
+/** One that sends events to subscribers. */
+interface Target {
+  readonly who: string;
+  readonly server: Server;
+  /** What `connection_init` says. */
+  readonly init: object;
+}
+
+/** What one way of sending came to. */
+interface Sent {
+  readonly perSecond: number;
+  /** From the sending of the webhook to the subscriber, in milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly lagP99: number;
+  readonly busy: number;
+}
+
+const modes = ['burst', 'storm', 'paced'] as const;
+type Mode = (typeof modes)[number];
+type Told = Readonly<Record<Mode, Sent>>;
+
+const senderCount = 64;
+const pacedEachMs = 100;
+const patienceMs = 30_000;
+
+/** What it costs to tell many subscribers of an event, beside a bare `ws.send` to each, and beside others' servers. */
+export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
+  const rounds = short ? 2 : 5;
+  const ms = short ? 500 : 2000;
+  const sizes = short ? [1000] : [1000, 5000];
+  const groupings = [1, 100, 1000];
+  return onStage(async (stage) => {
+    const targets = await startTargets(stage);
+    const rows = [];
+    for (const count of sizes) {
+      if (only === undefined || only === 'memory') rows.push(...(await weigh(stage, count)));
+      for (const groups of groupings) {
+        const name = `${count}/${groups}`;
+        if (only !== undefined && only !== name) continue;
+        say(`fanout: ${name} …`);
+        const turns = targets.map((target) => turnOf(target, count, groups, ms));
+        const outcomes = await interleave(turns, rounds);
+        for (const mode of modes)
+          rows.push(...outcomes.map((outcome) => toRow(name, mode, outcome, outcomes[0]!)));
+      }
+    }
+    return rows;
+  });
+}
+
+async function startTargets({ startFile, startGateway }: Pick<Stage, 'startFile' | 'startGateway'>) {
+  const gateway = await startGateway({ database: `gateway-${Math.random()}.db` });
+  const session = await signIn(gateway.url);
+  const targets: Target[] = [
+    { who: 'raw ws', server: await startFile('servers/raw-ws.js'), init: {} },
+    { who: ours, server: gateway, init: { authorization: `Bearer ${session}` } },
+  ];
+  if (installPeers())
+    for (const who of ['graphql-ws', 'mercurius', 'yoga']) {
+      const file = who === 'graphql-ws' ? who : `${who}-live`;
+      targets.push({ who, server: await startFile(`peers/${file}.js`), init: {} });
+    }
+  return targets;
+}
+
+const document = `subscription Live($carrier: String!) {
+  shipmentUpdates(filter: { carriers: [$carrier] }) {
+    cursor
+    replayed
+    event { eventId type stage occurredAt shipmentId status carrier trackingNumber }
+    shipment { shipmentId status stage updatedAt }
+  }
+}`;
+
+let events = 0;
+
+/** Subscribers of a target, each in its group, and ways to tell them. */
+async function openHall({ server, init }: Target, count: number, groups: number) {
+  const sentAt = new Map<string, number>();
+  const heard = new Set<string>();
+  const took: number[] = [];
+  const subscribers = await openSubscribers({
+    url: server.url,
+    count,
+    init,
+    subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
+    hear(eventId, index) {
+      const sent = sentAt.get(eventId);
+      if (sent === undefined) throw new Error(`Nobody sent ${eventId}.`);
+      took.push(performance.now() - sent);
+      const once = `${eventId} ${index}`;
+      if (heard.has(once)) throw new Error(`Subscriber ${index} got ${eventId} twice.`);
+      heard.add(once);
+    },
+  });
+  const senders = await openSenders(server.url, senderCount);
+  const due = new Uint32Array(groups);
+
+  function reset(everybody: boolean): void {
+    for (const kept of [sentAt, heard]) kept.clear();
+    took.length = 0;
+    due.fill(0);
+    subscribers.reset(everybody);
+  }
+
+  async function tell(group: number): Promise<void> {
+    const eventId = `evt_${(events += 1)}`;
+    due[group]! += 1;
+    const delivery = shipmentDelivery(server.url, {
+      eventId,
+      shipmentId: `shp_${events % 1000}`,
+      carrier: `carrier ${group}`,
+    });
+    sentAt.set(eventId, performance.now());
+    await senders.send(delivery);
+  }
+
+  return {
+    subscribers,
+    senders,
+    due,
+    took,
+    reset,
+    tell,
+    tellAll: () => Promise.all(Array.from(due, (_, group) => tell(group))),
+  };
+}
+
+type Hall = Awaited<ReturnType<typeof openHall>> & {
+  readonly subscribers: Subscribers;
+  readonly senders: Senders;
+};
+
+/** Waits until all have got what was sent to their groups. */
+async function allTold({ subscribers, due }: Hall): Promise<void> {
+  const { counts } = subscribers;
+  const expected = counts.reduce((sum, _, index) => sum + due[index % due.length]!, 0);
+  const deadline = performance.now() + patienceMs;
+  while (subscribers.total() < expected) {
+    if (performance.now() > deadline)
+      throw new Error(`Of ${expected} messages ${expected - subscribers.total()} are missing.`);
+    await sleep(1);
+  }
+  const wrong = counts.findIndex((got, index) => got !== due[index % due.length]);
+  if (wrong >= 0) throw new Error(`Subscriber ${wrong} got ${counts[wrong]} messages.`);
+}
+
+/** A subscription is not acknowledged: tell everybody until everybody has heard. */
+async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    reset(true);
+    await tellAll();
+    await sleep(200);
+    if (subscribers.counts.every((count) => count === 1)) return;
+    if (performance.now() > deadline) throw new Error('Not all subscriptions stand.');
+    await sleep(300);
+  }
+}
+
+const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> = {
+  /** An event for each group at once; the next when everybody has it. */
+  async burst(hall, end) {
+    while (performance.now() < end) {
+      await hall.tellAll();
+      await allTold(hall);
+    }
+  },
+  /** Events without a pause, as fast as they are taken. */
+  async storm(hall, end) {
+    let group = 0;
+    const sendOn = async () => {
+      while (performance.now() < end) await hall.tell((group += 1) % hall.due.length);
+    };
+    await Promise.all(Array.from({ length: senderCount }, sendOn));
+  },
+  /** Ten events a second. */
+  async paced(hall, end) {
+    for (let group = 0; performance.now() < end; group += 1) {
+      await Promise.all([hall.tell(group % hall.due.length), sleep(pacedEachMs)]);
+    }
+  },
+};
+
+async function send(mode: Mode, hall: Hall, server: Server, ms: number): Promise<Sent> {
+  hall.reset(mode === 'paced');
+  await server.read();
+  const cpu = process.cpuUsage();
+  const began = performance.now();
+  await ways[mode](hall, began + ms);
+  await allTold(hall);
+  const lasted = performance.now() - began;
+  const { user, system } = process.cpuUsage(cpu);
+  const { lagP99 } = await server.read();
+  const took = hall.took.toSorted((a, b) => a - b);
+  return {
+    perSecond: (hall.subscribers.total() / lasted) * 1000,
+    p50: quantile(took, 0.5),
+    p99: quantile(took, 0.99),
+    lagP99,
+    busy: (user + system) / 1000 / lasted,
+  };
+}
+
+function turnOf(target: Target, count: number, groups: number, ms: number): Turn<Told> {
+  return {
+    who: target.who,
+    score: ({ burst }) => burst.perSecond,
+    async run() {
+      const hall = await openHall(target, count, groups);
+      try {
+        await allListening(hall);
+        return {
+          burst: await send('burst', hall, target.server, ms),
+          storm: await send('storm', hall, target.server, ms),
+          paced: await send('paced', hall, target.server, ms),
+        };
+      } finally {
+        hall.subscribers.stop();
+        hall.senders.stop();
+        await sleep(500); // the server lets go of them
+      }
+    },
+  };
+}
+
+/** How much memory a subscriber takes, in processes that have done nothing else yet. */
+async function weigh(stage: Stage, count: number): Promise<Row[]> {
+  say(`fanout: memory of ${count} …`);
+  const kilobytes: (readonly [string, number])[] = [];
+  for (const target of await startTargets(stage)) {
+    const first = await openHall(target, 100, 1);
+    await allListening(first);
+    const before = await target.server.read({ settled: true });
+    const hall = await openHall(target, count, 1);
+    await allListening(hall);
+    const after = await target.server.read({ settled: true });
+    kilobytes.push([target.who, (after.rss - before.rss) / count / 1024]);
+    for (const { subscribers, senders } of [first, hall]) {
+      subscribers.stop();
+      senders.stop();
+    }
+    await target.server.stop();
+  }
+  const base = kilobytes[0]![1];
+  return kilobytes.map(([who, kb]) => ({
+    suite: 'fanout',
+    name: `memory ${count}`,
+    who,
+    ratio: kb / base,
+    kbEach: kb,
+  }));
+}
+
+function toRow(name: string, mode: Mode, { who, outcomes }: Outcome<Told>, base: Outcome<Told>): Row {
+  const middle = (read: (sent: Sent) => number) => median(outcomes.map((told) => read(told[mode])));
+  // What is paced comes as fast everywhere: there it is the delay that counts.
+  const score = (told: Told) => (mode === 'paced' ? 1 / told[mode].p99 : told[mode].perSecond);
+  const ratios = outcomes.map((told, round) => score(told) / score(base.outcomes[round]!));
+  return {
+    suite: 'fanout',
+    name: `${mode} ${name}`,
+    who,
+    ratio: median(ratios),
+    low: Math.min(...ratios),
+    high: Math.max(...ratios),
+    perSecond: middle(({ perSecond }) => perSecond),
+    p50ms: middle(({ p50 }) => p50),
+    p99ms: middle(({ p99 }) => p99),
+    lagP99ms: middle(({ lagP99 }) => lagP99),
+    loadBusy: middle(({ busy }) => busy),
+  };
+}
