@@ -39,7 +39,13 @@ const config: CodegenConfig = {
       documents: 'src/client/operations.graphql',
       preset: 'client',
       presetConfig: { fragmentMasking: false },
-      config: { scalars, strictScalars: true, useTypeImports: true, enumsAsTypes: true, immutableTypes: true },
+      config: {
+        scalars,
+        strictScalars: true,
+        useTypeImports: true,
+        enumsAsTypes: true,
+        immutableTypes: true,
+      },
     },
     'src/generated/schema.graphql': {
       plugins: ['schema-ast'],

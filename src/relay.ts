@@ -100,7 +100,7 @@ export function createCursors(sealer: Sealer): Cursors {
           'CURSOR_INVALID',
           'This cursor is not one of this connection, filter and caller.',
         );
-      return JSON.parse(position);
+      return JSON.parse(position) as unknown;
     },
   };
 }

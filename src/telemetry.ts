@@ -21,7 +21,7 @@ export type CountName =
 const forbidden = /authorization|cookie|password|secret|token|signature/i;
 
 /** A copy in which every member with a telling name is struck out, however deep it is nested. */
-export function scrub(value: unknown, depth = 0): unknown {
+function scrub(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth > 6) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => scrub(item, depth + 1));

@@ -8,6 +8,9 @@ import type { ClientOptions, ConnectionInitMessage, Message, SubscribeMessage } 
  * It serves whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
  * `subscriptionExchange`. An `after` that is no longer good arrives as the server's other errors do, with
  * `extensions.code` `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
+ *
+ * Unless told otherwise the client connects again whatever happened, for ever, also while nothing listens; by itself
+ * graphql-ws would give up at the first refused connection. A close with `4401` is final.
  */
 export function resuming<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
@@ -16,6 +19,8 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   const cursors = new Map<string, string>();
   const { on, jsonMessageReplacer } = options;
   return {
+    retryAttempts: Infinity,
+    shouldRetry: () => true,
     ...options,
     on: {
       ...on,

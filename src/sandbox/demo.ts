@@ -1,7 +1,7 @@
 import type { NotesControl } from './notes.js';
 
 /** The user whom a new installation can sign in as. */
-export const demoUser = { email: 'demo@example.com', password: 'demo-password', name: 'Dana Demo' };
+const demoUser = { email: 'demo@example.com', password: 'demo-password', name: 'Dana Demo' };
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -55,7 +55,10 @@ export async function createGraphqlHttp(options: {
         ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
       });
       const quick = await lane.take(request, context);
-      if (quick) return void reply.header('content-type', quick.contentType).send(quick.body);
+      if (quick) {
+        await reply.header('content-type', quick.contentType).send(quick.body);
+        return;
+      }
       const headers = new HeaderMap();
       for (const [name, value] of Object.entries(request.headers))
         if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);

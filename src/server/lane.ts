@@ -20,7 +20,10 @@ export interface Lane {
   admit(source: string, document: DocumentNode): void;
   /** Apollo Server has answered a request like this one with this content type. */
   learn(request: LaneRequest, contentType: string | undefined): void;
-  /** The answer; undefined where this is not for the lane, or has an error that Apollo is to tell of. */
+  /**
+   * The answer; undefined where this is not for the lane, or has an error that Apollo is to tell of. Then Apollo runs
+   * it again with the same context, which keeps what was read: the services are not asked twice.
+   */
   take(request: LaneRequest, context: Context): Promise<LaneAnswer | undefined> | undefined;
 }
 

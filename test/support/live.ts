@@ -34,7 +34,7 @@ export async function openLive(url: string, folds: Folds) {
     feed,
     cursors,
     async stop() {
-      await feed.stop();
+      feed.stop();
       await log.stop();
       await database.stop();
     },
