@@ -216,6 +216,38 @@ describe('a slow socket', () => {
     await expect.poll(() => slow.got, { timeout: 10_000 }).toEqual(ids);
   });
 
+  test('that is cut off while it resumes leaves neither a trace in memory nor in the log', async () => {
+    const start = await liveCursor();
+    for (let at = 0; at < 50; at++) await pay();
+    const slow = await enter({ query: paymentUpdates, variables: { after: start } });
+    slow.pause();
+    await expect.poll(total).toBeGreaterThan(1);
+    slow.terminate();
+    await slow.closed;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const before = total();
+    expect(before).toBeLessThan(50);
+    await pay();
+    await liveCursor();
+    expect(total()).toBe(before);
+    expect(house.logged()).not.toContain('an operation failed');
+  });
+
+  test('whose session ends is let go at once, even if it does not answer', async () => {
+    const session = await house.signIn();
+    const start = await liveCursor();
+    for (let at = 0; at < 50; at++) await pay();
+    const slow = await enter({ query: paymentUpdates, variables: { after: start } }, session);
+    slow.pause();
+    await expect.poll(total).toBeGreaterThan(1);
+    await house.ask('mutation { signOut { signedOut } }', {}, session);
+    const before = total();
+    slow.resume();
+    expect(await slow.closed).toBe(4401);
+    expect(total()).toBeLessThanOrEqual(before + 1);
+    expect(slow.got.length).toBeLessThan(50);
+  });
+
   test('is not one that gets a burst', async () => {
     const quick = await enter({ query: paymentUpdates });
     const ids = await Promise.all(Array.from({ length: 60 }, pay));

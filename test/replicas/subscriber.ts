@@ -21,6 +21,8 @@ export interface Subscriber {
   /** Ends the subscription, not the socket. */
   complete(): void;
   close(): void;
+  /** Goes without a word. */
+  terminate(): void;
 }
 
 /** The updates of shipments, in a document of which there may be several. */
@@ -53,6 +55,7 @@ export function subscribe(url: string, token: string, asked: Asked): Promise<Sub
     resume: () => socket.resume(),
     complete: () => send({ id: '1', type: 'complete' }),
     close: () => socket.close(),
+    terminate: () => socket.terminate(),
   };
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
