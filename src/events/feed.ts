@@ -2,6 +2,7 @@ import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { filterMap } from '../iterate.js';
+import { insist } from './insist.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { expired } from './reader.js';
@@ -14,8 +15,11 @@ export type { Update } from './subscription.js';
 export interface Feed {
   /** The cursor of a place in the log: the same on every replica, good for every family and filter. */
   cursor(seq: number): string;
-  /** The place; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it. */
-  position(cursor: string): Promise<number>;
+  /**
+   * The place; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it. While the
+   * database does not answer it waits, as every subscription does, until `signal` says that nobody wants it any more.
+   */
+  position(cursor: string, signal?: AbortSignal): Promise<number>;
   /** The greatest number committed. */
   head(): Promise<number>;
   /** Up to which number this process has read the log: all of it is committed, so whatever is read from now on shows it. */
@@ -60,11 +64,15 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const tail = await startTail(options);
   const sources = { log, tail, telemetry };
   const updates = (wish: Wish) => subscribe(sources, wish);
+  let stopped = false;
   return {
     cursor: (seq) => cursors.seal(place, [log.id, seq]),
-    async position(cursor) {
+    async position(cursor, signal) {
       const [id, seq] = cursors.open(place, cursor) as [string, number];
-      const [head, pruned] = await Promise.all([log.head(), log.pruned()]);
+      const patience = { telemetry, given: () => !stopped && !signal?.aborted };
+      const bounds = await insist(() => Promise.all([log.head(), log.pruned()]), patience);
+      if (!bounds) return seq;
+      const [head, pruned] = bounds;
       // A place past the head is one of a database that was restored to an earlier time.
       if (id !== log.id || seq < pruned || seq > head) throw expired();
       return seq;
@@ -78,6 +86,9 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       [Symbol.asyncIterator]: () => filterMap(updates(wish), ({ entry, replayed }) => view(entry, replayed)),
     }),
     multicast: createMulticast(sources),
-    stop: () => tail.stop(),
+    stop() {
+      stopped = true;
+      tail.stop();
+    },
   };
 }

@@ -64,9 +64,9 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
     paymentUpdates: {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'PAYMENTS_READ');
-        const { feed } = context;
+        const { feed, signal } = context;
         const wanted = filter ?? {};
-        const place = after == null ? {} : { after: await feed.position(after) };
+        const place = after == null ? {} : { after: await feed.position(after, signal) };
         return feed.follow({ family: 'payments', ...place }, (entry, replayed) => {
           const event = entry.event as PaymentEvent;
           if (!matches(event, wanted)) return undefined;

@@ -44,6 +44,8 @@ type Socket = GraphqlSocket<Parameters, Attachment>;
 /** Missing, wrong or ended credentials: clients take it as final. */
 const unauthorized = 4401;
 const serviceRestart = 1012;
+/** Whether the credentials are good cannot be told now: clients connect again by themselves. */
+const tryAgainLater = 1013;
 const internalError = 4500;
 const pingMs = 15_000;
 const closeMs = 2_000;
@@ -73,7 +75,14 @@ export function createGraphqlSockets(options: {
 
   async function admit({ connectionParams, extra }: Socket): Promise<boolean> {
     const { socket, request } = extra;
-    const session = await callers.find(request.headers, connectionParams?.authorization);
+    let session: Session | undefined;
+    try {
+      session = await callers.find(request.headers, connectionParams?.authorization);
+    } catch (err) {
+      telemetry.log.warn({ err }, 'a websocket could not be admitted');
+      socket.close(tryAgainLater, 'Try again later');
+      return false;
+    }
     if (!session) socket.close(unauthorized, 'Unauthorized');
     // The client may have left meanwhile: then nothing would end the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;

@@ -48,9 +48,9 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
     shipmentUpdates: {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'SHIPMENTS_READ');
-        const { feed } = context;
+        const { feed, signal } = context;
         const wanted = filter ?? {};
-        const place = after == null ? {} : { after: await feed.position(after) };
+        const place = after == null ? {} : { after: await feed.position(after, signal) };
         return feed.follow({ family: 'shipments', ...place }, (entry, replayed) => {
           const event = entry.event as ShipmentEvent;
           const shipment = foldedAt(entry);
