@@ -74,8 +74,8 @@ async function run(program: string, args: readonly string[], sign?: string): Pro
 /** A Postgres with nothing in it. */
 export interface TestPostgres {
   readonly url: string;
-  /** Ends it, whatever it is doing, and starts it again after `awayMs`. */
-  restart(awayMs: number): Promise<void>;
+  /** Ends it, whatever it is doing, and starts it again after `awayMs`; SIGQUIT ends it as a crash does. */
+  restart(awayMs: number, signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -106,15 +106,15 @@ async function startIn(directory: string): Promise<TestPostgres> {
   let server = await start();
   const watch = guard(directory);
 
-  async function end(): Promise<void> {
+  async function end(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     const ended = once(server, 'exit');
-    server.kill('SIGINT'); // it cuts its clients off
+    server.kill(signal); // it cuts its clients off
     await ended;
   }
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
-    async restart(awayMs) {
-      await end();
+    async restart(awayMs, signal) {
+      await end(signal);
       await sleep(awayMs);
       server = await start();
     },

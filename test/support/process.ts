@@ -22,6 +22,8 @@ export interface ProcessOptions {
   readonly options?: readonly string[];
   /** Whom to run it as. */
   readonly uid?: number | undefined;
+  /** Hears every line that it writes. */
+  readonly hear?: (line: string) => void;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -31,7 +33,7 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /** A process that has been started; it need not get as far as to listen. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
-  const { main = 'src/main.ts', uid } = options;
+  const { main = 'src/main.ts', uid, hear } = options;
   const translate = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
   const child = spawn(process.execPath, [...translate, ...(options.options ?? []), main], {
     cwd: root,
@@ -44,6 +46,7 @@ export function spawnGateway(settings: Readonly<Record<string, string>>, options
   const keep = (line: string) => {
     lines.push(line);
     if (lines.length > mostLines) lines.shift();
+    hear?.(line);
   };
   const ready = new Promise<string>((resolve) => {
     createInterface(child.stdout).on('line', (line) => {
