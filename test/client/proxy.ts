@@ -12,22 +12,25 @@ export interface Proxy {
   cut(): number;
   /** While it is shut, connections end as soon as they are made. */
   shut(isShut: boolean): void;
+  /** From now on connections go to the server at this address. */
+  lead(server: string): void;
   stop(): Promise<void>;
 }
 
 /** Opens a proxy before the server at this address, on a port of its own. */
 export async function openProxy(server: string): Promise<Proxy> {
-  const { hostname, port } = new URL(server);
   const connections = new Set<net.Socket>();
   const heard: Buffer[][] = [];
   const said: Buffer[][] = [];
   let closed = false;
+  let target = server;
 
   const listener = net.createServer((near) => {
     if (closed) {
       near.destroy();
       return;
     }
+    const { hostname, port } = new URL(target);
     const far = net.connect(Number(port), hostname);
     record(far, heard);
     record(near, said);
@@ -57,7 +60,8 @@ export async function openProxy(server: string): Promise<Proxy> {
     heard: () => joined(heard),
     said: () => joined(said),
     cut,
-    shut: (isShut) => (closed = isShut),
+    shut: (isShut) => void (closed = isShut),
+    lead: (to) => void (target = to),
     async stop() {
       cut();
       await new Promise((resolve) => listener.close(resolve));

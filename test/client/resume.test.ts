@@ -1,0 +1,303 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ApolloClient, gql, InMemoryCache } from '@apollo/client';
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
+import { createClient as createUrql, subscriptionExchange, type ExecutionResult } from '@urql/core';
+import { createClient, type Client, type ClientOptions } from 'graphql-ws';
+import WebSocket from 'ws';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { resuming } from '../../src/client/resume.js';
+import { codesOf, startHouse, type House } from '../support/house.js';
+import { openProxy, type Proxy } from './proxy.js';
+
+/** One key for all, so that a gateway can be put in another's place. */
+const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
+let house: House;
+let token: string;
+let proxy: Proxy;
+const clients: Client[] = [];
+
+beforeAll(async () => {
+  house = await startHouse({ settings });
+  token = await house.signIn();
+});
+
+beforeEach(async () => {
+  proxy = await openProxy(house.url);
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.dispose();
+  await proxy.stop();
+});
+
+afterAll(() => house.stop());
+
+const query = `subscription ($after: String) {
+  shipmentUpdates(after: $after) { cursor event { eventId } }
+}`;
+
+interface Updates {
+  readonly shipmentUpdates: { readonly cursor: string; readonly event: { readonly eventId: string } };
+}
+
+function options(more: Partial<ClientOptions> = {}): ClientOptions {
+  return {
+    url: `${proxy.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: () => ({ authorization: `Bearer ${token}` }),
+    retryWait: () => pause(20),
+    ...more,
+  };
+}
+
+function connect(by: ClientOptions): Client {
+  const client = createClient(by);
+  clients.push(client);
+  return client;
+}
+
+async function liveCursor(): Promise<string> {
+  return (await house.ask('{ liveCursor }', {}, token)).data.liveCursor;
+}
+
+/** Begins to follow the updates after a cursor; hands over the id of each event, and whatever goes wrong. */
+type Follow = (after: string, show: (eventId: string) => void, fail: (error: unknown) => void) => () => void;
+
+const ways: Record<string, Follow> = {
+  'graphql-ws, subscribe': (after, show, fail) =>
+    connect(resuming(options())).subscribe<Updates>(
+      { query, variables: { after } },
+      {
+        next: ({ data, errors }) => (data ? show(data.shipmentUpdates.event.eventId) : fail(errors)),
+        error: fail,
+        complete() {},
+      },
+    ),
+
+  'graphql-ws, iterate': (after, show, fail) => {
+    const updates = connect(resuming(options())).iterate<Updates>({ query, variables: { after } });
+    const read = async () => {
+      for await (const { data, errors } of updates)
+        if (data) show(data.shipmentUpdates.event.eventId);
+        else fail(errors);
+    };
+    read().catch(fail);
+    return () => void updates.return?.();
+  },
+
+  'Apollo Client': (after, show, fail) => {
+    const client = new ApolloClient({
+      link: new GraphQLWsLink(connect(resuming(options()))),
+      cache: new InMemoryCache(),
+    });
+    const subscription = client.subscribe<Updates>({ query: gql(query), variables: { after } }).subscribe({
+      next: ({ data, error }) => (data ? show(data.shipmentUpdates.event.eventId) : fail(error)),
+      error: fail,
+    });
+    return () => subscription.unsubscribe();
+  },
+
+  urql: (after, show, fail) => {
+    const socket = connect(resuming(options()));
+    const client = createUrql({
+      url: `${proxy.url}/graphql`,
+      preferGetMethod: false,
+      exchanges: [
+        subscriptionExchange({
+          forwardSubscription: (request) => ({
+            subscribe: ({ next, error, complete }) => ({
+              unsubscribe: socket.subscribe(
+                { ...request, query: request.query ?? '' },
+                { next: (result) => next(result as ExecutionResult), error, complete },
+              ),
+            }),
+          }),
+        }),
+      ],
+    });
+    const { unsubscribe } = client.subscription<Updates>(query, { after }).subscribe(({ data, error }) =>
+      // After an error urql still bears the data of the message before.
+      error || !data ? fail(error) : show(data.shipmentUpdates.event.eventId),
+    );
+    return unsubscribe;
+  },
+};
+
+let emitted = 0;
+
+/** Sends so many events, one after the other, and gives their ids. */
+async function emit(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const id = `evt_resume_${emitted++}`;
+    ids.push(id);
+    await house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_resume' } });
+  }
+  return ids;
+}
+
+describe.for(Object.entries(ways))('%s', ([, follow]) => {
+  test('shows each event once and in order, however often the connection is cut', async () => {
+    const shown: string[] = [];
+    const failures: unknown[] = [];
+    const stop = follow(
+      await liveCursor(),
+      (id) => shown.push(id),
+      (error) => failures.push(error),
+    );
+    const sent = await emit(3);
+    await expect.poll(() => shown).toEqual(sent);
+    let cuts = 0;
+    for (let round = 0; round < 6; round++) {
+      // Cut while updates are on their way, and then while there is no way for a while.
+      const underWay = emit(8);
+      await pause(round * 3);
+      cuts += proxy.cut();
+      sent.push(...(await underWay));
+      proxy.shut(true);
+      cuts += proxy.cut();
+      sent.push(...(await emit(4)));
+      await pause(50);
+      proxy.shut(false);
+      sent.push(...(await emit(2)));
+    }
+    await expect.poll(() => shown.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(sent.length);
+    await pause(100);
+    expect(shown).toEqual(sent);
+    expect(failures).toEqual([]);
+    expect(cuts).toBeGreaterThanOrEqual(6);
+    stop();
+  });
+
+  test('resumes from where it began where nothing was shown before the cut', async () => {
+    const shown: string[] = [];
+    const before = await liveCursor();
+    const missed = await emit(3);
+    proxy.shut(true);
+    const failures: unknown[] = [];
+    const stop = follow(
+      before,
+      (id) => shown.push(id),
+      (error) => failures.push(error),
+    );
+    await pause(60);
+    missed.push(...(await emit(2)));
+    proxy.shut(false);
+    await expect.poll(() => shown).toEqual(missed);
+    expect(failures).toEqual([]);
+    stop();
+  });
+
+  test('tells of CURSOR_EXPIRED when the log it comes back to is another', async () => {
+    const shown: string[] = [];
+    const failures: unknown[] = [];
+    const stop = follow(
+      await liveCursor(),
+      (id) => shown.push(id),
+      (error) => failures.push(error),
+    );
+    const sent = await emit(2);
+    await expect.poll(() => shown).toEqual(sent);
+
+    const another = await startHouse({ settings });
+    const ownToken = token;
+    onTestFinished(async () => {
+      token = ownToken;
+      await another.stop();
+    });
+    token = await another.signIn();
+    proxy.lead(another.url);
+    proxy.cut();
+    await expect.poll(() => failures.length, { timeout: 5_000 }).toBeGreaterThan(0);
+    expect(JSON.stringify(failures)).toContain('"CURSOR_EXPIRED"');
+    expect(shown).toEqual(sent);
+    stop();
+  });
+});
+
+describe('resuming', () => {
+  test('without it the events of the meantime come twice', async () => {
+    const shown: string[] = [];
+    connect(options({ shouldRetry: () => true })).subscribe<Updates>(
+      { query, variables: { after: await liveCursor() } },
+      { next: ({ data }) => shown.push(data!.shipmentUpdates.event.eventId), error() {}, complete() {} },
+    );
+    const sent = await emit(2);
+    await expect.poll(() => shown).toEqual(sent);
+    proxy.cut();
+    sent.push(...(await emit(1)));
+    await expect.poll(() => shown).toEqual([...sent.slice(0, 2), ...sent]);
+  });
+
+  test('keeps the subscriptions of one client apart, under any alias', async () => {
+    const after = await liveCursor();
+    const client = connect(resuming(options()));
+    const shown: Record<string, string[]> = { ships: [], pays: [] };
+    for (const [alias, field] of [
+      ['ships', 'shipmentUpdates'],
+      ['pays', 'paymentUpdates'],
+    ] as const)
+      client.subscribe<Record<string, { event: { eventId: string } }>>(
+        {
+          query: `subscription ($after: String) { ${alias}: ${field}(after: $after) { event { eventId } cursor } }`,
+          variables: { after },
+        },
+        { next: ({ data }) => shown[alias]!.push(data![alias]!.event.eventId), error() {}, complete() {} },
+      );
+    const expected: typeof shown = { ships: [], pays: [] };
+    for (let round = 0; round < 4; round++) {
+      expected['ships']!.push(...(await emit(1)));
+      const id = `evt_payment_${round}`;
+      if (round % 2 === 0) expected['pays']!.push(id);
+      if (round % 2 === 0) await house.sandbox.webhooks.emitPayment({ id });
+      proxy.cut();
+    }
+    await expect.poll(() => shown).toEqual(expected);
+    await pause(100);
+    expect(shown).toEqual(expected);
+  });
+
+  test("leaves the application's own listener and replacer in place", async () => {
+    const seen: string[] = [];
+    const replaced: string[] = [];
+    const own = options({
+      on: { message: ({ type }) => void seen.push(type) },
+      jsonMessageReplacer: (key, value: unknown) => {
+        if (key === 'type') replaced.push(value as string);
+        return value;
+      },
+    });
+    const updates = connect(resuming(own)).iterate<Updates>({
+      query,
+      variables: { after: await liveCursor() },
+    });
+    const [first] = await emit(1);
+    expect((await updates.next()).value?.data?.shipmentUpdates.event.eventId).toBe(first);
+    expect(seen).toEqual(expect.arrayContaining(['connection_ack', 'next']));
+    expect(replaced).toEqual(expect.arrayContaining(['connection_init', 'subscribe']));
+    await updates.return?.();
+  });
+
+  test('is of no harm to a query over the socket', async () => {
+    const client = connect(resuming(options()));
+    const read = async () => (await client.iterate({ query: '{ viewer { email } }' }).next()).value;
+    expect((await read())?.data).toEqual({ viewer: { email: 'demo@example.com' } });
+    proxy.cut();
+    expect((await read())?.data).toEqual({ viewer: { email: 'demo@example.com' } });
+  });
+
+  test('gives up where the session has ended: 4401 is final', async () => {
+    const leaver = await house.signIn();
+    const client = connect(resuming(options({ connectionParams: { authorization: `Bearer ${leaver}` } })));
+    const ended = new Promise((resolve) => {
+      client.subscribe(
+        { query, variables: { after: null } },
+        { next() {}, error: resolve, complete: () => resolve('complete') },
+      );
+    });
+    await expect.poll(() => proxy.heard().includes('connection_ack')).toBe(true);
+    expect(codesOf(await house.ask('mutation { signOut { signedOut } }', {}, leaver))).toEqual([]);
+    expect(await ended).toMatchObject({ code: 4401 });
+  });
+});
