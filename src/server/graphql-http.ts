@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
 import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,7 +7,7 @@ import type { Context } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { MakeContext } from './door.js';
-import { createLane, type Lane } from './lane.js';
+import type { Lane } from './lane.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
@@ -23,12 +24,12 @@ export async function createGraphqlHttp(options: {
   readonly rules: Rules;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
+  readonly lane: Lane | undefined;
   readonly secure: boolean;
   readonly telemetry: Telemetry;
 }): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, secure, telemetry } = options;
+  const { schema, rules, callers, makeContext, lane, secure, telemetry } = options;
   const operations = new WeakMap<object, Context>();
-  const lane = createLane(schema);
   const apollo = new ApolloServer<Context>({
     schema,
     introspection: true, // our own rules say otherwise, at every door
@@ -44,21 +45,19 @@ export async function createGraphqlHttp(options: {
   });
   await apollo.start();
 
+  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Context> {
+    return makeContext({
+      session: await callers.find(request.headers),
+      signal: operationSignal(reply.raw),
+      ip: request.ip,
+      requestId: request.id,
+      ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
+    });
+  }
+
   return {
     async handle(request, reply) {
-      const session = await callers.find(request.headers);
-      const context = makeContext({
-        session,
-        signal: operationSignal(reply),
-        ip: request.ip,
-        requestId: request.id,
-        ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
-      });
-      const quick = await lane.take(request, context);
-      if (quick) {
-        await reply.header('content-type', quick.contentType).send(quick.body);
-        return;
-      }
+      const context = lane?.left(request.raw)?.context ?? (await begin(request, reply));
       const headers = new HeaderMap();
       for (const [name, value] of Object.entries(request.headers))
         if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
@@ -78,7 +77,6 @@ export async function createGraphqlHttp(options: {
       if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
       // Ours alone: nothing that the gateway answers may be kept on the way.
       answered.delete('cache-control');
-      if (status === undefined || status === 200) lane.learn(request, answered.get('content-type'));
       await reply
         .code(status ?? 200)
         .headers(Object.fromEntries(answered))
@@ -92,11 +90,14 @@ export async function createGraphqlHttp(options: {
  * `formatError` is not told of the operation: this remembers to which one an error belongs. And it refuses what
  * another door is for.
  */
-function followOperations(operations: WeakMap<object, Context>, lane: Lane): ApolloServerPlugin<Context> {
+function followOperations(
+  operations: WeakMap<object, Context>,
+  lane: Lane | undefined,
+): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
       async didResolveOperation({ operation, source, document }) {
-        if (operation?.operation !== 'subscription') return lane.admit(source, document);
+        if (operation?.operation !== 'subscription') return lane?.admit(source, document);
         throw new GraphQLError('Subscriptions go over a websocket.', {
           extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
         });
@@ -109,12 +110,12 @@ function followOperations(operations: WeakMap<object, Context>, lane: Lane): Apo
 }
 
 /** Aborted at the operation's deadline, or when its client goes away. */
-function operationSignal(reply: FastifyReply): AbortSignal {
+export function operationSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const deadline = setTimeout(() => controller.abort(), deadlineMs).unref();
-  reply.raw.once('close', () => {
+  response.once('close', () => {
     clearTimeout(deadline);
-    if (!reply.raw.writableFinished) controller.abort();
+    if (!response.writableFinished) controller.abort();
   });
   return controller.signal;
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   Kind,
   OperationTypeNode,
@@ -11,34 +11,35 @@ import { compileQuery, isCompiledQuery, type CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 
 /**
- * The quick way for queries that come again: compiled to code on their second use. It answers only what Apollo Server
- * would answer with the same bytes; whatever is out of the ordinary it leaves to Apollo. The gateway works the same
- * without it.
+ * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
+ * answered with the very headers that the usual way gave to a request like it. It takes only what Apollo Server would
+ * answer with the same bytes, and leaves all else to it. The gateway works the same without it.
  */
 export interface Lane {
+  /** Takes what it can answer; everything else goes to `next`. */
+  before(next: RequestListener): RequestListener;
+  /** What was done of a request before it was left to the usual way. */
+  left(request: IncomingMessage): Left | undefined;
   /** Apollo Server has taken this text: it is parsed and valid. */
   admit(source: string, document: DocumentNode): void;
-  /** Apollo Server has answered a request like this one with this content type. */
-  learn(request: LaneRequest, contentType: string | undefined): void;
-  /**
-   * The answer; undefined where this is not for the lane, or has an error that Apollo is to tell of. Then Apollo runs
-   * it again with the same context, which keeps what was read: the services are not asked twice.
-   */
-  take(request: LaneRequest, context: Context): Promise<LaneAnswer | undefined> | undefined;
+  /** The usual way has answered this request with success and these headers. */
+  learn(request: IncomingMessage, headers: Readonly<Record<string, unknown>>): void;
 }
 
-/** A request as it came, its body parsed. */
-export interface LaneRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
+/** A request that the lane has begun. */
+export interface Left {
+  readonly body: Buffer;
+  /** Where the operation has run: it keeps what was read, so that the services are not asked twice. */
+  readonly context?: Context;
 }
 
-/** A success: status 200. */
-export interface LaneAnswer {
-  readonly contentType: string;
-  readonly body: string;
+/** What a lane works with. */
+export interface LaneOptions {
+  readonly schema: GraphQLSchema;
+  /** What one operation has. */
+  makeContext(request: IncomingMessage, response: ServerResponse): Promise<Context>;
+  /** Whether requests may be taken now. */
+  isOpen(): boolean;
 }
 
 interface Admitted {
@@ -50,13 +51,23 @@ interface Admitted {
 
 /** A compiled document takes some 100 KB. */
 const mostDocuments = 300;
-const mostAccepts = 50;
+const mostLearned = 200;
+const greatestBody = 1024 * 1024;
+/** What is another answer's own. */
+const ownHeaders = new Set([
+  'content-length',
+  'date',
+  'connection',
+  'keep-alive',
+  'x-request-id',
+  'set-cookie',
+]);
 
 /** A lane over a schema. */
-export function createLane(schema: GraphQLSchema): Lane {
+export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   const documents = new Map<string, Admitted>();
-  /** What Apollo Server answers to which `Accept`. */
-  const contentTypes = new Map<string | undefined, string>();
+  const learned = new Map<string, Readonly<Record<string, string>>>();
+  const begun = new WeakMap<IncomingMessage, Left>();
 
   function find({ query, operationName }: PlainRequest): CompiledQuery | null {
     const admitted = documents.get(query);
@@ -68,35 +79,72 @@ export function createLane(schema: GraphQLSchema): Lane {
     return admitted.compiled;
   }
 
+  /** Whether it was answered. An error is Apollo's to tell of: it runs the operation again. */
+  async function answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<boolean> {
+    const headers = learned.get(kindOf(request));
+    const operation = headers && parsePlain(body.toString());
+    const compiled = operation && find(operation);
+    if (!compiled) return false;
+    const context = await makeContext(request, response);
+    begun.set(request, { body, context });
+    const result = (await compiled.query(undefined, context, operation.variables ?? {})) as ExecutionResult;
+    if (result.errors) return false;
+    send(response, headers, context.requestId, Buffer.from(`${JSON.stringify(result)}\n`));
+    return true;
+  }
+
   return {
+    before: (next) => (request, response) => {
+      if (!isOpen() || !isPlain(request)) return next(request, response);
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.once('end', () => {
+        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+        begun.set(request, { body });
+        const leave = () => next(request, response);
+        answer(request, response, body).then((answered) => answered || leave(), leave);
+      });
+    },
+    left: (request) => begun.get(request),
     admit(source, document) {
       const operation = documents.has(source) ? undefined : plainQuery(source, document);
       if (!operation) return;
       documents.set(source, { document, operationName: operation.name?.value });
       if (documents.size > mostDocuments) documents.delete(documents.keys().next().value!);
     },
-    learn({ headers: { accept } }, contentType) {
-      if (contentType !== undefined && contentTypes.size < mostAccepts) contentTypes.set(accept, contentType);
-    },
-    take({ method, url, headers, body }, context) {
-      const contentType = contentTypes.get(headers.accept);
-      const isPlain =
-        method === 'POST' && url === '/graphql' && headers['content-type'] === 'application/json';
-      if (!isPlain || contentType === undefined || !isPlainRequest(body)) return undefined;
-      const compiled = find(body);
-      return compiled ? answer(compiled, body, contentType, context) : undefined;
+    learn(request, headers) {
+      if (!isPlain(request) || learned.has(kindOf(request))) return;
+      const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name));
+      learned.set(kindOf(request), Object.fromEntries(kept.map(([name, value]) => [name, String(value)])));
+      if (learned.size > mostLearned) learned.delete(learned.keys().next().value!);
     },
   };
 }
 
-async function answer(
-  { query }: CompiledQuery,
-  { variables }: PlainRequest,
-  contentType: string,
-  context: Context,
-): Promise<LaneAnswer | undefined> {
-  const result = (await query(undefined, context, variables ?? {})) as ExecutionResult;
-  return result.errors ? undefined : { contentType, body: `${JSON.stringify(result)}\n` };
+function send(
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  requestId: string,
+  body: Buffer,
+): void {
+  response.writeHead(200, { ...headers, 'x-request-id': requestId, 'content-length': body.length }).end(body);
+}
+
+/** A POST of plain JSON whose length is told. */
+function isPlain({ method, url, headers }: IncomingMessage): boolean {
+  return (
+    method === 'POST' &&
+    url === '/graphql' &&
+    headers['content-type'] === 'application/json' &&
+    headers['content-encoding'] === undefined &&
+    headers['transfer-encoding'] === undefined &&
+    Number(headers['content-length']) <= greatestBody
+  );
+}
+
+/** Requests of one kind get the same headers. */
+function kindOf({ headers: { accept = '', origin = '' } }: IncomingMessage): string {
+  return `${origin} ${accept}`;
 }
 
 function compile(schema: GraphQLSchema, document: DocumentNode): CompiledQuery | null {
@@ -119,16 +167,17 @@ interface PlainRequest {
 }
 
 /** A request with nothing in it that only Apollo knows. */
-function isPlainRequest(request: unknown): request is PlainRequest {
-  if (!isObject(request)) return false;
+function parsePlain(text: string): PlainRequest | undefined {
+  const request: unknown = JSON.parse(text);
+  if (!isObject(request)) return undefined;
   const { query, variables, operationName, extensions, ...more } = request;
-  return (
+  const plain =
     typeof query === 'string' &&
     (variables == null || isObject(variables)) &&
     (operationName == null || typeof operationName === 'string') &&
     (extensions == null || (isObject(extensions) && !('persistedQuery' in extensions))) &&
-    Object.keys(more).length === 0
-  );
+    Object.keys(more).length === 0;
+  return plain ? (request as unknown as PlainRequest) : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

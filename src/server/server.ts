@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
@@ -14,7 +16,8 @@ import { createCallers, ownOrigins } from './callers.js';
 import type { MakeContext } from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
-import { createGraphqlHttp } from './graphql-http.js';
+import { createGraphqlHttp, operationSignal } from './graphql-http.js';
+import { createLane } from './lane.js';
 import { servePages } from './pages.js';
 import { createRules } from './rules.js';
 import { createWebhookAnswer, isWebhook, serveWebhooks } from './webhooks.js';
@@ -44,6 +47,8 @@ export interface ServerOptions {
   readonly telemetry: Telemetry;
   /** The folder of the built pages. */
   readonly pages: URL;
+  /** Whether queries that come again take the quick way. */
+  readonly lane: boolean;
 }
 
 const greatestBody = 1024 * 1024;
@@ -51,6 +56,8 @@ const greatestBody = 1024 * 1024;
 const greatestPath = 16 * 1024;
 /** How long a client may take to send a request. */
 const patienceMs = 60_000;
+/** Longer than proxies keep a connection, so that it is they who close it. */
+const keepAliveMs = 72_000;
 
 /** Opens every route of the gateway. */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -64,9 +71,28 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
     return reply.code(status).send(toErrors(status, error.message, request.id));
   };
+  const lane = options.lane
+    ? createLane({
+        schema,
+        isOpen: () => !drain.begun,
+        makeContext: async (request, response) => {
+          drain.follow(response);
+          return options.makeContext({
+            session: await callers.find(request.headers),
+            signal: operationSignal(response),
+            ip: request.socket.remoteAddress ?? '',
+            requestId: requestId(request.headers['x-request-id']),
+          });
+        },
+      })
+    : undefined;
   const app = fastify({
     bodyLimit: greatestBody,
-    requestTimeout: patienceMs,
+    serverFactory(handler) {
+      const server = createServer({ requestTimeout: patienceMs }, lane?.before(handler) ?? handler);
+      server.keepAliveTimeout = keepAliveMs;
+      return server;
+    },
     routerOptions: { maxParamLength: greatestPath },
     // A number counts the proxies in front; the declared type leaves it out.
     trustProxy: (options.trustProxy ?? false) as string[] | false,
@@ -87,6 +113,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...options,
     rules,
     callers,
+    lane,
     secure: publicUrl?.startsWith('https:') ?? false,
   });
 
@@ -103,9 +130,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       exposedHeaders: ['x-request-id'],
     });
     const pages = await servePages(routes, options.pages);
+    routes.addHook('preParsing', (request, _, payload, next) => {
+      const read = lane?.left(request.raw)?.body;
+      next(null, read ? Readable.from([read]) : payload);
+    });
     routes.addContentTypeParser('*', (_, __, done) => done(null));
     routes.addHook('onSend', async (request, reply) => {
       reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
+      if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
     });
     routes.route({
       method: ['GET', 'POST'],
