@@ -1,0 +1,290 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig, type ConfigError, type Environment } from '../src/config.js';
+import { openProxy } from './client/proxy.js';
+import { startHouse, type House } from './support/house.js';
+
+const readme = readFileSync('README.md', 'utf8');
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+const address = '127.0.0.1:4000';
+
+/** The examples in this language, in order. */
+function examples(language: string): readonly string[] {
+  return Array.from(readme.matchAll(/^```(\w+)\n([^]*?)^```$/gm))
+    .filter(([, of]) => of === language)
+    .map(([, , text]) => text!);
+}
+
+/** The one example in this language that contains these words. */
+function example(language: string, words: string): string {
+  const [found, ...more] = examples(language).filter((text) => text.includes(words));
+  expect(more).toEqual([]);
+  return found!;
+}
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  house = await startHouse();
+  token = await house.signIn();
+});
+
+afterAll(() => house.stop());
+
+/** A folder of a project that has installed what this one has; it is removed after the test. */
+function createProject(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trivium-readme-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** What the compiler says of the files of such a project. */
+async function typeFaults(folder: string, ...names: readonly string[]): Promise<string> {
+  const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
+  try {
+    const more = ['--types', 'node', '--lib', 'es2023,dom'];
+    await run(process.execPath, [compiler, ...options, ...more, ...names], { cwd: folder });
+    return '';
+  } catch (error) {
+    return (error as { readonly stdout: string }).stdout;
+  }
+}
+
+describe('the GraphQL examples', () => {
+  const all = examples('graphql');
+  const isLive = (source: string) => source.startsWith('subscription');
+  const nameOf = (source: string): [string, string] => [source.split(/[ ({]/, 2).join(' '), source];
+
+  test('are there', () => {
+    expect(all.length).toBeGreaterThanOrEqual(5);
+    expect(all.some(isLive)).toBe(true);
+  });
+
+  test.for(all.filter((source) => !isLive(source)).map(nameOf))(
+    '%s is answered without errors',
+    async ([, source]) => {
+      const { data, errors } = await house.ask(source, {}, token);
+      expect(errors).toBeUndefined();
+      const members = Object.values(data as Record<string, { errors?: unknown } | string>);
+      expect(members.length).toBeGreaterThan(0);
+      for (const member of members) expect((member as { errors?: unknown }).errors ?? []).toEqual([]);
+    },
+  );
+
+  test.for(all.filter(isLive).map(nameOf))('%s follows from the liveCursor', async ([, query]) => {
+    const source = example('graphql', 'liveCursor');
+    const { data } = await house.ask(source, {}, token);
+    await house.sandbox.webhooks.emitShipment();
+    const client = house.socket(token);
+    const { value } = await client.iterate({ query, variables: { after: data.liveCursor } }).next();
+    await client.dispose();
+    expect(value).toMatchObject({ data: { shipmentUpdates: { event: { stage: 'CREATED' } } } });
+  });
+});
+
+describe('the examples in other languages', () => {
+  const cannotCurl = spawnSync('bash', ['-c', 'curl --version']).status !== 0 && process.env['CI'] !== 'true';
+
+  test.skipIf(cannotCurl)('the curl lines sign in and ask', async () => {
+    const script = example('sh', 'curl').replaceAll(address, new URL(house.url).host);
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script]);
+    expect(JSON.parse(stdout)).toMatchObject({ data: { viewer: { name: 'Dana Demo' } } });
+  });
+
+  test('the client resumes after a cut', async () => {
+    const proxy = await openProxy(house.url);
+    const { data } = await house.ask('{ liveCursor }', {}, token);
+    const source = example('ts', 'resuming')
+      .replaceAll(address, new URL(proxy.url).host)
+      .replace('./client/resume.js', resolve('src/client/resume.ts'));
+    const given = `
+      import { WebSocket } from 'ws';
+      Object.assign(globalThis, { WebSocket });
+      const [sessionToken, liveCursor] = process.argv.slice(2);
+      const render = (data) => console.log(data.shipmentUpdates.shipment.shipmentId);
+    `;
+    const folder = createProject({ 'main.ts': given + source });
+    const child = spawn(process.execPath, [require.resolve('tsx/cli'), 'main.ts', token, data.liveCursor], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(async () => {
+      child.kill();
+      await proxy.stop();
+    });
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const shown: unknown[] = [];
+    for (const id of ['shp_readme_0', 'shp_readme_1', 'shp_readme_2']) {
+      await house.sandbox.webhooks.emitShipment({ shipment: { id } });
+      shown.push((await lines.next()).value);
+      proxy.cut();
+    }
+    expect(shown).toEqual(['shp_readme_0', 'shp_readme_1', 'shp_readme_2']);
+  });
+
+  test('the TypeScript compiles', async () => {
+    const given =
+      'declare const sessionToken: string, liveCursor: string, render: (data: unknown) => void;\n';
+    const folder = createProject({
+      'src/main.ts': given + example('ts', 'resuming'),
+      'src/client/resume.ts': readFileSync('src/client/resume.ts', 'utf8'),
+      'codegen.ts': example('ts', 'CodegenConfig'),
+    });
+    expect(await typeFaults(folder, 'src/main.ts', 'codegen.ts')).toBe('');
+    writeFileSync(join(folder, 'wrong.ts'), 'const wrong: string = 1;\nexport default wrong;\n');
+    expect(await typeFaults(folder, 'wrong.ts')).toContain('wrong.ts');
+  });
+
+  test('the codegen configuration makes types from a running gateway', async () => {
+    const folder = createProject({
+      'codegen.ts': example('ts', 'CodegenConfig').replaceAll(address, new URL(house.url).host),
+      'src/notes.graphql': example('graphql', 'query Notes'),
+    });
+    const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
+    await run(process.execPath, [cli, '--config', 'codegen.ts'], { cwd: folder });
+    const types = readFileSync(join(folder, 'src/gql/graphql.ts'), 'utf8');
+    expect(types).toContain('export type NotesQuery =');
+    expect(types).toContain('export const NotesDocument =');
+  });
+});
+
+/** Settings that are enough for a gateway. */
+const settings: Environment = {
+  NOTES_BASE_URL: 'https://notes.example/v1',
+  APPOINTMENTS_BASE_URL: 'https://appointments.example/v1',
+  APPOINTMENTS_AUTH_URL: 'https://issuer.example',
+  APPOINTMENTS_CLIENT_ID: 'id',
+  APPOINTMENTS_CLIENT_SECRET: 'secret',
+  SHIPMENT_WEBHOOKS: 'sub=secret',
+  PAYMENT_WEBHOOKS: 'pe=secret',
+};
+
+const read = (environment: Environment) => readConfig(environment, () => '');
+
+describe('the settings', () => {
+  const rows = Array.from(readme.matchAll(/^\| (`[A-Z][^|]*)\|([^|]*)\|([^|]*)\|$/gm)).map(
+    ([, names, , usual]) => ({
+      names: Array.from(names!.matchAll(/`(\w+)`( ◆)?/g)).map(([, name, required]) => ({
+        name: name!,
+        required: required !== undefined,
+      })),
+      usual: usual!.trim(),
+    }),
+  );
+  const told = rows.flatMap(({ names }) => names);
+  const source = readFileSync('src/config.ts', 'utf8');
+  const lines = new Map(
+    Array.from(source.matchAll(/^ {2}([A-Z_]+): ((?:z|[a-z]\w*)[^]*?),$(?=\n {2}[A-Z_]+:|\n\}\))/gm)).map(
+      ([, name, rule]) => [name!, rule!],
+    ),
+  );
+
+  test('are all those that there are', () => {
+    expect(lines.size).toBeGreaterThan(30);
+    const there = [...lines.keys()].filter((name) => name !== 'NODE_ENV');
+    expect(told.map(({ name }) => name).toSorted()).toEqual(there.toSorted());
+  });
+
+  test('have the defaults that are told', () => {
+    const exact = /^`[^`]+`(, `[^`]+`)*$/;
+    const literal = rows
+      .filter(({ usual }) => exact.test(usual))
+      .flatMap(({ names, usual }) => {
+        const values = Array.from(usual.matchAll(/`([^`]+)`/g)).map(([, value]) => value!);
+        expect(values).toHaveLength(names.length);
+        return names.map(({ name }, index) => [name, values[index]!] as const);
+      });
+    for (const [name, value] of literal)
+      expect([name, read({ ...settings, [name]: value })]).toEqual([name, read(settings)]);
+    const withDefault = [...lines]
+      .filter(([, rule]) => /\.default\((?!\[\]\))/.test(rule))
+      .map(([name]) => name);
+    expect(literal.map(([name]) => name).toSorted()).toEqual(withDefault.toSorted());
+  });
+
+  test('that production needs are marked', () => {
+    let faults: readonly string[] = [];
+    try {
+      read({ NODE_ENV: 'production' });
+    } catch (error) {
+      faults = (error as ConfigError).faults;
+    }
+    const needed = faults.map((fault) => fault.replace(/:.*/, ''));
+    expect(needed.length).toBeGreaterThan(5);
+    expect(
+      told
+        .filter(({ required }) => required)
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(needed.toSorted());
+  });
+
+  test('grants are taken as in the example, and by every name that is told', () => {
+    expect(read({ ...settings, GRANTS: example('json', '@') }).grants?.size).toBe(2);
+    const [, sentence] = /The grants are ([^]*?):\n/.exec(readme)!;
+    const names = Array.from(sentence!.matchAll(/`([^`]+)`/g)).map(([, name]) => name);
+    expect(names).toHaveLength(5);
+    expect(read({ ...settings, GRANTS: JSON.stringify({ '*': names }) }).grants?.get('*')).toHaveLength(5);
+  });
+});
+
+describe('what is named', () => {
+  test('files and folders are there', () => {
+    const linked = Array.from(readme.matchAll(/\]\(([^)#]+?)\)/g)).map(([, path]) => path!);
+    const quoted = Array.from(readme.matchAll(/`((?:src|schema|test|\.ci)\/[\w./-]*)`/g)).map(
+      ([, path]) => path!,
+    );
+    const named = [...linked, ...quoted].filter((path) => !path.startsWith('http'));
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  test('headings are there', () => {
+    const headings = Array.from(readme.matchAll(/^#+ (.*)$/gm)).map(([, text]) =>
+      text!.toLowerCase().replaceAll(' ', '-'),
+    );
+    const linked = Array.from(readme.matchAll(/\]\(#([^)]+)\)/g)).map(([, anchor]) => anchor!);
+    expect(linked.length).toBeGreaterThan(0);
+    expect(linked.filter((anchor) => !headings.includes(anchor))).toEqual([]);
+  });
+
+  test('npm scripts are there', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object };
+    const named = new Set(
+      Array.from(readme.matchAll(/\bnpm (?:run )?([a-z]+)/g))
+        .map(([, name]) => name!)
+        .filter((name) => name !== 'ci'),
+    );
+    expect(named.size).toBeGreaterThan(5);
+    expect([...named].filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test('routes answer', async () => {
+    const named = ['/livez', '/readyz', '/schema.graphql'];
+    expect(named.filter((path) => !readme.includes(`${path}\``))).toEqual([]);
+    const answers = await Promise.all(named.map((path) => fetch(house.url + path)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+});
