@@ -1,0 +1,72 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { execute } from '../support/postgres.js';
+
+/** What a gateway's database holds, as read past the gateway. */
+export interface Contents {
+  readonly head: number;
+  readonly ids: readonly StoredId[];
+  /** In the order of their numbers. */
+  readonly events: readonly StoredEvent[];
+  readonly shipments: readonly StoredShipment[];
+}
+
+export interface StoredId {
+  readonly family: string;
+  readonly event_id: string;
+  readonly seq: number;
+}
+
+export interface StoredEvent extends StoredId {
+  readonly entity_id: string | null;
+  /** Null where it was skipped. */
+  readonly event: { readonly stage?: string; readonly occurredAt?: string } | null;
+}
+
+export interface StoredShipment {
+  readonly shipment_id: string;
+  readonly stage: string;
+}
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+/** Reads the database at this address, even while gateways write it. */
+export async function readContents(url: string): Promise<Contents> {
+  const read = url.startsWith('sqlite:') ? readFile(url.slice('sqlite:'.length)) : readServer(url);
+  const [head, ids, events, shipments] = await read([
+    'select seq from log_head',
+    'select family, event_id, seq from event_ids',
+    'select family, event_id, seq, entity_id, event from events order by seq',
+    'select shipment_id, stage from shipments',
+  ]);
+  const numbered = (row: Row) => ({ ...row, seq: Number(row['seq']) });
+  return {
+    head: Number(head![0]!['seq']),
+    ids: ids!.map(numbered) as unknown as StoredId[],
+    events: events!.map((row) => ({
+      ...numbered(row),
+      event: typeof row['event'] === 'string' ? (JSON.parse(row['event']) as unknown) : null,
+    })) as unknown as StoredEvent[],
+    shipments: shipments as unknown as StoredShipment[],
+  };
+}
+
+type Read = (statements: readonly string[]) => Promise<readonly (readonly Row[])[]>;
+
+function readFile(path: string): Read {
+  return async (statements) => {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    try {
+      return statements.map((statement) => database.prepare(statement).all() as Row[]);
+    } finally {
+      database.close();
+    }
+  };
+}
+
+function readServer(url: string): Read {
+  return async (statements) => {
+    const results: Row[][] = [];
+    for (const statement of statements) results.push((await execute(url, statement)) as Row[]);
+    return results;
+  };
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestPostgres } from '../support/postgres-server.js';
+import type { Random } from './random.js';
+import type { Replica } from './replica.js';
+import type { Way } from './way.js';
+
+/** How often it did what. */
+export interface Tally {
+  kills: number;
+  drains: number;
+  freezes: number;
+  cuts: number;
+  databaseRestarts: number;
+}
+
+export interface MonkeyOptions {
+  readonly replicas: readonly Replica[];
+  /** How many gateways to kill. */
+  readonly kills: number;
+  readonly random: Random;
+  /** The Postgres and the way to it, where there is one. */
+  readonly postgres?: { readonly server: TestPostgres; readonly way: Way } | undefined;
+}
+
+const pauseMs = [50, 700] as const;
+const longestFreezeMs = 1_500;
+const longestAbsenceMs = 1_500;
+
+/** Does harm at random until it has killed so often; resolves when all of it is mended. */
+export async function unleash({ replicas, kills, random, postgres }: MonkeyOptions): Promise<Tally> {
+  const tally: Tally = { kills: 0, drains: 0, freezes: 0, cuts: 0, databaseRestarts: 0 };
+  const mending = new Set<Promise<void>>();
+  let isDatabaseAway = false;
+
+  async function restart(signal: 'SIGKILL' | 'SIGTERM', replica: Replica): Promise<void> {
+    tally[signal === 'SIGKILL' ? 'kills' : 'drains'] += 1;
+    await replica.restart(signal);
+  }
+
+  async function freeze(replica: Replica, ms: number): Promise<void> {
+    tally.freezes += 1;
+    await replica.freeze(ms);
+  }
+
+  async function cut(where: Replica | Way, probability: number): Promise<void> {
+    tally.cuts += where.cut(probability);
+  }
+
+  async function restartDatabase(server: TestPostgres, force: number): Promise<void> {
+    if (isDatabaseAway) return;
+    isDatabaseAway = true;
+    tally.databaseRestarts += 1;
+    await server.restart(force * longestAbsenceMs, force < 0.5 ? 'SIGINT' : 'SIGQUIT');
+    isDatabaseAway = false;
+  }
+
+  type Act = (replica: Replica, force: number) => Promise<void>;
+  const acts: readonly (readonly [weight: number, act: Act])[] = [
+    [10, (replica) => restart('SIGKILL', replica)],
+    [1, (replica) => restart('SIGTERM', replica)],
+    [1, (replica, force) => freeze(replica, force * longestFreezeMs)],
+    [4, cut],
+    ...(postgres
+      ? ([
+          [2, (_, force) => restartDatabase(postgres.server, force)],
+          [2, (_, force) => cut(postgres.way, force)],
+        ] as readonly (readonly [number, Act])[])
+      : []),
+  ];
+  const drawn = acts.flatMap(([weight, act]) => Array.from({ length: weight }, () => act));
+
+  while (tally.kills < kills) {
+    // All is drawn, whether or not it can be done, so that a seed gives the same acts again.
+    await sleep(random.between(...pauseMs));
+    const [act, replica, force] = [random.pick(drawn), random.pick(replicas), random.between(0, 1)];
+    if (!replica.isUp) continue;
+    const work = act(replica, force).finally(() => mending.delete(work));
+    mending.add(work);
+  }
+  await Promise.all(mending);
+  return tally;
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from './random.js';
+
+/** A TCP way to a server that comes and goes: it delays what passes, and can be cut. */
+export interface Way {
+  readonly port: number;
+  /** Where it leads; nowhere while undefined. */
+  target: number | undefined;
+  /** Cuts every connection with this probability; says how many. */
+  cut(probability: number): number;
+  stop(): void;
+}
+
+/** How much of what passes is held up, and for how long at most. */
+export interface Delays {
+  readonly probability: number;
+  readonly longestMs: number;
+}
+
+/** Opens a way on a port of the system's choice. */
+export async function openWay(random: Random, delays: Delays): Promise<Way> {
+  const open = new Set<Socket>();
+
+  function pass(from: Socket, to: Socket): void {
+    from.on('error', () => undefined).on('close', () => to.destroy());
+    from.on('data', (bytes) => {
+      if (to.destroyed) return;
+      const isFull = !to.write(bytes);
+      const holdMs = random.chance(delays.probability) ? random.between(0, delays.longestMs) : 0;
+      if (!isFull && holdMs === 0) return;
+      from.pause();
+      const drained = isFull && new Promise((resolve) => to.once('drain', resolve).once('close', resolve));
+      void Promise.all([sleep(holdMs), drained]).then(() => from.resume());
+    });
+  }
+
+  const server = createServer((near) => {
+    if (way.target === undefined) {
+      near.destroy();
+      return;
+    }
+    const far = connect(way.target, '127.0.0.1');
+    open.add(near.once('close', () => open.delete(near)));
+    pass(near, far);
+    pass(far, near);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const way: Way = {
+    port: (server.address() as AddressInfo).port,
+    target: undefined,
+    cut(probability) {
+      const chosen = [...open].filter(() => random.chance(probability));
+      for (const socket of chosen) socket.destroy();
+      return chosen.length;
+    },
+    stop() {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+  return way;
+}
