@@ -146,6 +146,17 @@ describe('those who do not want the same do not', () => {
     expect(executions.size).toBe(2);
   });
 
+  test('another filter, even in the very variable that tells the place', async () => {
+    const query = `subscription ($after: String!) {
+      updates: shipmentUpdates(after: $after, filter: { carriers: [$after] }) { cursor event { eventId } } }`;
+    const early = await liveCursor();
+    const live = await enter({ query: shipmentUpdates });
+    await ship();
+    await expect.poll(() => live.got.length).toBe(1);
+    for (const after of [early, live.cursor()]) await enter({ query, variables: { after } });
+    await expect.poll(() => executions.size).toBe(3);
+  });
+
   test('another user, where the document reads for the one who asks', async () => {
     const query = `subscription { updates: shipmentUpdates { cursor event { eventId }
       shipment { ...More } } } fragment More on Shipment { events(first: 1) { nodes { eventId } } }`;
