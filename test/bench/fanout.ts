@@ -1,23 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { allListening, allTold, openHall, senderCount, type Hall, type Target } from './hall.js';
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { quantile } from './load.js';
 import { signIn } from './operations.js';
 import { installPeers } from './peers.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
-import { openSenders, type Senders } from './senders.js';
 import { onStage, type Stage } from './stage.js';
-import { openSubscribers, type Subscribers } from './subscribers.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
-import { shipmentDelivery } from './webhooks.js';
-
-/** One that sends events to subscribers. */
-interface Target {
-  readonly who: string;
-  readonly server: Server;
-  /** What `connection_init` says. */
-  readonly init: object;
-}
 
 /** What one way of sending came to. */
 interface Sent {
@@ -33,13 +23,11 @@ const modes = ['burst', 'storm', 'paced'] as const;
 type Mode = (typeof modes)[number];
 type Told = Readonly<Record<Mode, Sent>>;
 
-const senderCount = 64;
 const pacedEachMs = 100;
-const patienceMs = 30_000;
 
 /** What it costs to tell many subscribers of an event, beside a bare `ws.send` to each, and beside others' servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
-  const rounds = short ? 2 : 5;
+  const rounds = short ? 3 : 5;
   const ms = short ? 500 : 2000;
   const sizes = short ? [1000] : [1000, 5000];
   const groupings = [1, 100, 1000];
@@ -77,109 +65,16 @@ async function startTargets({ startFile, startGateway }: Pick<Stage, 'startFile'
   return targets;
 }
 
-const document = `subscription Live($carrier: String!) {
-  shipmentUpdates(filter: { carriers: [$carrier] }) {
-    cursor
-    replayed
-    event { eventId type stage occurredAt shipmentId status carrier trackingNumber }
-    shipment { shipmentId status stage updatedAt }
-  }
-}`;
-
-let events = 0;
-
-/** Subscribers of a target, each in its group, and ways to tell them. */
-async function openHall({ server, init }: Target, count: number, groups: number) {
-  const sentAt = new Map<string, number>();
-  const heard = new Set<string>();
-  const took: number[] = [];
-  const subscribers = await openSubscribers({
-    url: server.url,
-    count,
-    init,
-    subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
-    hear(eventId, index) {
-      const sent = sentAt.get(eventId);
-      if (sent === undefined) throw new Error(`Nobody sent ${eventId}.`);
-      took.push(performance.now() - sent);
-      const once = `${eventId} ${index}`;
-      if (heard.has(once)) throw new Error(`Subscriber ${index} got ${eventId} twice.`);
-      heard.add(once);
-    },
-  });
-  const senders = await openSenders(server.url, senderCount);
-  const due = new Uint32Array(groups);
-
-  function reset(everybody: boolean): void {
-    for (const kept of [sentAt, heard]) kept.clear();
-    took.length = 0;
-    due.fill(0);
-    subscribers.reset(everybody);
-  }
-
-  async function tell(group: number): Promise<void> {
-    const eventId = `evt_${(events += 1)}`;
-    due[group]! += 1;
-    const delivery = shipmentDelivery(server.url, {
-      eventId,
-      shipmentId: `shp_${events % 1000}`,
-      carrier: `carrier ${group}`,
-    });
-    sentAt.set(eventId, performance.now());
-    await senders.send(delivery);
-  }
-
-  return {
-    subscribers,
-    senders,
-    due,
-    took,
-    reset,
-    tell,
-    tellAll: () => Promise.all(Array.from(due, (_, group) => tell(group))),
-  };
-}
-
-type Hall = Awaited<ReturnType<typeof openHall>> & {
-  readonly subscribers: Subscribers;
-  readonly senders: Senders;
-};
-
-/** Waits until all have got what was sent to their groups. */
-async function allTold({ subscribers, due }: Hall): Promise<void> {
-  const { counts } = subscribers;
-  const expected = counts.reduce((sum, _, index) => sum + due[index % due.length]!, 0);
-  const deadline = performance.now() + patienceMs;
-  while (subscribers.total() < expected) {
-    if (performance.now() > deadline)
-      throw new Error(`Of ${expected} messages ${expected - subscribers.total()} are missing.`);
-    await sleep(1);
-  }
-  const wrong = counts.findIndex((got, index) => got !== due[index % due.length]);
-  if (wrong >= 0) throw new Error(`Subscriber ${wrong} got ${counts[wrong]} messages.`);
-}
-
-/** A subscription is not acknowledged: tell everybody until everybody has heard. */
-async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    reset(true);
-    await tellAll();
-    await sleep(200);
-    if (subscribers.counts.every((count) => count === 1)) return;
-    if (performance.now() > deadline) throw new Error('Not all subscriptions stand.');
-    await sleep(300);
+/** An event for each group at once, and the next when everybody has it, until this time. */
+export async function sendBursts(hall: Hall, end: number): Promise<void> {
+  while (performance.now() < end) {
+    await hall.tellAll();
+    await allTold(hall);
   }
 }
 
 const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> = {
-  /** An event for each group at once; the next when everybody has it. */
-  async burst(hall, end) {
-    while (performance.now() < end) {
-      await hall.tellAll();
-      await allTold(hall);
-    }
-  },
+  burst: sendBursts,
   /** Events without a pause, as fast as they are taken. */
   async storm(hall, end) {
     let group = 0;
@@ -230,9 +125,7 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
           paced: await send('paced', hall, target.server, ms),
         };
       } finally {
-        hall.subscribers.stop();
-        hall.senders.stop();
-        await sleep(500); // the server lets go of them
+        await hall.stop();
       }
     },
   };
@@ -250,10 +143,8 @@ async function weigh(stage: Stage, count: number): Promise<Row[]> {
     await allListening(hall);
     const after = await target.server.read({ settled: true });
     kilobytes.push([target.who, (after.rss - before.rss) / count / 1024]);
-    for (const { subscribers, senders } of [first, hall]) {
-      subscribers.stop();
-      senders.stop();
-    }
+    await first.stop();
+    await hall.stop();
     await target.server.stop();
   }
   const base = kilobytes[0]![1];

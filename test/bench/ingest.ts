@@ -6,9 +6,10 @@ import { drive, type Asker, type Slice } from './load.js';
 import { query, startPostgres } from './postgres.js';
 import type { Reading, Server } from './process.js';
 import { say } from './say.js';
+import { createSender, type Sender } from './sender.js';
 import { onStage } from './stage.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
-import { paymentDelivery, shipmentDelivery, webhooks } from './webhooks.js';
+import { webhooks } from './webhooks.js';
 
 type Taken = Slice & Reading;
 
@@ -22,8 +23,6 @@ interface Target {
 }
 
 const connections = 64;
-const duplicates = 0.05;
-const eventsEach = 5;
 
 /** What it costs to take a signed delivery in and keep it, beside the same gateway without a store. */
 export async function runIngest({ short }: SuiteOptions): Promise<readonly Row[]> {
@@ -59,7 +58,7 @@ export async function runIngest({ short }: SuiteOptions): Promise<readonly Row[]
         await fetch(`${bare.url}/webhooks/${family}/${id}`, { method: 'PUT', body: received });
       targets.push({ name: 'base', who: 'node:http 200', server: bare });
 
-      const senders = targets.map(({ server: { url } }) => createSender(url));
+      const senders = targets.map(() => createSender());
       const turns = targets.map((target, index) => turnOf(target, senders[index]!, ms));
       const outcomes = await interleave(turns, rounds);
       for (const [index, { name, count }] of targets.entries())
@@ -84,30 +83,10 @@ function countRows(path: string): number {
   }
 }
 
-/** Makes deliveries, some of them for the second time. */
-function createSender(url: string) {
-  let made = 0;
-  const next = (): Buffer => {
-    if (made > 1000 && Math.random() < duplicates) return deliver(made - Math.ceil(Math.random() * 1000));
-    return deliver((made += 1));
-  };
-  const deliver = (number: number): Buffer => {
-    const entity = Math.floor(number / eventsEach);
-    return entity % 2 === 0
-      ? paymentDelivery(url, `evt_${number}`, `pay_${entity}`)
-      : shipmentDelivery(url, {
-          eventId: `evt_${number}`,
-          shipmentId: `shp_${entity}`,
-          stage: Math.min(3, number % eventsEach),
-        });
-  };
-  return { next, distinct: () => made };
-}
-
-function turnOf({ who, server }: Target, { next }: ReturnType<typeof createSender>, ms: number): Turn<Taken> {
+function turnOf({ who, server }: Target, { next }: Sender, ms: number): Turn<Taken> {
   const check: Asker['check'] = ({ status, body }) =>
     deepStrictEqual({ status, body: body.toString() }, { status: 200, body: received });
-  const askers = Array.from({ length: connections }, () => ({ next, check }));
+  const askers = Array.from({ length: connections }, () => ({ next: () => next(server.url), check }));
   return {
     who,
     score: ({ rate }) => rate,

@@ -2,15 +2,22 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { runFanout } from './fanout.js';
+import { toGoalLines } from './goals.js';
 import { runIngest } from './ingest.js';
 import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
+import { runScale } from './scale.js';
 import { say } from './say.js';
 import { toTable, type Row, type SuiteOptions } from './table.js';
 
 type Suite = (options: SuiteOptions) => Promise<readonly Row[]>;
 
-const suites: Readonly<Record<string, Suite>> = { queries: runQueries, fanout: runFanout, ingest: runIngest };
+const suites: Readonly<Record<string, Suite>> = {
+  queries: runQueries,
+  fanout: runFanout,
+  ingest: runIngest,
+  scale: runScale,
+};
 
 const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE]`;
 
@@ -33,6 +40,7 @@ async function run(): Promise<void> {
   const rows: Row[] = [];
   for (const name of names) rows.push(...(await suites[name]!(values)));
   for (const name of names) say(`\n${name}\n${toTable(rows.filter(({ suite }) => suite === name))}`);
+  say(`\ngoals\n${toGoalLines(rows)}`);
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, undefined, 2)}\n`);
 }
 

@@ -12,6 +12,8 @@ export interface Query {
   readonly first?: string;
   /** Throws where the data are not right. */
   expect(data: unknown): void;
+  /** The nearest to it that can be asked where the services' REST is shown as it is. */
+  readonly rest?: { readonly body: string; expect(data: unknown): void };
 }
 
 const noteFields = 'id upstreamId title content isPinned createdAt updatedAt';
@@ -67,6 +69,11 @@ const booking = {
   ],
 };
 
+const typename = {
+  body: toBody('Q3', 'query Q3 { __typename }'),
+  expect: equal({ __typename: 'Query' }),
+};
+
 /** What is measured. */
 export const queries: readonly Query[] = [
   {
@@ -89,6 +96,10 @@ export const queries: readonly Query[] = [
         ],
       },
     }),
+    rest: {
+      body: toBody('Q1', 'query Q1 { me { id email name created_at } }'),
+      expect: equal({ me: profile }),
+    },
   },
   {
     name: 'Q2',
@@ -98,13 +109,22 @@ export const queries: readonly Query[] = [
       { notes: { nodes: countedNotes, pageInfo: { hasNextPage: true, endCursor: 'string' } } },
       'endCursor',
     ),
+    rest: {
+      body: toBody(
+        'Q2',
+        `query Q2($limit: Int!) {
+          notes(limit: $limit) {
+            data { id title content tags is_pinned created_at updated_at }
+            next_cursor
+          }
+          tags { tags { name count } }
+        }`,
+        { limit: pageSize },
+      ),
+      expect: equal({ notes: { data: places.map(noteAt), next_cursor: '20' }, tags: { tags } }),
+    },
   },
-  {
-    name: 'Q3',
-    body: toBody('Q3', 'query Q3 { __typename }'),
-    calls: 0,
-    expect: equal({ __typename: 'Query' }),
-  },
+  { name: 'Q3', calls: 0, ...typename, rest: typename },
   {
     name: 'Q4',
     body: toBody(

@@ -50,7 +50,7 @@ export function pinLoad(): string {
   return `load on core ${cores.at(-1)}, what is measured on ${cores[0]}`;
 }
 
-/** The cores for a measured process that may use so many; it leaves the load's alone where there are enough. */
+/** The cores for a measured process that may use so many; the load's is the last of them to be used. */
 function coresFor(count: number): string {
   return cores.slice(0, count).join(',');
 }

@@ -1,4 +1,3 @@
-import { deepStrictEqual } from 'node:assert/strict';
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { drive, post, type Asker, type Slice } from './load.js';
 import { ask, queries, signIn, type Query } from './operations.js';
@@ -13,6 +12,8 @@ import { ours, type Row, type SuiteOptions } from './table.js';
 interface Target {
   readonly who: string;
   readonly url: string;
+  /** It shows the services' REST as it is, and passes on what proves who calls. */
+  readonly rest?: boolean;
 }
 
 const connections = 32;
@@ -30,16 +31,19 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
     const base = await at('hand-written', startFile('servers/handwritten.js'));
     const gateway = await at(ours, startGateway({ database: 'gateway.db' }));
     const peers: Target[] = [];
-    if (installPeers())
+    if (installPeers()) {
       for (const who of ['apollo', 'mercurius', 'yoga'])
         peers.push(await at(who, startFile(`peers/${who}.js`)));
+      peers.push({ ...(await at('hive', startFile('peers/hive.js'))), rest: true });
+    }
     const fixed = await at('fixed bytes', startFile('servers/fixed.js'));
 
     const rows: Row[] = [];
     for (const query of queries.filter(({ name }) => name === (only ?? name))) {
       say(`queries: ${query.name} …`);
+      const able = [base, gateway, ...peers].filter(({ rest }) => !rest || query.rest);
       const turns = [
-        ...[base, gateway, ...peers].map((target) => sliceOf(target, query, ms, 'own')),
+        ...able.map((target) => sliceOf(target, query, ms)),
         await sliceOfFixed(fixed, query, ms, base),
         sliceOf({ ...gateway, who: `${ours}, shared` }, query, ms, 'shared'),
       ];
@@ -52,14 +56,22 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
 const score = ({ rate }: Slice): number => rate;
 
 /** Asks one query over all connections. */
-function sliceOf({ who, url }: Target, query: Query, ms: number, sharing: Sharing): Turn<Slice> {
-  const { body, calls, first } = query;
+function sliceOf(
+  { who, url, rest }: Target,
+  query: Query,
+  ms: number,
+  sharing: Sharing = 'own',
+): Turn<Slice> {
+  const { calls, first } = query;
+  const { body, expect } = (rest && query.rest) || query;
   let answers = ms * mostPerMs;
   return {
     who,
     score,
     async run() {
-      const sessionOf = await prepareSessions(url, connections, { sharing, calls, answers, first });
+      const sessionOf = rest
+        ? (connection: number) => `notes-token-of-${connection}`
+        : await prepareSessions(url, connections, { sharing, calls, answers, first });
       const requests = new Map<string, Buffer>();
       const requestOf = (session: string) => {
         const request =
@@ -69,7 +81,7 @@ function sliceOf({ who, url }: Target, query: Query, ms: number, sharing: Sharin
       };
       const askers = Array.from({ length: connections }, (_, connection) => ({
         next: () => requestOf(sessionOf(connection)),
-        check: createCheck(query),
+        check: createCheck(expect),
       }));
       const slice = await drive(url, askers, ms);
       answers = 2 * slice.answers;
@@ -89,7 +101,7 @@ async function sliceOfFixed(
   const data = await ask(base.url, query.body, await signIn(base.url));
   await fetch(address, { method: 'PUT', body: JSON.stringify({ data }) });
   const request = post(address, query.body, { authorization: `Bearer ${'x'.repeat(43)}` });
-  const asker = { next: () => request, check: createCheck(query) };
+  const asker = { next: () => request, check: createCheck(query.expect) };
   return {
     who,
     score,
@@ -103,13 +115,13 @@ async function sliceOfFixed(
 }
 
 /** Every answer is 200 and right; bytes that were found right are not read again. */
-function createCheck({ name, expect }: Query): Asker['check'] {
+function createCheck(expect: Query['expect']): Asker['check'] {
   let right: Buffer | undefined;
   return ({ status, body }) => {
-    deepStrictEqual(status, 200, `${name}: ${body.toString().slice(0, 500)}`);
+    if (status !== 200) throw new Error(`An answer was ${status}: ${body.toString().slice(0, 500)}`);
     if (right?.equals(body)) return;
     const { data, errors } = JSON.parse(body.toString()) as { data?: unknown; errors?: unknown };
-    deepStrictEqual(errors, undefined);
+    if (errors !== undefined) throw new Error(`An answer had errors: ${body.toString().slice(0, 500)}`);
     expect(data);
     right = Buffer.from(body);
   };

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Server } from './process.js';
+import { openSenders } from './senders.js';
+import { openSubscribers } from './subscribers.js';
+import { shipmentDelivery } from './webhooks.js';
+
+/** One that sends events to subscribers. */
+export interface Target {
+  readonly who: string;
+  readonly server: Server;
+  /** What `connection_init` says. */
+  readonly init: object;
+}
+
+/** How many webhooks may be under way at once. */
+export const senderCount = 64;
+const patienceMs = 30_000;
+
+const document = `subscription Live($carrier: String!) {
+  shipmentUpdates(filter: { carriers: [$carrier] }) {
+    cursor
+    replayed
+    event { eventId type stage occurredAt shipmentId status carrier trackingNumber }
+    shipment { shipmentId status stage updatedAt }
+  }
+}`;
+
+let events = 0;
+
+/** Subscribers of a target, each in its group, and ways to tell them. */
+export async function openHall({ server, init }: Target, count: number, groups: number) {
+  const sentAt = new Map<string, number>();
+  const heard = new Set<string>();
+  const took: number[] = [];
+  const subscribers = await openSubscribers({
+    url: server.url,
+    count,
+    init,
+    subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
+    hear(eventId, index) {
+      const sent = sentAt.get(eventId);
+      if (sent === undefined) throw new Error(`Nobody sent ${eventId}.`);
+      took.push(performance.now() - sent);
+      const once = `${eventId} ${index}`;
+      if (heard.has(once)) throw new Error(`Subscriber ${index} got ${eventId} twice.`);
+      heard.add(once);
+    },
+  });
+  const senders = await openSenders(server.url, senderCount);
+  const due = new Uint32Array(groups);
+
+  function reset(everybody: boolean): void {
+    for (const kept of [sentAt, heard]) kept.clear();
+    took.length = 0;
+    due.fill(0);
+    subscribers.reset(everybody);
+  }
+
+  async function tell(group: number): Promise<void> {
+    const eventId = `evt_${(events += 1)}`;
+    due[group]! += 1;
+    const delivery = shipmentDelivery(server.url, {
+      eventId,
+      shipmentId: `shp_${events % 1000}`,
+      carrier: `carrier ${group}`,
+    });
+    sentAt.set(eventId, performance.now());
+    await senders.send(delivery);
+  }
+
+  return {
+    subscribers,
+    due,
+    took,
+    reset,
+    tell,
+    tellAll: () => Promise.all(Array.from(due, (_, group) => tell(group))),
+    async stop() {
+      subscribers.stop();
+      senders.stop();
+      await sleep(500); // the server lets go of them
+    },
+  };
+}
+
+/** Subscribers that listen, and a way to tell them. */
+export type Hall = Awaited<ReturnType<typeof openHall>>;
+
+/** Waits until all have got what was sent to their groups. */
+export async function allTold({ subscribers, due }: Hall): Promise<void> {
+  const { counts } = subscribers;
+  const expected = counts.reduce((sum, _, index) => sum + due[index % due.length]!, 0);
+  const deadline = performance.now() + patienceMs;
+  while (subscribers.total() < expected) {
+    if (performance.now() > deadline)
+      throw new Error(`Of ${expected} messages ${expected - subscribers.total()} are missing.`);
+    await sleep(1);
+  }
+  const wrong = counts.findIndex((got, index) => got !== due[index % due.length]);
+  if (wrong >= 0) throw new Error(`Subscriber ${wrong} got ${counts[wrong]} messages.`);
+}
+
+/** A subscription is not acknowledged: tell everybody until everybody has heard. */
+export async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    reset(true);
+    await tellAll();
+    await sleep(200);
+    if (subscribers.counts.every((count) => count === 1)) return;
+    if (performance.now() > deadline) throw new Error('Not all subscriptions stand.');
+    await sleep(300);
+  }
+}

@@ -1,0 +1,278 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sendBursts } from './fanout.js';
+import { allListening, openHall } from './hall.js';
+import { interleave, type Outcome } from './interleave.js';
+import { drive, post, type Asker } from './load.js';
+import { ask, signIn } from './operations.js';
+import { startPostgres } from './postgres.js';
+import type { Server } from './process.js';
+import { say } from './say.js';
+import { createSender, eventsEach, type Sender } from './sender.js';
+import { openSenders } from './senders.js';
+import { prepareSessions } from './sessions.js';
+import { onStage, type Stage } from './stage.js';
+import { openSubscribers } from './subscribers.js';
+import { ours, type Row, type SuiteOptions } from './table.js';
+
+/** One thing that is done at several sizes: each way runs once and gives how much it did a second. */
+interface Series {
+  readonly name: string;
+  readonly ways: readonly { readonly size: number; run(): Promise<number> }[];
+}
+
+type Measure = (series: Series) => Promise<void>;
+
+const connections = 16;
+
+/** How cost grows with what is kept, who listens, how deep one pages and how many replicas there are. */
+export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]> {
+  const rounds = short ? 3 : 5;
+  const ms = short ? 300 : 1500;
+  return onStage(async (stage) => {
+    const rows: Row[] = [];
+    const measure: Measure = async ({ name, ways }) => {
+      say(`scale: ${name} …`);
+      const turns = ways.map(({ size, run }) => ({ who: String(size), run, score: (rate: number) => rate }));
+      rows.push(...toRows(name, await interleave(turns, rounds)));
+    };
+    const parts: Readonly<Record<string, () => Promise<void>>> = {
+      log: () => growLog(stage, measure, short ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6], ms),
+      subscribers: () => growAudience(stage, measure, short ? [100, 1000] : [100, 1000, 10_000], ms),
+      pages: () => goDeep(stage, measure, [1, 10, 100], ms),
+      replicas: () => addReplicas(stage, measure, ms),
+    };
+    for (const [name, run] of Object.entries(parts)) if (name === (only ?? name)) await run();
+    return rows;
+  });
+}
+
+/** A gateway whose log has so many events, and a cursor from before the first of them. */
+interface Grown {
+  readonly size: number;
+  readonly server: Server;
+  readonly session: string;
+  readonly sender: Sender;
+  readonly cursor: string;
+}
+
+async function grow(stage: Stage, size: number): Promise<Grown> {
+  say(`scale: a log of ${size} events …`);
+  const database = `log-${size}.db`;
+  const first = await stage.startGateway({ database });
+  const liveCursor = JSON.stringify({ query: '{ liveCursor }' });
+  const { liveCursor: cursor } = (await ask(first.url, liveCursor, await signIn(first.url))) as {
+    liveCursor: string;
+  };
+  const sender = createSender();
+  await append(first.url, sender, size);
+  await first.stop();
+  const server = await stage.startGateway({ database });
+  return { size, server, session: await signIn(server.url), sender, cursor };
+}
+
+/** Sends so many new events, a few at once, and gives how many were taken a second. */
+async function append(url: string, sender: Sender, count: number): Promise<number> {
+  const senders = await openSenders(url, 64);
+  const until = sender.distinct() + count;
+  const began = performance.now();
+  const sendOn = async () => {
+    while (sender.distinct() < until) await senders.send(sender.next(url));
+  };
+  await Promise.all(Array.from({ length: 64 }, sendOn));
+  senders.stop();
+  return (count / (performance.now() - began)) * 1000;
+}
+
+async function growLog(stage: Stage, measure: Measure, sizes: readonly number[], ms: number): Promise<void> {
+  const logs: Grown[] = [];
+  for (const size of sizes) logs.push(await grow(stage, size));
+  const series = (name: string, run: (grown: Grown) => Promise<number>): Series => ({
+    name,
+    ways: logs.map((grown) => ({ size: grown.size, run: () => run(grown) })),
+  });
+  const query = (source: string, variables: () => object) => (grown: Grown) =>
+    askAll(grown, source, variables, ms);
+
+  await measure(series('append', ({ server, sender }) => append(server.url, sender, 250)));
+  await measure(series('resume from the far end', resume));
+  await measure(
+    series(
+      'first page of shipments',
+      query('{ shipments { nodes { shipmentId stage updatedAt } } }', () => ({})),
+    ),
+  );
+  await measure(
+    series('look a shipment up', (grown) => {
+      const entities = grown.size / eventsEach;
+      const id = () => `shp_${2 * Math.floor((Math.random() * entities) / 2)}`; // the odd ones are payments
+      return query('query ($id: String!) { shipment(shipmentId: $id) { stage } }', () => ({ id: id() }))(
+        grown,
+      );
+    }),
+  );
+  await measure(series('start', (grown) => restart(stage, grown)));
+}
+
+/** Starts once more beside the stopped one; gives starts a second. */
+async function restart({ startGateway }: Stage, grown: Grown): Promise<number> {
+  await grown.server.stop();
+  const began = performance.now();
+  const server = await startGateway({ database: `log-${grown.size}.db` });
+  const took = performance.now() - began;
+  await server.stop();
+  return 1000 / took;
+}
+
+/** Asks over several connections; every answer has data. */
+async function askAll(
+  { server, session }: Pick<Grown, 'server' | 'session'>,
+  query: string,
+  variables: () => object,
+  ms: number,
+): Promise<number> {
+  const check: Asker['check'] = ({ status, body }) => {
+    if (status !== 200 || body.includes('"errors"') || body.includes(':null'))
+      throw new Error(`${query} was answered ${status}: ${body.toString().slice(0, 500)}`);
+  };
+  const headers = { authorization: `Bearer ${session}` };
+  const next = () =>
+    post(`${server.url}/graphql`, JSON.stringify({ query, variables: variables() }), headers);
+  const askers = Array.from({ length: connections }, () => ({ next, check }));
+  return (await drive(server.url, askers, ms)).rate;
+}
+
+const resumed = 250;
+
+/** Resumes from before the first event; gives how many of the first events come a second. */
+async function resume({ server, session, cursor }: Grown): Promise<number> {
+  const heard = new Set<string>();
+  const began = performance.now();
+  const subscribers = await openSubscribers({
+    url: server.url,
+    count: 1,
+    init: { authorization: `Bearer ${session}` },
+    subscribe: () => ({
+      query: `subscription ($after: String!) {
+        shipmentUpdates(after: $after) { cursor event { eventId type stage occurredAt shipmentId carrier } }
+      }`,
+      variables: { after: cursor },
+    }),
+    hear: (eventId) => void heard.add(eventId),
+  });
+  while (subscribers.total() < resumed) await sleep(0);
+  const took = performance.now() - began;
+  subscribers.stop();
+  if (heard.size < resumed || !heard.has('evt_1'))
+    throw new Error('The resumed events are not the first ones.');
+  return (resumed / took) * 1000;
+}
+
+async function growAudience(
+  stage: Stage,
+  measure: Measure,
+  sizes: readonly number[],
+  ms: number,
+): Promise<void> {
+  const server = await stage.startGateway({ database: 'audience.db' });
+  const init = { authorization: `Bearer ${await signIn(server.url)}` };
+  const run = async (size: number) => {
+    const hall = await openHall({ who: ours, server, init }, size, 1);
+    try {
+      await allListening(hall);
+      hall.reset(false);
+      const began = performance.now();
+      await sendBursts(hall, began + ms);
+      return (hall.subscribers.total() / (performance.now() - began)) * 1000;
+    } finally {
+      await hall.stop();
+    }
+  };
+  await measure({
+    name: 'a message to subscribers',
+    ways: sizes.map((size) => ({ size, run: () => run(size) })),
+  });
+}
+
+const pageQuery = `query ($after: String) {
+  notes(first: 20, after: $after) { nodes { id title } pageInfo { endCursor } }
+}`;
+
+async function goDeep(stage: Stage, measure: Measure, depths: readonly number[], ms: number): Promise<void> {
+  const server = await stage.startGateway({ database: 'pages.db' });
+  const session = await signIn(server.url);
+  const starts: (string | null)[] = [null];
+  for (let depth = 1; depth < depths.at(-1)!; depth += 1) {
+    const body = JSON.stringify({ query: pageQuery, variables: { after: starts.at(-1) } });
+    const { notes } = (await ask(server.url, body, session)) as {
+      notes: { pageInfo: { endCursor: string } };
+    };
+    starts.push(notes.pageInfo.endCursor);
+  }
+  const run = async (depth: number) => {
+    const sessionOf = await prepareSessions(server.url, connections, {
+      sharing: 'own',
+      calls: 1,
+      answers: ms * 20,
+    });
+    const body = JSON.stringify({ query: pageQuery, variables: { after: starts[depth - 1] } });
+    const first = `"Note ${(depth - 1) * 20}: `;
+    const askers = Array.from({ length: connections }, (_, connection): Asker => ({
+      next: () => post(`${server.url}/graphql`, body, { authorization: `Bearer ${sessionOf(connection)}` }),
+      check(answer) {
+        if (!answer.body.includes(first))
+          throw new Error(`Page ${depth} is another: ${answer.body.toString()}`);
+      },
+    }));
+    return (await drive(server.url, askers, ms)).rate;
+  };
+  await measure({ name: 'a page of notes', ways: depths.map((size) => ({ size, run: () => run(size) })) });
+}
+
+async function addReplicas({ startGateway }: Stage, measure: Measure, ms: number): Promise<void> {
+  const postgres = await startPostgres();
+  if (!postgres) return;
+  try {
+    const database = await postgres.createDatabase();
+    const servers: Server[] = [];
+    for (const cores of [3, 3, 3]) servers.push(await startGateway({ database, cores }));
+    const sender = createSender();
+    const run = async (size: number) => {
+      const check: Asker['check'] = ({ status }) => {
+        if (status !== 200) throw new Error(`A delivery was answered ${status}.`);
+      };
+      const slices = servers.slice(0, size).map(({ url }) => {
+        const asker = { next: () => sender.next(url), check };
+        return drive(
+          url,
+          Array.from({ length: 64 }, () => asker),
+          ms,
+        );
+      });
+      return (await Promise.all(slices)).reduce((sum, { rate }) => sum + rate, 0);
+    };
+    await measure({
+      name: 'append with replicas',
+      ways: [1, 2, 3].map((size) => ({ size, run: () => run(size) })),
+    });
+    for (const server of servers) await server.stop();
+  } finally {
+    await postgres.stop();
+  }
+}
+
+/** A row for each size, and one for the whole: by which power of the size the cost of one grows; 0 is flat. */
+function toRows(name: string, outcomes: readonly Outcome<number>[]): Row[] {
+  const sizes = outcomes.map(({ who }) => Number(who));
+  const rows = outcomes.map(({ who: size, ratio, low, high, score }) => ({
+    suite: 'scale',
+    name: `${name}: ${size}`,
+    who: ours,
+    ratio,
+    low,
+    high,
+    perSecond: score,
+  }));
+  const { ratio } = outcomes.at(-1)!;
+  const slope = -Math.log(ratio) / Math.log(sizes.at(-1)! / sizes[0]!);
+  return [...rows, { suite: 'scale', name, who: ours, ratio, slope }];
+}
