@@ -12,15 +12,15 @@ export interface Drain {
    * Listens no more, answers what still comes on open connections, and ends them; what is not answered within some
    * seconds is cut off. Upgraded connections are left alone.
    */
-  run(): Promise<void>;
+  run(server: Server): Promise<void>;
 }
 
 /** How long a connection without a request stays, for one that is on its way. */
 const graceMs = 500;
 const patienceMs = 5_000;
 
-/** A drain of `server`, which is to be told of every answer that is begun. */
-export function createDrain(server: Server): Drain {
+/** A drain, which is to be told of every answer that is begun. */
+export function createDrain(): Drain {
   const open = new Set<ServerResponse>();
   let begun = false;
   let hearQuiet = () => {};
@@ -37,7 +37,7 @@ export function createDrain(server: Server): Drain {
         if (open.size === 0) hearQuiet();
       });
     },
-    async run() {
+    async run(server) {
       begun = true;
       const quiet = new Promise<void>((resolve) => (hearQuiet = resolve));
       const closed = new Promise((resolve) => server.once('close', resolve));

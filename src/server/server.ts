@@ -71,12 +71,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
     return reply.code(status).send(toErrors(status, error.message, request.id));
   };
+  const drain = createDrain();
   const lane = options.lane
     ? createLane({
         schema,
         isOpen: () => !drain.begun,
         makeContext: async (request, response) => {
-          drain.follow(response);
           return options.makeContext({
             session: await callers.find(request.headers),
             signal: operationSignal(response),
@@ -89,7 +89,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: greatestBody,
     serverFactory(handler) {
-      const server = createServer({ requestTimeout: patienceMs }, lane?.before(handler) ?? handler);
+      const take = lane?.before(handler) ?? handler;
+      const server = createServer({ requestTimeout: patienceMs }, (request, response) => {
+        drain.follow(response);
+        take(request, response);
+      });
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },
@@ -104,11 +108,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   });
   app.setErrorHandler(refuse);
-  const drain = createDrain(app.server);
-  app.addHook('onRequest', (_, { raw }, next) => {
-    drain.follow(raw);
-    next();
-  });
   const graphql = await createGraphqlHttp({
     ...options,
     rules,
@@ -179,7 +178,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${listening}`,
     async stop() {
-      await drain.run();
+      await drain.run(app.server);
       await sockets.stop();
       await app.close();
       await graphql.stop();
