@@ -37,7 +37,7 @@ export function postGraphql(url: string, query: string, variables = {}, way: Way
         try {
           resolve({ status, headers, ...(JSON.parse(text) as Pick<Posted, 'data' | 'errors'>) });
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
     });

@@ -1,0 +1,122 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { findFaults } from '../chaos/check.js';
+import { readContents } from '../chaos/contents.js';
+import { createEvent, signedHeaders, type Endpoint } from '../chaos/events.js';
+import { createRandom } from '../chaos/random.js';
+import type { Sent } from '../chaos/sender.js';
+import { startSubscriber } from '../chaos/subscriber.js';
+import { noPostgres } from '../support/engines.js';
+import { demo } from '../support/house.js';
+import { createTestDatabase } from '../support/postgres.js';
+import { startGatewayProcess } from '../support/process.js';
+import { postGraphql } from './asking.js';
+
+const endpoint: Endpoint = { family: 'shipments', id: 'sub_rolling', secret: 'a-secret-of-the-test' };
+const random = createRandom('rolling');
+
+function settingsOf(sandbox: Sandbox, url: string): Record<string, string> {
+  return {
+    ...sandbox.settings,
+    DATABASE_URL: url,
+    SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
+    GRANTS: JSON.stringify({ '*': ['shipments:read'] }),
+    SHIPMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
+  };
+}
+
+/** A request to one of these; the next one where its connection is refused, and only then. */
+async function ask(urls: readonly string[], path: string, headers: Record<string, string>, body: string) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await post(`${urls[attempt % urls.length]!}${path}`, headers, body);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ECONNREFUSED' || attempt > 50) return `${path}: ${code}`;
+      if (attempt >= urls.length) await sleep(20);
+    }
+  }
+}
+
+const agent = new Agent({ keepAlive: true });
+
+function post(url: string, headers: Record<string, string>, body: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', agent, headers }, (answer) => {
+      answer.resume().on('error', reject);
+      answer.on('end', () => resolve(answer.statusCode));
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+describe.skipIf(noPostgres)('a rolling restart of three replicas under load', () => {
+  test('fails no request, and loses and repeats no event', { timeout: 120_000 }, async () => {
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.stop());
+    onTestFinished(() => agent.destroy());
+    const database = await createTestDatabase();
+    const settings = settingsOf(sandbox, database);
+    const replicas = await Promise.all([1, 2, 3].map(() => startGatewayProcess(settings)));
+    onTestFinished(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
+    const urls = replicas.map(({ url }) => url);
+    const shuffled = () => urls.toSorted(() => random.between(-1, 1));
+
+    const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+    const { data: signedIn } = await postGraphql(urls[0]!, signIn, { input: demo });
+    const token = signedIn.signIn.sessionToken as string;
+    const { data: place } = await postGraphql(urls[0]!, '{ liveCursor }', {}, { token });
+    const subscribers = [1, 2, 3].map((number) =>
+      startSubscriber({
+        habit: { name: `subscriber ${number}`, family: 'shipments' },
+        token,
+        after: place.liveCursor as string,
+        url: () => random.pick(urls),
+        random,
+      }),
+    );
+    onTestFinished(async () => void (await Promise.all(subscribers.map((subscriber) => subscriber.stop()))));
+
+    const sent: Sent[] = [];
+    const answers: (number | string | undefined)[] = [];
+    let loaded = true;
+    const query = JSON.stringify({ query: '{ shipments(first: 5) { nodes { id stage } } }' });
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const deliver = async () => {
+      const event = {
+        ...createEvent('shipments', random),
+        family: 'shipments' as const,
+        acknowledged: false,
+      };
+      sent.push(event);
+      const path = `/webhooks/shipments/${endpoint.id}`;
+      const status = await ask(shuffled(), path, signedHeaders(endpoint, event), event.body);
+      event.acknowledged = status === 200;
+      return status;
+    };
+    const load = Array.from({ length: 8 }, async (_, number) => {
+      while (loaded) {
+        answers.push(number % 2 === 0 ? await deliver() : await ask(shuffled(), '/graphql', headers, query));
+        await sleep(random.between(0, 20));
+      }
+    });
+
+    for (const [at, url] of urls.entries()) {
+      await sleep(500);
+      expect(await replicas[at]!.end('SIGTERM')).toBe(0);
+      replicas[at] = await startGatewayProcess({ ...settings, PORT: new URL(url).port });
+    }
+    loaded = false;
+    await Promise.all(load);
+
+    expect(answers.filter((answer) => answer !== 200)).toEqual([]);
+    expect(answers.length).toBeGreaterThan(300);
+    await vi.waitFor(
+      async () => expect(findFaults(sent, await readContents(database), subscribers)).toEqual([]),
+      { timeout: 10_000 },
+    );
+    expect(subscribers.flatMap(({ endings }) => endings)).toEqual([]);
+  });
+});
