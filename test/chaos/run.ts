@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly postgres?: TestPostgres;
   /** Options of Node.js for every gateway. */
   readonly options?: readonly string[];
+  /** About how many events a second; 50 unless told. */
+  readonly rate?: number;
   /** By how much sooner than documented senders try again; 500 times unless told. */
   readonly haste?: number;
   /** How long to send, at least. */
@@ -67,7 +69,6 @@ const habits: readonly Habit[] = [
   { name: 'shipments again', family: 'shipments' },
 ];
 const delays = { probability: 0.02, longestMs: 100 };
-const rate = 50;
 
 /** Lets senders, subscribers and a monkey loose on gateways, and compares what they say in the end. */
 export async function runChaos(run: RunOptions): Promise<Report> {
@@ -103,7 +104,13 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     });
     closers.push(...subscribers.map((subscriber) => () => subscriber.stop()));
     const own = random.fork('senders');
-    const senders = startSenders({ endpoints, url: toAny(own), random: own, rate, haste: run.haste ?? 500 });
+    const senders = startSenders({
+      endpoints,
+      url: toAny(own),
+      random: own,
+      rate: run.rate ?? 50,
+      haste: run.haste ?? 500,
+    });
 
     const [tally] = await Promise.all([
       unleash({ replicas, kills: run.kills, random: random.fork('monkey'), postgres: house.postgres }),
