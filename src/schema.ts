@@ -45,6 +45,9 @@ function toDateTime(value: unknown): string {
 /** A date-time as it was written: what services gave is given on, what clients give is checked. */
 const dateTime = new GraphQLScalarType<string, unknown>({
   name: 'DateTime',
+  description:
+    'A date and time in ISO 8601 (RFC 3339) form with an offset, for example `2026-11-21T09:30:00.125+01:00`.\n' +
+    'Any fraction of a second and any offset; given on and returned exactly as it was written.',
   serialize: (value) => value,
   parseValue: toDateTime,
   parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined),

@@ -58,6 +58,11 @@ export async function createGraphqlHttp(options: {
   return {
     async handle(request, reply) {
       const context = lane?.left(request.raw)?.context ?? (await begin(request, reply));
+      const refusal = rules.tooDeep(sourceOf(request));
+      if (refusal) {
+        await reply.code(400).send({ errors: [rules.show(refusal, context)] });
+        return;
+      }
       const headers = new HeaderMap();
       for (const [name, value] of Object.entries(request.headers))
         if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
@@ -84,6 +89,12 @@ export async function createGraphqlHttp(options: {
     },
     stop: () => apollo.stop(),
   };
+}
+
+/** The text that Apollo Server is going to parse; empty where there is none. */
+function sourceOf({ method, body, query }: FastifyRequest): string {
+  const { query: source } = ((method === 'GET' ? query : body) ?? {}) as { readonly query?: unknown };
+  return typeof source === 'string' ? source : '';
 }
 
 /**

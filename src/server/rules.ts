@@ -19,6 +19,8 @@ import type { Telemetry } from '../telemetry.js';
 export interface Rules {
   /** A document has a bounded number of tokens. */
   readonly parseOptions: { readonly maxTokens: number };
+  /** Why a text is not even to be parsed: it is nested deeper than a parser could go down. */
+  tooDeep(query: string): GraphQLError | undefined;
   /** Beside the specification's own. */
   readonly validationRules: readonly ValidationRule[];
   /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
@@ -32,6 +34,7 @@ export interface Rules {
 
 const mostDocuments = 500;
 const parseOptions = { maxTokens: 5_000 };
+const greatestDepth = 200;
 
 /** The rules over a schema. */
 export function createRules(options: {
@@ -44,6 +47,8 @@ export function createRules(options: {
   const documents = new Map<string, DocumentNode>();
 
   function check(query: string): DocumentNode | readonly GraphQLError[] {
+    const refusal = tooDeep(query);
+    if (refusal) return [refusal];
     try {
       const document = parse(query, parseOptions);
       const faults = validate(schema, document, [...specifiedRules, ...validationRules]);
@@ -58,6 +63,7 @@ export function createRules(options: {
 
   return {
     parseOptions,
+    tooDeep,
     validationRules,
     prepare(query) {
       const known = documents.get(query);
@@ -86,6 +92,20 @@ export function createRules(options: {
   };
 }
 
+/** Counts brackets that are still open, texts and comments left out. */
+function tooDeep(query: string): GraphQLError | undefined {
+  const bare = query.replace(/"""[^]*?"""|"(?:\\.|[^"\\\n])*"|#.*/g, '');
+  let depth = 0;
+  for (const [bracket] of bare.matchAll(/[[\](){}]/g)) {
+    depth += '[({'.includes(bracket) ? 1 : -1;
+    if (depth > greatestDepth)
+      return new GraphQLError(`The operation is nested more than ${greatestDepth} levels deep.`, {
+        extensions: { code: 'QUERY_TOO_COMPLEX' },
+      });
+  }
+  return undefined;
+}
+
 /** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */
 function isShown(origin: unknown): origin is GatewayError | GraphQLError {
   return origin instanceof GatewayError || origin instanceof GraphQLError;
@@ -99,7 +119,14 @@ function wrapped(originalError: GatewayError | GraphQLError): GraphQLError {
 /** With a code, whichever part of GraphQL the error came from; without Apollo's notes to itself. */
 function coded(error: GraphQLError): GraphQLFormattedError {
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
-  return { ...error.toJSON(), extensions: { ...extensions, code } };
+  return { ...error.toJSON(), message: withoutValue(error.message), extensions: { ...extensions, code } };
+}
+
+/** GraphQL repeats the whole of what was given to say that a part of it is wrong: there may be a password in it. */
+function withoutValue(message: string): string {
+  return message
+    .replace(/ got invalid value [^]*; /, ' got an invalid value; ')
+    .replace(/( cannot represent [^:]*): [^]*/, '$1.');
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
@@ -19,6 +18,7 @@ import { createFanout } from './fanout.js';
 import { createGraphqlHttp, operationSignal } from './graphql-http.js';
 import { createLane } from './lane.js';
 import { servePages } from './pages.js';
+import { serveGraphql, serveHealth, toErrors, type Fault } from './routes.js';
 import { createRules } from './rules.js';
 import { createWebhookAnswer, isWebhook, serveWebhooks } from './webhooks.js';
 import { createGraphqlSockets } from './websocket.js';
@@ -76,14 +76,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ? createLane({
         schema,
         isOpen: () => !drain.begun,
-        makeContext: async (request, response) => {
-          return options.makeContext({
+        makeContext: async (request, response) =>
+          options.makeContext({
             session: await callers.find(request.headers),
             signal: operationSignal(response),
             ip: request.socket.remoteAddress ?? '',
             requestId: requestId(request.headers['x-request-id']),
-          });
-        },
+          }),
       })
     : undefined;
   const app = fastify({
@@ -98,8 +97,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       return server;
     },
     routerOptions: { maxParamLength: greatestPath },
-    // A number counts the proxies in front; the declared type leaves it out.
-    trustProxy: (options.trustProxy ?? false) as string[] | false,
+    trustProxy: trusted(options.trustProxy),
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     logger: false,
     forceCloseConnections: false,
@@ -128,46 +126,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       credentials: true,
       exposedHeaders: ['x-request-id'],
     });
-    const pages = await servePages(routes, options.pages);
-    routes.addHook('preParsing', (request, _, payload, next) => {
-      const read = lane?.left(request.raw)?.body;
-      next(null, read ? Readable.from([read]) : payload);
-    });
-    routes.addContentTypeParser('*', (_, __, done) => done(null));
     routes.addHook('onSend', async (request, reply) => {
       reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
       if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
     });
-    routes.route({
-      method: ['GET', 'POST'],
-      url: '/graphql',
-      exposeHeadRoute: false,
-      async handler(request, reply) {
-        if (request.method === 'GET' && wantsPage(request.headers.accept)) return pages.explorer(reply);
-        await graphql.handle(request, reply);
-        return reply;
-      },
-    });
-    const refuseMethod = async ({ id }: FastifyRequest, reply: FastifyReply) =>
-      reply
-        .code(405)
-        .header('allow', 'GET, POST')
-        .send(toErrors(405, 'GraphQL is asked by GET or POST.', id));
-    routes.route({
-      method: app.supportedMethods.filter((method) => !['GET', 'POST', 'OPTIONS'].includes(method)),
-      url: '/graphql',
-      onRequest: refuseMethod,
-      handler: refuseMethod,
-    });
+    serveGraphql(routes, { graphql, lane, pages: await servePages(routes, options.pages) });
     const sdl = `${printSchema(schema)}\n`;
     routes.get('/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
-    routes.get('/livez', (_, reply) => reply.send({ status: 'ok' }));
-    routes.get('/readyz', async (_, reply) => {
-      const ready = !drain.begun && (await reachable(database));
-      return reply
-        .code(ready ? 200 : 503)
-        .send({ status: ready ? 'ok' : drain.begun ? 'draining' : 'no database' });
-    });
+    serveHealth(routes, { drain, database });
   });
   await app.listen({ host, port });
   const { port: listening } = app.server.address() as AddressInfo;
@@ -186,15 +152,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-type Fault = Error & { readonly statusCode?: number };
-
-/** A refusal before there was an operation, in the shape of GraphQL's own. */
-function toErrors(status: number, fault: string, id: string) {
-  const [code, message] =
-    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Something went wrong here.'] : ['BAD_REQUEST', fault];
-  return { errors: [{ message, extensions: { code, requestId: id } }] };
-}
-
 const noStore = { 'cache-control': 'no-store' };
 
 /** What the pages may do: everything comes from here, nothing from elsewhere. */
@@ -209,18 +166,13 @@ const policy = {
   upgradeInsecureRequests: null,
 };
 
+/** Fastify takes no number by itself: that many proxies are the nearest ones. */
+function trusted(proxies: ServerOptions['trustProxy']) {
+  if (typeof proxies === 'number') return (_: string, hop: number) => hop < proxies;
+  return proxies ? [...proxies] : false;
+}
+
 /** The caller's own id where it is a plain one. */
 function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
-}
-
-function wantsPage(accept: string | undefined): boolean {
-  return accept?.includes('text/html') ?? false;
-}
-
-async function reachable(database: Database): Promise<boolean> {
-  return database.ping().then(
-    () => true,
-    () => false,
-  );
 }

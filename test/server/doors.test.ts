@@ -159,6 +159,19 @@ describe('the address of a client', () => {
     expect(codesOf(other)).toEqual([]);
   });
 
+  test('is what the nearest of a number of proxies says', async () => {
+    const behind = await startHouse({ settings: { TRUST_PROXY: '1' } });
+    try {
+      expect(await guess(behind, '198.51.100.7, 203.0.113.1')).toEqual(['RATE_LIMITED']);
+      const other = await behind.ask(signIn, { input: demo }, undefined, {
+        'x-forwarded-for': '203.0.113.1, 203.0.113.2',
+      });
+      expect(codesOf(other)).toEqual([]);
+    } finally {
+      await behind.stop();
+    }
+  });
+
   test('is not what anybody says', async () => {
     expect(await guess(open, '203.0.113.1')).toEqual(['RATE_LIMITED']);
     const other = await open.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });

@@ -189,9 +189,13 @@ describe('errors', () => {
     expect(errors![0]!.extensions).toEqual({ code });
   });
 
-  test('a document as deep as it may have tokens is answered', async () => {
-    const deep = `{ viewer ${'{ a '.repeat(1_660)}${'}'.repeat(1_660)} }`;
-    expect(codesOf(await house.ask(deep, {}, token))).toContain('GRAPHQL_VALIDATION_FAILED');
+  test.each([
+    [199, 'GRAPHQL_VALIDATION_FAILED'],
+    [200, 'QUERY_TOO_COMPLEX'],
+    [1_660, 'QUERY_TOO_COMPLEX'],
+  ])('a document nested %i deep is answered', async (levels, code) => {
+    const deep = `{ viewer ${'{ a '.repeat(levels)}${'}'.repeat(levels)} }`;
+    expect(codesOf(await house.ask(deep, {}, token))).toContain(code);
   });
 
   test('the operation to run must be clear', async () => {

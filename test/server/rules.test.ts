@@ -73,3 +73,41 @@ describe('what is prepared', () => {
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
   });
 });
+
+describe('a text that is nested', () => {
+  const deep = (open: string, levels: number) => open.repeat(levels);
+
+  test.each([
+    ['selections', `{${deep('a{', 2_400)}`],
+    ['a list', `{ tag(name: ${deep('[', 4_900)}`],
+    ['objects', `{ a(b: ${deep('{c:', 2_000)}`],
+  ])('too deep in %s is refused before it is parsed', (_, query) => {
+    const [refusal] = rules.prepare(query) as readonly GraphQLError[];
+    expect(rules.show(refusal)).toEqual({
+      message: 'The operation is nested more than 200 levels deep.',
+      extensions: { code: 'QUERY_TOO_COMPLEX' },
+    });
+  });
+
+  test.each([
+    ['a text', `{ tag(name: "\\"${deep('{', 500)}") { name } }`],
+    ['a block', `{ tag(name: """${deep('[', 500)}""") { name } }`],
+    ['a comment', `{ viewer { name } } # ${deep('(', 500)}`],
+    ['brackets side by side', `{ ${deep('tag(name: "a") { name } ', 300)} }`],
+  ])('is not what stands in %s', (_, query) => {
+    expect(rules.prepare(query)).toHaveProperty('kind', 'Document');
+  });
+});
+
+test.each([
+  [
+    'Variable "$input" got invalid value { password: "pass; word", more: 1 }; Field "more" is not defined.',
+    'Variable "$input" got an invalid value; Field "more" is not defined.',
+  ],
+  [
+    'Variable "$input" got invalid value ["pass"] at "input.password"; String cannot represent a non string value: ["pass"]',
+    'Variable "$input" got an invalid value; String cannot represent a non string value.',
+  ],
+])('what was given is not repeated: %s', (message, shown) => {
+  expect(rules.show(new GraphQLError(message)).message).toBe(shown);
+});

@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Database } from '../store/database.js';
+import type { Drain } from './drain.js';
+import type { GraphqlHttp } from './graphql-http.js';
+import type { Lane } from './lane.js';
+import type { Pages } from './pages.js';
+
+/** An error of the framework's. */
+export type Fault = Error & { readonly statusCode?: number };
+
+/** A refusal before there was an operation, in the shape of GraphQL's own. */
+export function toErrors(status: number, fault: string, id: string) {
+  const [code, message] =
+    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Something went wrong here.'] : ['BAD_REQUEST', fault];
+  return { errors: [{ message, extensions: { code, requestId: id } }] };
+}
+
+/** `/graphql`: operations by GET and POST, the explorer for a browser's GET, and a refusal of all other methods. */
+export function serveGraphql(
+  routes: FastifyInstance,
+  parts: { readonly graphql: GraphqlHttp; readonly lane: Lane | undefined; readonly pages: Pages },
+): void {
+  const { graphql, lane, pages } = parts;
+  routes.addHook('preParsing', (request, _, payload, next) => {
+    const read = lane?.left(request.raw)?.body;
+    next(null, read ? Readable.from([read]) : payload);
+  });
+  routes.addContentTypeParser('*', (_, __, done) => done(null));
+  routes.route({
+    method: ['GET', 'POST'],
+    url: '/graphql',
+    exposeHeadRoute: false,
+    async handler(request, reply) {
+      if (request.method === 'GET' && wantsPage(request.headers.accept)) return pages.explorer(reply);
+      await graphql.handle(request, reply);
+      return reply;
+    },
+  });
+  const refuseMethod = async ({ id }: FastifyRequest, reply: FastifyReply) =>
+    reply
+      .code(405)
+      .header('allow', 'GET, POST')
+      .send(toErrors(405, 'GraphQL is asked by GET or POST.', id));
+  routes.route({
+    method: routes.supportedMethods.filter((method) => !['GET', 'POST', 'OPTIONS'].includes(method)),
+    url: '/graphql',
+    onRequest: refuseMethod,
+    handler: refuseMethod,
+  });
+}
+
+function wantsPage(accept: string | undefined): boolean {
+  return accept?.includes('text/html') ?? false;
+}
+
+/** `/livez`: the process is up. `/readyz`: it can serve. */
+export function serveHealth(
+  routes: FastifyInstance,
+  { drain, database }: { readonly drain: Drain; readonly database: Database },
+): void {
+  routes.get('/livez', (_, reply) => reply.send({ status: 'ok' }));
+  routes.get('/readyz', async (_, reply) => {
+    const status = drain.begun ? 'draining' : await databaseStatus(database);
+    return reply.code(status === 'ok' ? 200 : 503).send({ status });
+  });
+}
+
+function databaseStatus(database: Database): Promise<'ok' | 'no database'> {
+  return database.ping().then(
+    () => 'ok',
+    () => 'no database',
+  );
+}
