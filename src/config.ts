@@ -15,7 +15,7 @@ export class ConfigError extends Error {
 /** The environment, as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The settings of the three upstream services: all of them, or none (then the sandbox stands in). */
+/** What must be known of the three upstream services: all of it, or nothing (then the sandbox stands in). */
 const upstreamNames = [
   'NOTES_BASE_URL',
   'APPOINTMENTS_BASE_URL',
@@ -24,6 +24,17 @@ const upstreamNames = [
   'APPOINTMENTS_CLIENT_SECRET',
   'SHIPMENT_WEBHOOKS',
   'PAYMENT_WEBHOOKS',
+] as const;
+
+/** What more may be told of them; it says nothing of the sandbox. */
+const upstreamDetails = [
+  'NOTES_TOKEN_EMAIL_FIELD',
+  'NOTES_TOKEN_PASSWORD_FIELD',
+  'NOTES_TOKEN_FIELD',
+  'APPOINTMENTS_SCOPE',
+  'PAYMENTS_BASE_URL',
+  'PAYMENTS_API_TOKEN',
+  'PAYMENTS_ROTATED_SECRET_FIELD',
 ] as const;
 
 /** The settings that may also be given as the path of a file that holds them. */
@@ -238,7 +249,7 @@ function missing(given: Environment): string[] {
   const production = given['NODE_ENV'] === 'production';
   const isAbsent = (name: string) => given[name] === undefined && given[`${name}_FILE`] === undefined;
   const absent = upstreamNames.filter(isAbsent);
-  const none = absent.length === upstreamNames.length && given['PAYMENTS_BASE_URL'] === undefined;
+  const none = absent.length === upstreamNames.length && upstreamDetails.every(isAbsent);
   const faults = none && !production ? [] : absent.map((name) => `${name}: missing`);
   if (production && isAbsent('SECRET_KEYS')) faults.push('SECRET_KEYS: missing');
   return faults;

@@ -196,8 +196,13 @@ describe('all or none', () => {
     );
   });
 
-  test('PAYMENTS_BASE_URL alone is a partial set as well', () => {
-    expect(named(faultsOf({ PAYMENTS_BASE_URL: 'https://payments.example' }))).toEqual(names);
+  test.each([
+    { PAYMENTS_BASE_URL: 'https://payments.example' },
+    { PAYMENTS_API_TOKEN: 'token' },
+    { NOTES_TOKEN_FIELD: 'jwt' },
+    { APPOINTMENTS_SCOPE: 'appointments:write' },
+  ])('%o alone is a partial set as well', (given) => {
+    expect(named(faultsOf(given))).toEqual(names);
   });
 
   test('in production none is a fault too, and so is a lack of keys', () => {
