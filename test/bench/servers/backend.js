@@ -1,4 +1,4 @@
-import { createCipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createCipheriv, createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Pool } from 'undici';
 
@@ -51,9 +51,9 @@ export function findSession(authorization) {
 export const globalId = (type, id) => Buffer.from(JSON.stringify([type, id])).toString('base64url');
 export const fromGlobalId = (id) => JSON.parse(Buffer.from(id, 'base64url').toString());
 
-/** A cursor that clients can neither read nor forge. */
+/** A cursor that clients can neither read nor forge; the same for the same text. */
 export function seal(text) {
-  const nonce = randomBytes(12);
+  const nonce = createHmac('sha256', key).update(text).digest().subarray(0, 12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
     'base64url',
