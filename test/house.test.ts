@@ -21,7 +21,8 @@ const edges = ['server', 'schema', 'context', 'config'];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['config', 'gateway', 'sandbox'],
   gateway: [...edges, ...domains, ...mechanisms, ...ground],
-  config: [],
+  config: ['setting'],
+  setting: [],
   server: ['schema', 'context', 'sessions', 'events', 'store/database', ...ground],
   schema: ['*/resolvers', 'context', 'relay', ...ground],
   context: ['*/client', '*/state', '*/resolvers', 'sessions', 'events/feed', ...ground],

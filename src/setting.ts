@@ -1,0 +1,125 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+const grantNames = {
+  'appointments:read': 'APPOINTMENTS_READ',
+  'appointments:write': 'APPOINTMENTS_WRITE',
+  'shipments:read': 'SHIPMENTS_READ',
+  'payments:read': 'PAYMENTS_READ',
+  'webhooks:rotate': 'WEBHOOKS_ROTATE',
+} as const;
+
+/** An http or https address, without the slash at its end. */
+export const httpUrl = z
+  .string()
+  .refine(
+    (text) => /^https?:\/\/[^/?#]+/.test(text) && URL.canParse(text),
+    'must be an http or https address',
+  )
+  .refine((text) => !/[?#]/.test(text), 'must have neither a query nor a fragment')
+  .refine((text) => !/^https?:\/\/[^/]*@/.test(text), 'must hold neither a user nor a password')
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** An http or https address without a path. */
+export const origin = httpUrl
+  .refine((text) => !URL.canParse(text) || new URL(text).pathname === '/', 'must have no path')
+  .transform((text) => new URL(text).origin);
+
+/** A whole number within bounds. */
+export const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
+
+/** Items, separated by commas. */
+export const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/** `id=secret` pairs, split at the first `=`. */
+export const endpoints = list.transform((pairs, context): ReadonlyMap<string, string> => {
+  const map = new Map<string, string>();
+  for (const [place, pair] of pairs.entries()) {
+    const at = pair.indexOf('=');
+    const [id, secret] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    if (at < 1 || id === '' || secret === '')
+      context.addIssue(`pair ${place + 1} is not of the form id=secret`);
+    else if (map.has(id)) context.addIssue(`the id ${id} is given twice`);
+    else map.set(id, secret);
+  }
+  if (pairs.length === 0) context.addIssue('must have at least one id=secret pair');
+  return map;
+});
+
+/** The address of a database. */
+export const databaseUrl = z
+  .string()
+  .refine((text) => /^sqlite:.+/.test(text) || /^postgres(ql)?:\/\//.test(text), {
+    message: 'must be sqlite:<path> or postgres://…',
+  });
+
+/** Keys of 32 bytes, in base64. */
+export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
+  if (keys.length === 0) context.addIssue('must have at least one key');
+  return keys.map((text, place) => {
+    const key = Buffer.from(text, 'base64');
+    if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
+      context.addIssue(`key ${place + 1} is not the base64 of 32 bytes`);
+    return key;
+  });
+});
+
+const grantee = /^(\*|\*@[^@]+|[^*@]+@[^@]+)$/;
+const grantLists = z.record(
+  z.string(),
+  z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames])),
+  'must be a JSON object',
+);
+
+/** E-mail address, `*@domain` or `*`, lower-cased → grants. */
+type Grants = ReadonlyMap<string, readonly (typeof grantNames)[keyof typeof grantNames][]>;
+
+/** Who may do what, as JSON. */
+export const grants = z.string().transform((text, context): Grants => {
+  const { data = {}, error } = grantLists.safeParse(parseJson(text));
+  for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
+  for (const who of Object.keys(data))
+    if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
+  return new Map(
+    Object.entries(data).map(([who, names]) => [who.toLowerCase(), names.map((name) => grantNames[name])]),
+  );
+});
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An address, or one with the length of its network's prefix. */
+function isRange(text: string): boolean {
+  const [address = '', prefix = '0', ...more] = text.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && /^\d+$/.test(prefix) && Number(prefix) <= bits;
+}
+
+/** Which proxies count: their addresses, or how many there are. */
+export const trustProxy = list.transform((proxies, context): number | readonly string[] => {
+  const [only, ...more] = proxies;
+  if (only !== undefined && more.length === 0 && /^\d+$/.test(only)) return Number(only);
+  for (const proxy of proxies) {
+    const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
+    if (!known && !isRange(proxy))
+      context.addIssue(
+        `${proxy} is neither an address, a range, loopback, linklocal, uniquelocal nor a count`,
+      );
+  }
+  return proxies;
+});
