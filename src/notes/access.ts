@@ -3,7 +3,14 @@ import { type Connection, type Cursors, type Edge, type PageArguments, rowConnec
 import type { NewNote, NoteChange, NotesClient, Refusal, Share } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
 import type { Note, Tag } from './model.js';
-import { createPager, greatestLimit, type NoteFilter, type NoteList, type Pager } from './pages.js';
+import {
+  createPager,
+  greatestLimit,
+  type NoteFilter,
+  type NoteList,
+  orTooLarge,
+  type Pager,
+} from './pages.js';
 import { findNotes } from './search.js';
 import { createSightings, type Sightings } from './sightings.js';
 import { createTurns } from './turns.js';
@@ -82,8 +89,8 @@ function accessOf({ client, cursors, pager, sightings }: Shared, operation: Note
       filter,
       read: (start) =>
         inTurn(async () => {
-          const answer = await client.list(token, { ...filter, ...start }, signal);
-          if (!('refused' in answer)) sightings.remember(sessionId, { filter, start }, answer.notes);
+          const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
+          if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
           return answer;
         }),
     };
@@ -95,7 +102,7 @@ function accessOf({ client, cursors, pager, sightings }: Shared, operation: Note
       filter,
       async read(start) {
         const [answer, tags] = await Promise.all([bare.read(start), readTags()]);
-        return 'refused' in answer ? answer : { ...answer, notes: answer.notes.map(withCounts(tags)) };
+        return 'notes' in answer ? { ...answer, notes: answer.notes.map(withCounts(tags)) } : answer;
       },
     };
   }

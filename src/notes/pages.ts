@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.js';
+import { UpstreamError } from '../upstream/failure.js';
 import type { NotePage } from './answer.js';
 import type { PageQuery, Refusal } from './client.js';
 
@@ -8,10 +9,15 @@ export type NoteFilter = Pick<PageQuery, 'tag' | 'pinned'>;
 /** Which page of a list. */
 export type PageStart = Pick<PageQuery, 'limit' | 'cursor'>;
 
+/** A page larger than the gateway takes, as the failure that tells of it: a smaller limit may do. */
+export interface TooLarge {
+  readonly tooLarge: UpstreamError;
+}
+
 /** One of the service's lists. */
 export interface NoteList {
   readonly filter: NoteFilter;
-  read(start: PageStart): Promise<NotePage | Refusal>;
+  read(start: PageStart): Promise<NotePage | Refusal | TooLarge>;
 }
 
 /** A page, and how it was asked for; `cursor` is undefined for the first one. */
@@ -22,9 +28,12 @@ export interface Page extends NotePage {
 
 /** Reads the service's pages. */
 export interface Pager {
-  /** One page of at most `limit` notes; of fewer where the service has refused so great a limit. */
+  /** One page of at most `limit` notes; of fewer where that limit is refused, or the page too large. */
   read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
-  /** That page and those after it, each when it is asked for; a service that goes in a circle is an error. */
+  /**
+   * That page and those after it, each when it is asked for; a service that goes in a circle is an error. A limit once
+   * made smaller stays so: a cursor that counts pages would skip notes under a greater one.
+   */
   walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
 }
 
@@ -39,22 +48,26 @@ export function createPager(): Pager {
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
     const first = Math.min(limit, taken);
+    let failure: UpstreamError | undefined;
     for (const next of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
       const answer = await list.read({ limit: next, cursor });
-      if (!('refused' in answer)) {
-        if (next < first) taken = Math.min(taken, next);
-        return { ...answer, cursor, limit: next };
+      if ('refused' in answer) {
+        if (answer.refused !== 400) throw unusable('refused to list notes');
+        continue;
       }
-      if (answer.refused !== 400) throw unusable('refused to list notes');
+      // Too large a page says nothing of the limits that the service takes for others.
+      if (next < first && !failure) taken = Math.min(taken, next);
+      if ('notes' in answer) return { ...answer, cursor, limit: next };
+      failure = answer.tooLarge;
     }
-    throw invalidQuery(list.filter, cursor);
+    throw failure ?? invalidQuery(list.filter, cursor);
   }
 
-  async function* walk(list: NoteList, limit: number, start?: string): AsyncGenerator<Page, void> {
+  async function* walk(list: NoteList, greatest: number, start?: string): AsyncGenerator<Page, void> {
     const asked = new Set<string>();
     const given = new Set<string>();
     let fruitless = 0;
-    for (let cursor = start; ;) {
+    for (let cursor = start, limit = greatest; ;) {
       const page = await read(list, limit, cursor);
       yield page;
       if (page.nextCursor === undefined) return;
@@ -63,11 +76,17 @@ export function createPager(): Pager {
       if (cursor !== undefined) asked.add(cursor);
       if (asked.has(page.nextCursor) || fruitless > fruitlessPagesAtMost)
         throw unusable('gave pages of notes without an end');
-      cursor = page.nextCursor;
+      ({ nextCursor: cursor, limit } = page);
     }
   }
 
   return { read, walk };
+}
+
+/** For `catch`: that a page is too large is an outcome; any other failure stays one. */
+export function orTooLarge(error: unknown): TooLarge {
+  if (error instanceof UpstreamError && error.reason === 'oversized') return { tooLarge: error };
+  throw error;
 }
 
 /** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what was sent. */

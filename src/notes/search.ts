@@ -40,8 +40,8 @@ async function reread(ids: readonly string[], { list, lastSeen }: SearchSource, 
   const places = new Set(ids.map(lastSeen).filter((place) => place !== undefined));
   const pages = [...places].slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
     const answer = await list(filter).read(start);
-    // A refused page, say of an expired cursor, is no page any more: the scan goes on.
-    if (!('refused' in answer)) take(answer.notes);
+    // A page that is refused, say for an expired cursor, or has grown too large is none any more: the scan goes on.
+    if ('notes' in answer) take(answer.notes);
   });
   await Promise.all(pages);
 }

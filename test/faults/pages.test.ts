@@ -95,6 +95,43 @@ describe('a greatest `limit`', () => {
   });
 });
 
+describe('notes too large for one answer', () => {
+  /** Escaped, a character is as long as it can be: six bytes for each of its UTF-16 units. */
+  const content = (characters: number) => '\u0001'.repeat(characters);
+  const limitsOf = (calls: readonly string[]) => calls.map((call) => /limit=(\d+)/.exec(call)?.[1]);
+  const node = 'query ($id: ID!) { node(id: $id) { ... on Note { title } } }';
+
+  test('are listed, and found, in smaller pages', async () => {
+    const titles = insert(130, { content: content(20_000) });
+    const calls = await room.callsOf(async () => expect(await walk(100)).toEqual(titles));
+    expect(limitsOf(calls)).toEqual(['100', '50', '50', '50']);
+    expect(only(await person.ask(node, { id: toGlobalId('Note', 'nothing') }))).toBeNull();
+  });
+
+  test('are given up where twenty are still too large; nobody else feels it', async () => {
+    insert(100, { content: content(100_000) });
+    const calls = await room.callsOf(async () => {
+      expect(codesOf(await person.ask(list, { first: 100 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+    });
+    expect(limitsOf(calls)).toEqual(['100', '50', '20']);
+    person = await room.join();
+    const titles = insert(100);
+    const others = await room.callsOf(async () => expect(await walk(100)).toEqual(titles));
+    expect(limitsOf(others)).toEqual(['100']);
+  });
+
+  test('are found though the page on which they were seen has grown too large', async () => {
+    const { id } = room.sandbox.notes.insert(person.email, { title: 'Seen' });
+    await walk(20);
+    room.sandbox.faults.add({
+      service: 'notes',
+      times: 1,
+      act: answer(200, JSON.stringify({ data: content(2_000_000) })),
+    });
+    expect(only(await person.ask(node, { id: toGlobalId('Note', id) }))).toEqual({ title: 'Seen' });
+  });
+});
+
 describe('the last page', () => {
   test.each(['null', 'empty', 'absent'] as const)('has a next cursor that is %s', async (end) => {
     room.sandbox.notes.nextCursorAtEnd = end;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
 import { createPager, type NoteFilter, type NoteList } from '../../src/notes/pages.js';
-import { createService, noteOf } from './service.js';
+import { UpstreamError } from '../../src/upstream/failure.js';
+import { createService, noteOf, type Service, type ServiceOptions } from './service.js';
 
 const codeOf = (work: Promise<unknown>) =>
   work.then(
@@ -43,6 +44,57 @@ describe('the greatest limit', () => {
     const service = createService(keys, { cursors: 'key', greatest: 100, above: 'reject', trailing: false });
     expect((await pager.read(service, 100)).limit).toBe(100);
   });
+});
+
+describe('a page too large', () => {
+  const keys = Array.from({ length: 250 }, (_, index) => index);
+  const usual = { cursors: 'key', greatest: 100, above: 'reject', trailing: false } as const;
+
+  /** Gives no page of more than `most` of the notes from `from` on. */
+  function heavy(most: number, options: Partial<ServiceOptions> = {}, from = 0): Service {
+    const service = createService(keys, { ...usual, ...options });
+    const { read } = service;
+    service.read = async (start) => {
+      const answer = await read(start);
+      const weight = 'notes' in answer && answer.notes.filter(({ upstreamId }) => Number(upstreamId) >= from);
+      return weight && weight.length > most ? { tooLarge: new UpstreamError('notes', 'oversized') } : answer;
+    };
+    return service;
+  }
+
+  test.each([
+    [100, 100, 1],
+    [99, 50, 2],
+    [20, 20, 3],
+  ])('of more than %i is asked for by %i', async (most, limit, calls) => {
+    const service = heavy(most);
+    expect((await createPager().read(service, 100)).limit).toBe(limit);
+    expect(service.calls).toBe(calls);
+  });
+
+  test('even by 20 is given up', async () => {
+    const service = heavy(19);
+    expect(await codeOf(createPager().read(service, 100))).toBe('UPSTREAM_INVALID_RESPONSE');
+    expect(service.calls).toBe(3);
+  });
+
+  test('is not remembered, but a refused limit is', async () => {
+    const pager = createPager();
+    expect((await pager.read(heavy(20), 100)).limit).toBe(20);
+    expect((await pager.read(heavy(100), 100)).limit).toBe(100);
+    expect((await pager.read(heavy(20, { greatest: 50 }), 100)).limit).toBe(20);
+    expect((await pager.read(heavy(100), 100)).limit).toBe(50);
+  });
+
+  test.each(['key', 'offset', 'page'] as const)(
+    'in the middle hides no note, where cursors are a %s',
+    async (cursors) => {
+      const found = new Set<string>();
+      for await (const { notes } of createPager().walk(heavy(60, { cursors }, 120), 100))
+        for (const { upstreamId } of notes) found.add(upstreamId);
+      expect([...found].map(Number)).toEqual(keys);
+    },
+  );
 });
 
 test.each([
