@@ -21,7 +21,8 @@ export interface ConnectionSource {
 
 /**
  * Where a connection goes on. `inside` a page: after the last of its `seen` rows. Otherwise at the page that follows
- * the one in which they were seen. The limit stays that of the first page: the service's cursor may depend on it.
+ * the one in which they were seen. The limit stays that of the first page, or becomes smaller: the service's cursor may
+ * depend on it.
  */
 interface Position {
   readonly cursor: string | undefined;
@@ -32,6 +33,7 @@ interface Position {
 }
 
 const fingerprintLength = 6;
+/** So many notes are asked for at least, for the limit stays however many are asked for later. */
 const usualLimit = 20;
 /** How many pages are searched for the place inside a page, when insertions have pushed it on. */
 const searchedPages = 3;
@@ -48,7 +50,7 @@ export async function noteConnection(
   const { size } = pageSize({ first });
   const start: Position =
     after == null
-      ? { cursor: undefined, limit: size, seen: [], inside: false }
+      ? { cursor: undefined, limit: Math.max(size, usualLimit), seen: [], inside: false }
       : unpack(cursors.open(place, after));
   const before = after != null;
   if (size === 0) return toConnection([], { before, after: true });

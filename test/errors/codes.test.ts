@@ -229,7 +229,7 @@ describe('the codes of upstream failures', () => {
       expect(data).toEqual({ notes: { nodes: [] }, tag: null, payment: null });
       expect(codesOf({ errors })).toEqual(['FORBIDDEN']);
     });
-    expect(calls.toSorted()).toEqual(['GET /notes?limit=3', 'GET /tags']);
+    expect(calls.toSorted()).toEqual(['GET /notes?limit=20', 'GET /tags']);
   });
 
   test('UPSTREAM_TIMEOUT', async () => {
@@ -336,8 +336,8 @@ describe('CURSOR_EXPIRED', () => {
   });
 
   test('when the notes service no longer takes the cursor behind ours', async () => {
-    insert(3);
-    const page = only(await ask('{ notes(first: 1) { pageInfo { endCursor } } }')).pageInfo;
+    insert(30);
+    const page = only(await ask('{ notes(first: 20) { pageInfo { endCursor } } }')).pageInfo;
     room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: { kind: 'answer', status: 400 } });
     const query = 'query ($after: String) { notes(first: 1, after: $after) { nodes { id } } }';
     expect(codesOf(await ask(query, { after: page.endCursor }))).toEqual(['CURSOR_EXPIRED']);

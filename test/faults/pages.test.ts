@@ -76,6 +76,16 @@ describe('a greatest `limit`', () => {
     for (const size of [7, 20, 33, 100]) expect([size, await walk(size)]).toEqual([size, titles]);
   });
 
+  test('of a page costs few calls, however small the first page is', async () => {
+    const titles = insert(121);
+    const { nodes, pageInfo } = only(await person.ask(list, { first: 1 }));
+    const calls = await room.callsOf(async () => {
+      nodes.push(...only(await person.ask(list, { first: 100, after: pageInfo.endCursor })).nodes);
+    });
+    expect(nodes.map(({ title }: { title: string }) => title)).toEqual(titles.slice(0, 101));
+    expect(calls).toHaveLength(6);
+  });
+
   test('is learnt once', async () => {
     Object.assign(room.sandbox.notes.pageLimit, { max: 50, mode: 'reject' });
     insert(60);
@@ -90,8 +100,8 @@ describe('a greatest `limit`', () => {
   test('below 20 is more than the documents let a service refuse', async () => {
     Object.assign(room.sandbox.notes.pageLimit, { max: 10, mode: 'reject' });
     insert(12);
-    expect(codesOf(await person.ask(list, { first: 100 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
-    expect(only(await person.ask(list, { first: 10 })).nodes).toHaveLength(10);
+    for (const size of [10, 100])
+      expect(codesOf(await person.ask(list, { first: size }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
   });
 });
 

@@ -77,6 +77,25 @@ describe('a list at rest', () => {
     expect(service.calls).toBe(3);
   });
 
+  test('costs one call a page at most, however few notes a page has', async () => {
+    const service = createService(rangeOf(60), usual);
+    const page = reader(service);
+    for (let after: string | undefined, read = 0; read < 60; read += 5) {
+      const before = service.calls;
+      const { keys, pageInfo } = await page(5, after);
+      expect([keys, service.calls - before]).toEqual([rangeOf(60).slice(read, read + 5), 1]);
+      after = pageInfo.endCursor!;
+    }
+  });
+
+  test('costs few calls after a page of one', async () => {
+    const service = createService(rangeOf(150), usual);
+    const page = reader(service);
+    const { pageInfo } = await page(1);
+    expect((await page(100, pageInfo.endCursor!)).keys).toEqual(rangeOf(101).slice(1));
+    expect(service.calls).toBe(1 + 6);
+  });
+
   test('seals the same cursor for the same place', async () => {
     const page = reader(createService(rangeOf(5), usual));
     const [one, two] = [await page(3), await page(3)];
@@ -153,7 +172,7 @@ describe('a list that changes between two pages', () => {
     const service = createService(rangeOf(30), usual);
     const page = reader(service);
     const { edges } = await page(10);
-    for (let key = 1; key <= 15; key += 1) service.insert(key);
+    for (let key = 1; key <= 35; key += 1) service.insert(key);
     expect((await page(3, edges[4]!.cursor)).keys).toEqual([600, 700, 800]);
   });
 
@@ -170,7 +189,7 @@ describe('a list that changes between two pages', () => {
     const list: NoteList = {
       filter: {},
       async read({ limit, cursor = '0' }) {
-        const end = Number(cursor) + limit;
+        const end = Number(cursor) + Math.min(limit, 3);
         const notes = order.slice(Number(cursor), end).map((id) => ({ ...noteOf(0), upstreamId: id }));
         return { notes, nextCursor: end < order.length ? String(end) : undefined };
       },
@@ -193,15 +212,15 @@ describe('a list that changes between two pages', () => {
 
 describe('a page longer than was asked for', () => {
   test('is used in full', async () => {
-    const all = rangeOf(45);
+    const all = rangeOf(65);
     const list: NoteList = {
       filter: {},
       async read({ cursor = '0' }) {
         const start = Number(cursor);
-        const more = start + 20 < all.length;
+        const more = start + 30 < all.length;
         return {
-          notes: all.slice(start, start + 20).map(noteOf),
-          nextCursor: more ? String(start + 20) : undefined,
+          notes: all.slice(start, start + 30).map(noteOf),
+          nextCursor: more ? String(start + 30) : undefined,
         };
       },
     };

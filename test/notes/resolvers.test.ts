@@ -153,15 +153,15 @@ describe('node', () => {
 
   test('looks where the note was last seen: one call', async () => {
     const notes = addNotes(60);
-    const page = 'query ($after: String) { notes(first: 10, after: $after) { pageInfo { endCursor } } }';
+    const page = 'query ($after: String) { notes(first: 20, after: $after) { pageInfo { endCursor } } }';
     const { data } = await ask(page);
     await ask(page, { after: data.notes.pageInfo.endCursor });
     const calls = await room.callsOf(async () => {
-      const found = await ask(get, { id: noteId(notes[15]!.id) });
-      expect(found.data.node.title).toBe('16');
+      const found = await ask(get, { id: noteId(notes[25]!.id) });
+      expect(found.data.node.title).toBe('26');
     });
     expect(calls).toHaveLength(1);
-    expect(calls[0]).toContain('limit=10&cursor=');
+    expect(calls[0]).toContain('limit=20&cursor=');
   });
 
   test('scans for all at once what it has not seen, and gives null for what is not there', async () => {
@@ -178,7 +178,7 @@ describe('node', () => {
   test('finds a note that has moved from its page, and not one that is deleted', async () => {
     const notes = addNotes(5);
     await ask('{ notes(first: 2) { nodes { id } } }');
-    addNotes(3);
+    addNotes(30);
     room.sandbox.notes.delete(email, notes[0]!.id);
     const { data } = await ask(getAll, { ids: notes.slice(0, 2).map(({ id }) => noteId(id)) });
     expect(data.nodes).toEqual([null, { title: '2' }]);
