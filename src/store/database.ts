@@ -5,6 +5,7 @@ import { openPostgres } from './postgres.js';
 import type { Tables } from './schema.js';
 import type { Channel } from './signals.js';
 import { openSqlite } from './sqlite.js';
+import { UnusableDatabase } from './unusable.js';
 
 export type { Channel } from './signals.js';
 
@@ -37,7 +38,7 @@ export interface Database {
 async function open(url: string, log: Logger) {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log);
-  throw new Error('The address of a database is sqlite:<path> or postgres://….');
+  throw new UnusableDatabase('The address of a database is sqlite:<path> or postgres://….');
 }
 
 /**

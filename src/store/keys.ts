@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { UnusableDatabase } from './unusable.js';
 
 /**
  * The key that seals what is stored, where the operator gives none: made once, in a file beside the embedded
@@ -16,6 +17,7 @@ export function keyBeside(databaseUrl: string): Buffer {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
-  if (key.length !== 32) throw new Error(`The key file ${path} does not hold the base64 of 32 bytes.`);
+  if (key.length !== 32)
+    throw new UnusableDatabase(`The key file ${path} does not hold the base64 of 32 bytes.`);
   return key;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Migrator, sql, type CreateTableBuilder, type Kysely, type Migration } from 'kysely';
 import type { Tables } from './schema.js';
+import { UnusableDatabase } from './unusable.js';
 
 type Engine = 'sqlite' | 'postgres';
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
@@ -176,7 +177,7 @@ export async function migrate(kysely: Kysely<Tables>, engine: Engine): Promise<v
   if (!error) return;
   const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in known));
   if (unknown === undefined) throw error as Error;
-  throw new Error(
+  throw new UnusableDatabase(
     `A newer version of this program has changed the database (${unknown}): run that version, or one later.`,
     { cause: error },
   );

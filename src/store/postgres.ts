@@ -11,6 +11,7 @@ import { checkParameters, transactionEnded } from './parameters.js';
 import { channelName, startListener } from './postgres-listener.js';
 import type { Tables } from './schema.js';
 import { createSignals, type Channel } from './signals.js';
+import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;
 const connections = 10;
@@ -119,7 +120,7 @@ function nameOf(config: ClientConfig): string {
     const { host, port, database } = new Client(config);
     return `${database} at ${host}:${port}`;
   } catch {
-    throw new Error(
+    throw new UnusableDatabase(
       'The address of the database is not of the form postgres://user:password@host:port/name.',
     );
   }
@@ -138,7 +139,7 @@ export async function openPostgres(url: string, log: Logger) {
   } catch (error) {
     await pool.end();
     const { message, code } = error as Error & { code?: string };
-    throw new Error(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
+    throw new UnusableDatabase(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
   }
 }
 

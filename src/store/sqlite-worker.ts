@@ -37,7 +37,11 @@ function open(path: string) {
   return {
     ...createStatements(database),
     stop() {
-      database.exec('pragma wal_checkpoint(truncate)'); // closing does not, while statements are not collected
+      try {
+        database.exec('pragma wal_checkpoint(truncate)'); // closing does not, while statements are not collected
+      } catch {
+        // On a full disk, say. What is in the log is as safe there; the next start reads it.
+      }
       database.close();
       held.close();
     },

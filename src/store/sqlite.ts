@@ -9,6 +9,7 @@ import { createSignals } from './signals.js';
 import { createSqliteDialect, type Reader } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 import { startWriter } from './sqlite-writer.js';
+import { UnusableDatabase } from './unusable.js';
 
 const busyMs = 5_000;
 const turnMs = 20_000;
@@ -35,14 +36,16 @@ async function openParts(path: string) {
     return { writer, reader: openReader(path), turn: createMutex(turnMs) };
   } catch (error) {
     const { code, message } = toSqliteError(error);
-    throw new Error(`Cannot open the database ${path}: ${reasons[code] ?? message}.`, { cause: error });
+    throw new UnusableDatabase(`Cannot open the database ${path}: ${reasons[code] ?? message}.`, {
+      cause: error,
+    });
   }
 }
 
 /** Opens the database in a file; makes the file and its directory where they are missing. */
 export async function openSqlite(given: string, log: Logger) {
   if (!given || given === ':memory:')
-    throw new Error('The address of an embedded database is sqlite:<path of a file>.');
+    throw new UnusableDatabase('The address of an embedded database is sqlite:<path of a file>.');
   const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock a file, whatever its name
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(await openParts(path)) });
   const signals = createSignals(log);
