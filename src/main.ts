@@ -11,11 +11,11 @@ async function runGateway(): Promise<void> {
   const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
   const gateway = await startGateway(sandbox ? withSandbox(sandbox) : (config as GatewayConfig));
   sandbox?.deliverTo(gateway.url);
-  say(welcome(gateway.url, sandbox));
   onSignal(async () => {
     await gateway.stop();
     await sandbox?.stop();
   });
+  say(welcome(gateway.url, sandbox));
 }
 
 /** `npm run sandbox`: the three upstream services alone. */
