@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { readContents } from '../chaos/contents.js';
+import { createEvent, signedHeaders, type Endpoint } from '../chaos/events.js';
+import { createRandom } from '../chaos/random.js';
+import { openWay } from '../chaos/way.js';
+import { postGraphql } from '../drain/asking.js';
+import { openSocket } from '../server/sockets.js';
+import { createTestFile, noPostgres } from '../support/engines.js';
+import { demo } from '../support/house.js';
+import { createTestDatabase, execute } from '../support/postgres.js';
+import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
+
+const endpoint: Endpoint = { family: 'payments', id: 'pe_full', secret: 'a-secret-of-the-test' };
+const random = createRandom('bad store');
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.stop());
+
+async function start(databaseUrl: string): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess({
+    ...sandbox.settings,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: randomBytes(32).toString('base64'),
+    PAYMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
+    LOG_LEVEL: 'error',
+  });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  return gateway;
+}
+
+/** The senders' side: what was acknowledged, and what was answered. */
+function createSender({ url }: GatewayProcess) {
+  const acknowledged: string[] = [];
+  return {
+    acknowledged,
+    async send(weight = 0) {
+      const event = createEvent('payments', random);
+      const body = JSON.stringify({ ...(JSON.parse(event.body) as object), note: 'x'.repeat(weight) });
+      const answer = await fetch(`${url}/webhooks/payments/${endpoint.id}`, {
+        method: 'POST',
+        headers: signedHeaders(endpoint, { ...event, body }),
+        body,
+      });
+      if (answer.status === 200) acknowledged.push(event.id);
+      return answer;
+    },
+  };
+}
+
+async function stored(databaseUrl: string): Promise<string[]> {
+  return (await readContents(databaseUrl)).events.map(({ event_id }) => event_id);
+}
+
+/** It fails by 503 with word of when to come again, once it fails; and then for as long as nothing changes. */
+async function fillUp({ send }: ReturnType<typeof createSender>) {
+  const statuses: number[] = [];
+  for (let i = 0; i < 100 && statuses.at(-1) !== 503; i++) statuses.push((await send(500_000)).status);
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  const refused = await send(500_000);
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toEqual({
+    error: { code: 'UNAVAILABLE', message: expect.stringMatching(/send it again later/) },
+  });
+}
+
+describe.runIf(process.platform === 'linux')('a disk without room', () => {
+  test('answers 503, keeps what was acknowledged, and takes events again when there is room', async () => {
+    const database = await createTestFile();
+    const gateway = await start(database);
+    const sender = createSender(gateway);
+    expect((await sender.send()).status).toBe(200);
+    const limit = (bytes: string) =>
+      execFileSync('prlimit', ['--pid', String(gateway.child.pid), `--fsize=${bytes}:unlimited`]);
+    limit('4000000');
+    await fillUp(sender);
+    expect((await fetch(`${gateway.url}/livez`)).status).toBe(200);
+    expect(await stored(database)).toEqual(sender.acknowledged);
+    limit('unlimited');
+    expect((await sender.send()).status).toBe(200);
+    expect(await stored(database)).toEqual(sender.acknowledged);
+    expect(await gateway.end()).toBe(0);
+    expect(await stored(database)).toEqual(sender.acknowledged);
+  });
+
+  const disk = mountDisk();
+  test.skipIf(!disk)(
+    disk ? 'a file system that is really full' : 'no file system can be mounted',
+    async () => {
+      const folder = await disk!();
+      const gateway = await start(`sqlite:${folder}/gateway.db`);
+      const sender = createSender(gateway);
+      const ballast = join(folder, 'ballast');
+      await writeFile(ballast, Buffer.alloc(1_000_000));
+      await fillUp(sender);
+      expect(await stored(`sqlite:${folder}/gateway.db`)).toEqual(sender.acknowledged);
+      await rm(ballast);
+      expect((await sender.send()).status).toBe(200);
+      expect(await gateway.end()).toBe(0);
+      expect(await stored(`sqlite:${folder}/gateway.db`)).toEqual(sender.acknowledged);
+    },
+  );
+});
+
+/** A way to mount a small file system, where this process may. */
+function mountDisk(): (() => Promise<string>) | undefined {
+  const mount = async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'trivium-disk-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder], { stdio: 'ignore' });
+    onTestFinished(async () => {
+      execFileSync('umount', ['-l', folder]);
+      await rm(folder, { recursive: true, force: true });
+    });
+    return folder;
+  };
+  const isAllowed = process.getuid?.() === 0 && canUnshare();
+  return isAllowed ? mount : undefined;
+}
+
+function canUnshare(): boolean {
+  try {
+    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(noPostgres)('a Postgres', () => {
+  test('that goes away answers 503, turns no client off, and is used again', async () => {
+    const database = await createTestDatabase();
+    const way = await openWay(random, { probability: 0, longestMs: 0 });
+    onTestFinished(way.stop);
+    way.target = Number(new URL(database).port);
+    const gateway = await start(Object.assign(new URL(database), { port: String(way.port) }).href);
+    const sender = createSender(gateway);
+    expect((await sender.send()).status).toBe(200);
+    const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+    const { data } = await postGraphql(gateway.url, signIn, { input: demo });
+
+    way.target = undefined;
+    way.cut(1);
+    const refused = await sender.send();
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+    expect((await fetch(`${gateway.url}/livez`)).status).toBe(200);
+    const socket = await openSocket(`${gateway.url}/graphql`);
+    socket.send({ type: 'connection_init', payload: { authorization: 'Bearer of-unknown-worth' } });
+    expect(await socket.closed).toBe(1013);
+    const asked = await postGraphql(gateway.url, '{ liveCursor }', {}, { token: 'of-unknown-worth' });
+    expect(asked.data?.liveCursor).toBeUndefined();
+    expect(asked.status).not.toBe(401);
+
+    way.target = Number(new URL(database).port);
+    await vi.waitFor(async () => expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200), 10_000);
+    expect((await sender.send()).status).toBe(200);
+    expect(await stored(database)).toEqual(sender.acknowledged);
+    const { data: known } = await postGraphql(
+      gateway.url,
+      '{ viewer { id } }',
+      {},
+      {
+        token: data.signIn.sessionToken as string,
+      },
+    );
+    expect(known.viewer).not.toBeNull();
+  });
+
+  test('that takes no writes any more, as after a failover, answers 503 until it does', async () => {
+    const database = await createTestDatabase();
+    const name = new URL(database).pathname.slice(1);
+    const gateway = await start(database);
+    const sender = createSender(gateway);
+    const elsewhere = Object.assign(new URL(database), { pathname: 'postgres' }).href;
+    const turn = async (how: 'on' | 'off') => {
+      await execute(elsewhere, `alter database ${name} set default_transaction_read_only = ${how}`);
+      await execute(
+        elsewhere,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+      );
+    };
+    expect((await sender.send()).status).toBe(200);
+    await turn('on');
+    await vi.waitFor(async () => expect((await sender.send()).status).toBe(503));
+    expect((await sender.send()).status).toBe(503);
+    expect(await stored(database)).toEqual(sender.acknowledged);
+    await turn('off');
+    await vi.waitFor(async () => expect((await sender.send()).status).toBe(200), 10_000);
+    expect(await stored(database)).toEqual(sender.acknowledged);
+  });
+});

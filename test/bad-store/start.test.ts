@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { createTestFile, noPostgres } from '../support/engines.js';
+import { createTestDatabase, execute } from '../support/postgres.js';
+import { spawnGateway, startGatewayProcess, type ProcessOptions } from '../support/process.js';
+
+const nobody = 65_534;
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.stop());
+
+const settingsFor = (url: string) => ({
+  ...sandbox.settings,
+  DATABASE_URL: url,
+  SECRET_KEYS: randomBytes(32).toString('base64'),
+});
+
+/** What a gateway says that does not start: with exit code 1, and without a stack. */
+async function refusal(url: string, options: ProcessOptions = {}): Promise<string> {
+  const gateway = spawnGateway(settingsFor(url), options);
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  expect(await gateway.ended).toBe(1);
+  const output = gateway.output();
+  expect(output).not.toMatch(/\n +at /);
+  return output;
+}
+
+const pathOf = (url: string) => url.slice('sqlite:'.length);
+
+describe('a gateway does not start, and says why in a sentence,', () => {
+  test('on a file that is not a database, which it leaves as it is', async () => {
+    const url = await createTestFile();
+    const path = pathOf(url);
+    const minutes = 'These are minutes of a meeting. '.repeat(500);
+    await writeFile(path, minutes);
+    expect(await refusal(url)).toBe(`Cannot open the database ${path}: the file is not a SQLite database.`);
+    expect(await readFile(path, 'utf8')).toBe(minutes);
+  });
+
+  test('on a file that is damaged', async () => {
+    const url = await createTestFile();
+    await (await startGatewayProcess(settingsFor(url))).end();
+    const bytes = await readFile(pathOf(url));
+    await writeFile(pathOf(url), bytes.fill(0xff, 100));
+    expect(await refusal(url)).toBe(`Cannot open the database ${pathOf(url)}: the file is damaged.`);
+  });
+
+  test('on a file that it cannot write', async () => {
+    const url = await createTestFile();
+    const path = pathOf(url);
+    await (await startGatewayProcess(settingsFor(url))).end();
+    const isRoot = process.getuid?.() === 0; // who may write everywhere
+    if (isRoot) for (const file of [path, `${path}.lock`, dirname(path)]) await chown(file, nobody, nobody);
+    await chmod(path, 0o444);
+    expect(await refusal(url, isRoot ? { uid: nobody } : {})).toBe(
+      `Cannot open the database ${path}: the file cannot be written.`,
+    );
+  });
+
+  test('beside another on the same file, which goes on', async () => {
+    const url = await createTestFile();
+    const first = await startGatewayProcess(settingsFor(url));
+    onTestFinished(async () => void (await first.end('SIGKILL')));
+    expect(await refusal(url)).toBe(`Cannot open the database ${pathOf(url)}: another process is using it.`);
+    expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
+  });
+
+  test('on a Postgres of an unsupported version', async () => {
+    const port = await startOldPostgres();
+    expect(await refusal(`postgres://user:hidden@127.0.0.1:${port}/old`)).toBe(
+      `Cannot open the database old at 127.0.0.1:${port}: it is PostgreSQL 12, and 13 or later is needed.`,
+    );
+  });
+
+  test('where nothing listens, without showing the password', async () => {
+    const said = await refusal('postgres://user:hidden@127.0.0.1:1/gone');
+    expect(said).toMatch(/^Cannot open the database gone at 127\.0\.0\.1:1: .*ECONNREFUSED/);
+    expect(said).not.toContain('hidden');
+  });
+
+  test.skipIf(noPostgres)('on a Postgres that refuses the password, without showing it', async () => {
+    const url = new URL(await createTestDatabase());
+    url.password = 'not-the-password';
+    const said = await refusal(url.href);
+    expect(said).toMatch(/^Cannot open the database test_\w+ at 127\.0\.0\.1:\d+: password .*failed/);
+    expect(said).not.toContain('not-the-password');
+  });
+
+  test.skipIf(noPostgres)('on a Postgres that takes no writes', async () => {
+    const url = await createTestDatabase();
+    const name = new URL(url).pathname.slice(1);
+    await execute(url, `alter database ${name} set default_transaction_read_only = on`);
+    expect(await refusal(url)).toMatch(/read-only transaction/);
+  });
+});
+
+/** As much of a Postgres 12 as it takes to be asked for its version. */
+async function startOldPostgres(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write(Buffer.concat([message('R', int(0)), idle]));
+      socket.on('data', (query) => socket.write(answerTo(query.toString())));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const int = (value: number) => Buffer.from(new Int32Array([value]).buffer).swap32();
+const short = (value: number) => Buffer.from(new Int16Array([value]).buffer).swap16();
+const text = (value: string) => Buffer.from(`${value}\0`);
+const message = (type: string, ...parts: readonly Buffer[]) => {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([Buffer.from(type), int(body.length + 4), body]);
+};
+const idle = message('Z', Buffer.from('I'));
+
+function answerTo(query: string): Buffer {
+  if (!query.includes('server_version_num')) return Buffer.concat([message('C', text('SET')), idle]);
+  const value = Buffer.from('120000');
+  const column = [text('server_version_num'), int(0), short(0), int(25), short(-1), int(-1), short(0)];
+  return Buffer.concat([
+    message('T', short(1), ...column),
+    message('D', short(1), int(value.length), value),
+    message('C', text('SHOW')),
+    idle,
+  ]);
+}
