@@ -1,5 +1,7 @@
 import DataLoader from 'dataloader';
 import { type Connection, type Cursors, type Edge, type PageArguments, rowConnection } from '../relay.js';
+import { UpstreamError } from '../upstream/failure.js';
+import { isCount } from './answer.js';
 import type { NewNote, NoteChange, NotesClient, Refusal, Share } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
 import type { Note, Tag } from './model.js';
@@ -169,9 +171,15 @@ function byName(tags: readonly Tag[]): ReadonlyMap<string, Tag> {
   for (const tag of tags) {
     const key = tag.name.toLowerCase();
     const before = known.get(key);
-    known.set(key, before ? { ...before, count: (before.count ?? 0) + (tag.count ?? 0) } : tag);
+    known.set(key, before ? join(before, tag) : tag);
   }
   return known;
+}
+
+function join(one: Tag, other: Tag): Tag {
+  const count = (one.count ?? 0) + (other.count ?? 0);
+  if (!isCount(count)) throw new UpstreamError('notes', 'misshapen');
+  return { ...one, count };
 }
 
 function withCounts(tags: ReadonlyMap<string, Tag>): (note: Note) => Note {

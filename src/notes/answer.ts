@@ -75,7 +75,12 @@ export function readToken(
 function readTag(value: unknown): Tag | undefined {
   if (!isFields(value)) return undefined;
   const { name, count } = value;
-  return isText(name) && isWhole(count) ? { kind: 'Tag', name, count } : undefined;
+  return isText(name) && isCount(count) ? { kind: 'Tag', name, count } : undefined;
+}
+
+/** Whether it is a whole number of 32 bits, as wide as `Tag.count`, an `Int`. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && (value | 0) === value;
 }
 
 /** The tags that a note bears, which come as names. */

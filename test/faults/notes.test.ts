@@ -196,6 +196,8 @@ describe('shapes', () => {
       { tags: [{ name: 'a' }] },
       { tags: [{ name: 'a', count: '1' }] },
       { tags: [{ count: 1 }] },
+      { tags: [{ name: 'a', count: 2 ** 31 }] },
+      { tags: ['a', 'A'].map((name) => ({ name, count: 2 ** 30 })) },
     ].map((body) => [reads['GET /tags']!, body] as const),
     ...(['id', 'email', 'name', 'created_at'] as const).flatMap((member) =>
       [undefined, null, {}, true].map((value) => [reads['GET /me']!, { ...user, [member]: value }] as const),
@@ -231,6 +233,12 @@ describe('shapes', () => {
       reads['GET /tags']!,
       { tags: [{ name: 'a', count: 1, ...unknown }] },
       { nodes: [{ name: 'a', count: 1 }] },
+    ],
+    [
+      'a tag used as often as can be told',
+      reads['GET /tags']!,
+      { tags: [{ name: 'a', count: 2 ** 31 - 1 }] },
+      { nodes: [{ name: 'a', count: 2 ** 31 - 1 }] },
     ],
     ['the user', reads['GET /me']!, { ...user, id: 12, ...unknown }, { email: user.email }],
     [

@@ -238,7 +238,8 @@ describe('answers', () => {
     },
   );
 
-  it.each([{}, { tags: {} }, { tags: [{ name: 'a' }] }, { tags: [{ name: 'a', count: 1.5 }] }, [], '<html>'])(
+  const counted = (count: number) => ({ tags: [{ name: 'a', count }] });
+  it.each([{}, { tags: {} }, { tags: [{ name: 'a' }] }, counted(1.5), counted(2 ** 31), [], '<html>'])(
     'that are no tags are refused: %j',
     async (body) => {
       answer(200, body);
