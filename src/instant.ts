@@ -26,6 +26,19 @@ export function instant(text: string): string | undefined {
   return key(time.getTime()) + fraction;
 }
 
+const timestamp = /^(\d{4}-\d\d-\d\d)(?:[Tt ]([\d:.,]+)(\S*))?$/;
+
+/**
+ * The same for a timestamp of which a service says only that it is ISO 8601: it is in UTC where it has no offset, and the
+ * day's first moment where it has no time; a blank may stand for the `T`.
+ */
+export function looseInstant(text: string): string | undefined {
+  const match = timestamp.exec(text);
+  if (!match) return undefined;
+  const [, date, time = '00:00', offset] = match;
+  return instant(`${date}T${time}${offset || 'Z'}`);
+}
+
 /** The same sortable text for milliseconds since the epoch. */
 export function instantOf(milliseconds: number): string {
   const whole = Math.floor(milliseconds / 1000) * 1000;

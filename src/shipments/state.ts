@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { Fold } from '../events/log.js';
 import { createHistory, type History } from '../events/history.js';
 import type { ShipmentFilter } from '../generated/resolvers.js';
-import { instant } from '../instant.js';
+import { looseInstant } from '../instant.js';
 import { write, writeIfTold, type Register, type Stamp } from '../register.js';
 import type { RowQuery } from '../relay.js';
 import type { Database, Executor } from '../store/database.js';
@@ -40,7 +40,7 @@ export function createShipmentFold(): Fold<ShipmentEvent, ShipmentState> {
 
 function applyEvent(before: ShipmentState | undefined, event: ShipmentEvent, seq: number): ShipmentState {
   const { shipmentId, stage, occurredAt } = event;
-  const stamp: Stamp = [instant(occurredAt)!, stages.indexOf(stage), seq];
+  const stamp: Stamp = [looseInstant(occurredAt)!, stages.indexOf(stage), seq];
   return {
     shipmentId,
     newest: write(before?.newest, { stage, occurredAt }, stamp),
@@ -68,7 +68,7 @@ const keptInstant = 64;
 
 /** Where a shipment stands in `Shipments.page`. */
 export function shipmentPosition({ updatedAt, shipmentId }: Shipment): ShipmentPosition {
-  return [instant(updatedAt)!.slice(0, keptInstant), shipmentId];
+  return [looseInstant(updatedAt)!.slice(0, keptInstant), shipmentId];
 }
 
 /** The read model over the folded shipments and their events; it may be shared by every operation. */

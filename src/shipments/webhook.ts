@@ -1,6 +1,6 @@
 import { type EventBody, member, textOrNull } from '../events/body.js';
 import type { WebhookFamily } from '../events/receiver.js';
-import { instant } from '../instant.js';
+import { looseInstant } from '../instant.js';
 import type { ShipmentEvent, Stage } from './model.js';
 
 const maxAgeSeconds = 300;
@@ -40,7 +40,7 @@ function readKnown(event: EventBody, receivedAt: string) {
 
 /**
  * A shipment event as it was sent; null where its type is not known or it does not name its shipment. `status`,
- * `carrier` and `tracking_number` are free strings, null where absent. An event whose `created_at` is not a date-time
+ * `carrier` and `tracking_number` are free strings, null where absent. An event whose `created_at` is no timestamp
  * occurred, as far as we know, when it was received.
  */
 export function readShipmentEvent(
@@ -56,7 +56,8 @@ export function readShipmentEvent(
     eventId: id,
     type,
     stage,
-    occurredAt: typeof createdAt === 'string' && instant(createdAt) !== undefined ? createdAt : receivedAt,
+    occurredAt:
+      typeof createdAt === 'string' && looseInstant(createdAt) !== undefined ? createdAt : receivedAt,
     receivedAt,
     shipmentId,
     status: textOrNull(member(shipment, 'status')),

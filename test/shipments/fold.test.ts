@@ -54,6 +54,15 @@ describe('the fold of shipments', () => {
     expect(shipment.stage).toBe('DELIVERED');
   });
 
+  it('takes a time without an offset for one in UTC, and tells it as it was written', () => {
+    const shipment = shipmentAfter([
+      shipmentEvent({ stage: 'OUT_FOR_DELIVERY', occurredAt: '2026-01-02 00:00:01' }),
+      shipmentEvent({ stage: 'DELIVERED', occurredAt: '2026-01-02T01:00:00.9+01:00' }),
+      shipmentEvent({ stage: 'DELIVERY_FAILED', occurredAt: '2026-01-02' }),
+    ]);
+    expect(shipment).toMatchObject({ stage: 'OUT_FOR_DELIVERY', updatedAt: '2026-01-02 00:00:01' });
+  });
+
   it('settles equal times by the stage, then by log order', () => {
     const delivered = shipmentEvent({ stage: 'DELIVERED', status: 'first' });
     const failed = shipmentEvent({ stage: 'DELIVERY_FAILED', status: 'failed' });

@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { instant, instantOf, looseInstant } from '../src/instant.js';
+
+/** Milliseconds, with the text of that moment at some offset, or with none. */
+const moment = fc.date({
+  min: new Date('0001-01-02T00:00:00Z'),
+  max: new Date('9998-12-30T00:00:00Z'),
+  noInvalidDate: true,
+});
+const offset = fc.option(fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 }));
+const written = fc.record({ moment, offset, between: fc.constantFrom('T', 't', ' ') }).map(write);
+
+function write(about: { moment: Date; offset: number | null; between: string }) {
+  const time = about.moment.getTime();
+  const local = new Date(time + (about.offset ?? 0) * 60_000).toISOString().slice(0, -1);
+  const minutes = Math.abs(about.offset ?? 0);
+  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60].map((part) =>
+    String(part).padStart(2, '0'),
+  );
+  const zone = about.offset === null ? '' : `${about.offset < 0 ? '-' : '+'}${hour}:${minute}`;
+  return { time, text: local.replace('T', about.between) + zone };
+}
+
+const compare = (a: string, b: string) => Number(a > b) - Number(a < b);
+
+describe('a timestamp', () => {
+  test('sorts by its time, in UTC where it has no offset', () => {
+    const near = fc.integer({ min: -90_000, max: 90_000 });
+    fc.assert(
+      fc.property(written, offset, near, (one, zone, apart) => {
+        const other = write({ moment: new Date(one.time + apart), offset: zone, between: 'T' });
+        expect(looseInstant(one.text)).toBe(instantOf(one.time));
+        expect(compare(looseInstant(one.text)!, looseInstant(other.text)!)).toBe(Math.sign(-apart) + 0);
+      }),
+    );
+  });
+
+  test.each([
+    ['2026-05-01T12:00:00', '2026-05-01T12:00:00Z'],
+    ['2026-05-01 12:00:00', '2026-05-01T12:00:00Z'],
+    ['2026-05-01 12:00:00.5+02:00', '2026-05-01T10:00:00.5Z'],
+    ['2026-05-01T12:00', '2026-05-01T12:00:00Z'],
+    ['2026-05-01', '2026-05-01T00:00:00Z'],
+    ['2026-05-01T24:00', '2026-05-02T00:00:00Z'],
+  ])('%s is %s', (text, strict) => expect(looseInstant(text)).toBe(instant(strict)));
+
+  test.each([
+    '',
+    '2026-05',
+    '2026-02-30',
+    '2026-05-01Z',
+    '2026-05-01T',
+    '2026-05-01T25:00',
+    '2026-05-01  12:00',
+  ])('%j is none', (text) => expect(looseInstant(text)).toBeUndefined());
+});
+
+test.each(['2026-05-01T12:00:00', '2026-05-01 12:00:00Z', '2026-05-01'])(
+  '%s is no date-time of a client',
+  (text) => expect(instant(text)).toBeUndefined(),
+);
