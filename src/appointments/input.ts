@@ -15,7 +15,8 @@ export interface BookingInput {
 }
 
 const reference = /^[A-Za-z][\w-]*\/[^/\s]+$/;
-const longestKey = 255;
+/** The `u` counts code points. */
+const keyForm = /^.{1,255}$/su;
 
 /** A fault that the person who typed can mend, at a path below `input`. */
 export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
@@ -90,9 +91,8 @@ function isReference(text: string | null | undefined): text is string {
 }
 
 function checkKey(key: string | null | undefined): readonly UserError[] {
-  const fits = key == null || (key.length > 0 && key.length <= longestKey);
-  const message = `An idempotency key has 1 to ${longestKey} characters.`;
-  return fits ? [] : [fault('INVALID', message, 'idempotencyKey')];
+  if (key == null || keyForm.test(key)) return [];
+  return [fault('INVALID', 'An idempotency key has 1 to 255 characters.', 'idempotencyKey')];
 }
 
 /** The participant without what clients may have sent as null; none where it is not whole. */

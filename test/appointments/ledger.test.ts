@@ -92,7 +92,7 @@ describe.each(engines)('the ledger on %s', (_, freshUrl) => {
     expect(posts()).toBe(2);
   });
 
-  test.each(['\0', '\ud800', '😀'.repeat(127), '"\\'])(
+  test.each(['\0', '\ud800', '\ud800'.repeat(255), '"\\'])(
     'takes the key %j as it is',
     async (idempotencyKey) => {
       const [one, two] = [await booked({ idempotencyKey }), await booked({ idempotencyKey })];

@@ -170,6 +170,7 @@ describe('createAppointment', () => {
     ],
     [{ ...input, idempotencyKey: '' }, [['INVALID', 'idempotencyKey']]],
     [{ ...input, idempotencyKey: 'k'.repeat(256) }, [['INVALID', 'idempotencyKey']]],
+    [{ ...input, idempotencyKey: '\u{1f511}'.repeat(256) }, [['INVALID', 'idempotencyKey']]],
   ])('finds all that is wrong before any call: case %#', async (given, expected) => {
     const before = postsOf(sandbox);
     const { data } = await ask(create, { input: given });
@@ -183,6 +184,11 @@ describe('createAppointment', () => {
 
   test('lets an appointment end as it starts, in another offset', async () => {
     const { data } = await ask(create, { input: { ...input, end: '2026-11-21T08:30:00Z' } });
+    expect(data.createAppointment.errors).toEqual([]);
+  });
+
+  test.each(['k', '\u{1f511}', '\n'])('takes a key of 255 characters: %j', async (character) => {
+    const { data } = await ask(create, { input: { ...input, idempotencyKey: character.repeat(255) } });
     expect(data.createAppointment.errors).toEqual([]);
   });
 
