@@ -22,7 +22,10 @@ type Command =
 
 const someClient = fc.nat(clientCount - 1);
 const command: fc.Arbitrary<Command> = fc.oneof(
-  fc.record({ kind: fc.constant('append' as const), ids: fc.array(fc.nat(300), { maxLength: 60 }) }),
+  fc.record({
+    kind: fc.constant('append' as const),
+    ids: fc.array(fc.nat(300), { maxLength: 20, size: 'max' }),
+  }),
   fc.record({ kind: fc.constant('connect' as const), client: someClient, exact: fc.boolean() }),
   fc.record({ kind: fc.constant('take' as const), client: someClient, count: fc.nat(40) }),
   fc.record({ kind: fc.constant('disconnect' as const), client: someClient }),
@@ -122,7 +125,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const journal = await openJournal(await freshUrl());
       let runs = 0;
       const property = fc.asyncProperty(
-        fc.array(command, { maxLength: 40 }),
+        fc.array(command, { maxLength: 60, size: 'max' }),
         fc.integer({ min: 1, max: 30 }),
         async (commands, recent) => {
           runs += 1;
