@@ -114,13 +114,18 @@ function toBody({ status, start, end, participants }: NewAppointment) {
 }
 
 const usualLifetimeSeconds = 3600;
+/** A year; an issuer may tell a number that no date can hold. */
+const mostLifetimeSeconds = 365 * 24 * 3600;
 
 function readIssued(body: unknown): Issued {
   const { access_token: token, expires_in: lifetime } = fieldsOf(body);
   if (typeof token !== 'string') throw new UpstreamError('issuer', 'misshapen');
   if (!isSendable(token)) throw new UpstreamError('issuer', 'unsendable');
   const seconds = Number(lifetime);
-  return { token, lifetimeSeconds: seconds > 0 ? seconds : usualLifetimeSeconds };
+  return {
+    token,
+    lifetimeSeconds: seconds > 0 ? Math.min(seconds, mostLifetimeSeconds) : usualLifetimeSeconds,
+  };
 }
 
 /** The answer of a booking is not shown: an id is looked for where services put it, and may be absent. */

@@ -250,6 +250,16 @@ describe('the token', () => {
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([2, 2]);
   });
 
+  it.each(['1e400', '1e300', '1e14'])('is kept though it is to live for %s seconds', async (lifetime) => {
+    const body = `{"access_token":"one","expires_in":${lifetime}}`;
+    misbehave('issuer', { kind: 'answer', status: 200, body });
+    misbehave('appointments', { kind: 'answer', status: 201 });
+    await client.book(appointment);
+    await sandbox.clock.advance(24 * 60 * 60 * 1000);
+    await client.book(appointment);
+    expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 2]);
+  });
+
   it('lives an hour where the issuer does not tell', async () => {
     misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
     misbehave('appointments', { kind: 'answer', status: 201 });
