@@ -25,7 +25,9 @@ export async function interleave<T>(
   const outcomes = turns.map((): T[] => []);
   for (let round = -1; round < rounds; round += 1)
     for (const [index, turn] of turns.entries()) {
-      const outcome = await turn.run();
+      const outcome = await turn.run().catch((cause: unknown) => {
+        throw new Error(`${turn.who}: ${String(cause)}`, { cause });
+      });
       if (round >= 0) outcomes[index]!.push(outcome); // the first round warms up
     }
   const scores = turns.map(({ score }, index) => outcomes[index]!.map(score));

@@ -35,20 +35,41 @@ export async function openSenders(url: string, count: number): Promise<Senders> 
 
 type Sender = Awaited<ReturnType<typeof openSender>>;
 
+/** A server may close a connection that has rested for so long. */
+const restMs = 2_000;
+
 async function openSender(url: string) {
-  const socket = await open(url);
   let settle: { resolve(): void; reject(error: Error): void } | undefined;
-  const read = createAnswerReader(({ status, body }) => {
-    if (status === 200) settle?.resolve();
-    else settle?.reject(new Error(`A delivery was answered ${status}: ${body.toString()}`));
-  });
-  socket.on('data', read).on('close', () => settle?.reject(new Error('The server closed a connection.')));
+  let used = performance.now();
+  let socket = await connect();
+
+  async function connect() {
+    const opened = await open(url);
+    const read = createAnswerReader(({ status, body }) => {
+      if (status === 200) settle?.resolve();
+      else settle?.reject(new Error(`A delivery was answered ${status}: ${body.toString()}`));
+    });
+    opened.on('data', read).on('close', () => {
+      if (opened === socket) settle?.reject(new Error('The server closed a connection.'));
+    });
+    return opened;
+  }
+
+  async function reconnect() {
+    const old = socket;
+    socket = await connect();
+    old.destroy();
+  }
+
   return {
-    send: (delivery: Buffer) =>
-      new Promise<void>((resolve, reject) => {
+    async send(delivery: Buffer): Promise<void> {
+      if (performance.now() - used > restMs) await reconnect();
+      await new Promise<void>((resolve, reject) => {
         settle = { resolve, reject };
         socket.write(delivery);
-      }),
+      });
+      used = performance.now();
+    },
     stop: () => socket.destroy(),
   };
 }

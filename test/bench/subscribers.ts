@@ -39,6 +39,7 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
   let everybody = true;
   let total = 0;
   let fault: Error | undefined;
+  let stopped = false;
 
   async function begin(index: number): Promise<void> {
     const socket = await open(url);
@@ -46,15 +47,18 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
     await upgrade(socket, url);
     const whole = index % readOneOf === 0;
     const acknowledged = new Promise<void>((resolve, reject) => {
+      const fail = (what: string) => {
+        if (!stopped) fault ??= new Error(`Subscriber ${index}: ${what}`);
+        if (fault) reject(fault);
+      };
       const read = createFrameReader((frame) => {
         if (frame.opcode === 0x9) socket.write(toFrame(0xa, frame.payload()));
-        else if (frame.opcode !== 0x1)
-          return reject(new Error(`closed: ${frame.payload().toString('utf8', 2)}`));
+        else if (frame.opcode !== 0x1) fail(`closed with ${toClosing(frame.payload())}`);
         else if (frame.length >= shortest) take(frame, index, whole);
         else if (frame.payload().includes('connection_ack')) resolve();
-        else reject((fault = new Error(`unexpected: ${frame.payload().toString()}`)));
+        else fail(`got ${frame.payload().toString()}`);
       });
-      socket.on('data', read).on('close', () => reject(new Error('A websocket was closed.')));
+      socket.on('data', read).on('close', () => fail('the connection was closed'));
     });
     socket.write(toMessage({ type: 'connection_init', payload: init }));
     await acknowledged;
@@ -68,7 +72,7 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
     try {
       hear(eventIn(frame.payload()), index);
     } catch (error) {
-      fault = error as Error;
+      fault ??= error as Error;
     }
   }
 
@@ -88,9 +92,14 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
       counts.fill(0);
     },
     stop() {
+      stopped = true;
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+function toClosing(payload: Buffer): string {
+  return payload.length < 2 ? 'no code' : `${payload.readUInt16BE(0)} ${payload.toString('utf8', 2)}`;
 }
 
 function upgrade(socket: Socket, url: string): Promise<void> {

@@ -1,8 +1,11 @@
 import { createServer } from 'node:http';
 
+/** As long as the gateway's: one that is busy for longer would close connections on which a request waits. */
+const keepAliveTimeout = 72_000;
+
 /** Answers every request as `answer(request, body)` says, and tells the starter where. */
 export function listen(answer) {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout }, (request, response) => {
     const chunks = [];
     const reply = ({ status = 200, body }) => {
       response.writeHead(status, {
