@@ -37,7 +37,9 @@ const telemetry = createTelemetry('debug', { write: (line: string) => void (log 
 const sealer = createSealer([randomBytes(32)]);
 
 /** A replica's client. */
-function connect(other: Partial<AppointmentsSettings & { readonly timeoutMs: number }> = {}): AppointmentsClient {
+function connect(
+  other: Partial<AppointmentsSettings & { readonly timeoutMs: number }> = {},
+): AppointmentsClient {
   const { clock } = sandbox;
   const keyv = createKeyv({ database, sealer, namespace: 'tokens', clock });
   return createAppointmentsClient({
