@@ -152,12 +152,18 @@ function compile(schema: GraphQLSchema, document: DocumentNode): CompiledQuery |
   return isCompiledQuery(compiled) ? compiled : null;
 }
 
-/** The one query of a document that has no other operation; introspection is Apollo's. */
+/**
+ * What is left to Apollo Server: introspection; and fields left out by a variable, which the compiler puts in another
+ * order where they come again.
+ */
+const notCompiled = /\b__(schema|type)\b|@(skip|include)\b/;
+
+/** The one query of a document that has no other operation. */
 function plainQuery(source: string, { definitions }: DocumentNode): OperationDefinitionNode | undefined {
   const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
-  return plain && !/\b__(schema|type)\b/.test(source) ? only : undefined;
+  return plain && !notCompiled.test(source) ? only : undefined;
 }
 
 interface PlainRequest {
