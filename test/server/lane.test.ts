@@ -161,7 +161,8 @@ describe('an operation that comes again', () => {
         await ask(operation);
         const again = await ask(operation);
         // Where one of several fields takes all with it, the first one to fail is told of: that is a matter of time.
-        if (first.text.endsWith('"data":null}\n') && again.text.endsWith('"data":null}\n')) continue;
+        const nothing = [first, again].every(({ text }) => text.endsWith('"data":null}\n'));
+        if (nothing && again.text !== first.text) continue;
         expect(again, `SEED=${seed}, operation ${at}: ${JSON.stringify(operation)}`).toEqual(first);
         told[first.status !== 200 ? 'refused' : first.text.includes('"errors"') ? 'errors' : 'data'] += 1;
       }
