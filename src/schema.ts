@@ -47,7 +47,8 @@ const dateTime = new GraphQLScalarType<string, unknown>({
   name: 'DateTime',
   description:
     'A date and time in ISO 8601 (RFC 3339) form with an offset, for example `2026-11-21T09:30:00.125+01:00`.\n' +
-    'Any fraction of a second and any offset; given on and returned exactly as it was written.',
+    'Any fraction of a second and any offset; given on and returned exactly as it was written. One that a service wrote\n' +
+    'without an offset is in UTC.',
   serialize: (value) => value,
   parseValue: toDateTime,
   parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined),

@@ -17,7 +17,8 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /**
    * A date and time in ISO 8601 (RFC 3339) form with an offset, for example `2026-11-21T09:30:00.125+01:00`.
-   * Any fraction of a second and any offset; given on and returned exactly as it was written.
+   * Any fraction of a second and any offset; given on and returned exactly as it was written. One that a service wrote
+   * without an offset is in UTC.
    */
   DateTime: { input: string; output: string; }
   /** Any JSON value. */

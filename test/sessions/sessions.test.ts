@@ -252,8 +252,8 @@ describe('a session', () => {
   });
 
   test('ends at the expiry of the notes token, to the second', async () => {
-    const begun = house.sandbox.clock.now();
     const token = await house.signIn();
+    const begun = house.sandbox.clock.now();
     expect(await viewer(token)).toEqual({ email: demo.email });
     await house.sandbox.clock.advance(day - 5000 - (house.sandbox.clock.now() - begun));
     expect(codesOf(await house.ask('{ liveCursor }', {}, token))).toEqual([]);
