@@ -22,5 +22,6 @@ process.on('message', ({ ask, settled = false }) => {
   });
   delay.reset();
 });
+process.once('disconnect', () => process.exit()); // whoever started it is gone
 process.channel?.unref();
 delay.enable();
