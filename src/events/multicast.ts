@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { insist } from './insist.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
 import { createRing } from './ring.js';
@@ -6,7 +7,7 @@ import { createRing } from './ring.js';
 /** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
 export interface Rendering {
   readonly family: string;
-  /** Undefined where the group's filter leaves the entry out. Must not reject. */
+  /** Undefined where the group's filter leaves the entry out. Where it fails, it is called again until it succeeds. */
   render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
 }
 
@@ -29,6 +30,9 @@ export interface Multicast {
   /** How many groups there are. */
   readonly size: number;
 }
+
+/** Undefined where the entry is left out, or where nobody waits for it any more. */
+type Payload = Promise<string | undefined>;
 
 interface Group {
   join(member: Member): () => void;
@@ -55,15 +59,15 @@ export function createMulticast(sources: Sources): Multicast {
 /**
  * A group walks the log once for all its members. A newcomer first reads, at its own pace, up to where the group is;
  * there it joins, in the same turn in which it is seen to be there, so that nothing falls between and nothing comes
- * twice. After each payload comes a turn for everybody else, in which sockets send what they were given: a burst
+ * twice. No event is passed over because it could not be made: the client would never know. After each payload comes a turn for everybody else, in which sockets send what they were given: a burst
  * must not pass for slowness.
  */
 function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
-  const { tail } = sources;
+  const { tail, telemetry } = sources;
   const arriving = new Set<Member>();
   /** With the place in the log after which each of them takes part. */
   const joined = new Map<Member, number>();
-  const replays = createReplays((entry) => render(entry, true));
+  const replays = createReplays((entry) => make(entry, true, () => arriving.size > 0));
   const reader = createReader(sources, isWanted);
   let position = tail.position();
   let walking = false;
@@ -75,6 +79,11 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     return arriving.size + joined.size > 0;
   }
 
+  /** The payload of an entry, made again after a failure for as long as somebody waits for it. */
+  function make(entry: LogEntry, replayed: boolean, given: () => boolean): Payload {
+    return insist(async () => render(entry, replayed), { telemetry, given });
+  }
+
   async function walk(): Promise<void> {
     if (walking) return;
     walking = true;
@@ -83,7 +92,7 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
         const entry = await reader.entry(position + 1);
         if (!entry) break;
         // Where nobody has joined, those who arrive will read it themselves.
-        const payload = joined.size > 0 && concerns(entry) ? await render(entry, false) : undefined;
+        const payload = joined.size > 0 && concerns(entry) ? await make(entry, false, isWanted) : undefined;
         position = entry.seq;
         if (payload === undefined) continue;
         deliver(payload);
@@ -145,16 +154,16 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
 }
 
 /** Payloads of the past, made once for those who want them at about the same time. */
-function createReplays(render: (entry: LogEntry) => ReturnType<Rendering['render']>) {
+function createReplays(make: (entry: LogEntry) => Payload) {
   const kept = createRing<Replay>(mostKept);
   return {
     of(entry: LogEntry) {
       const known = kept.get(entry.seq);
-      if (known) return known.rendered;
+      if (known) return known.payload;
       const { seq, weight } = entry;
-      const rendered = render(entry);
-      kept.add({ seq, weight, rendered });
-      return rendered;
+      const payload = make(entry);
+      kept.add({ seq, weight, payload });
+      return payload;
     },
     clear: kept.clear,
   };
@@ -163,5 +172,5 @@ function createReplays(render: (entry: LogEntry) => ReturnType<Rendering['render
 interface Replay {
   readonly seq: number;
   readonly weight: number;
-  readonly rendered: ReturnType<Rendering['render']>;
+  readonly payload: Payload;
 }

@@ -8,6 +8,7 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  type GraphQLFormattedError,
   type GraphQLSchema,
 } from 'graphql';
 import type { OperationResult } from 'graphql-ws';
@@ -66,6 +67,7 @@ export function createFanout(options: {
     const context: Context = { ...(args.contextValue as Context), signal: forever };
     const toPayload = ({ errors, ...result }: ExecutionResult): string => {
       const shown = errors?.map((error) => rules.show(error, context));
+      if (shown?.some(isOurs)) throw new Error('An event could not be made into a message.');
       return JSON.stringify({ ...(shown && { errors: shown }), ...result });
     };
     return {
@@ -141,6 +143,11 @@ function createWaiting() {
       },
     }),
   };
+}
+
+/** A failure that is none of the client's doing, and may be over soon: sent as an answer, it would cost the event. */
+function isOurs({ extensions }: GraphQLFormattedError): boolean {
+  return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
 }
 
 function isFollowing(source: AsyncIterable<unknown>): source is Following<unknown> {

@@ -471,31 +471,83 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await append(1, { receivedAt: journal.clock.iso() });
       await expectGot(other, '101');
     });
+  });
 
-    test('comes with the error for all where an event cannot be made', async () => {
-      const failing = createRendering(() => {
-        throw new Error('This event cannot be made.');
-      });
-      const members = [createMember(), createMember()];
-      for (const member of members) feed.multicast.join('group', failing, member);
-      await append(1);
-      for (const { ended } of members) expect(await ended).toMatchObject({ message: /cannot be made/ });
-      expect(feed.multicast.size).toBe(0);
-    });
-
-    test('comes for an arriving member alone where its past cannot be made', async () => {
-      await append(1);
-      await settle();
-      const failing = createRendering((entry, replayed) => {
-        if (replayed) throw new Error('This event cannot be made.');
+  describe('an event that cannot be made at once', () => {
+    /** Fails so many times for the second event, where it is replayed or where it is live. */
+    function createFailing(failures: number, whereReplayed: boolean) {
+      return createRendering(async (entry, replayed) => {
+        if (entry.seq === 2 && replayed === whereReplayed && failures-- > 0) throw new Error('Not now.');
         return text(entry, replayed);
       });
-      const [early, late] = [createMember(), createMember(0)];
-      feed.multicast.join('group', failing, early);
-      feed.multicast.join('group', failing, late);
-      expect(await late.ended).toMatchObject({ message: /cannot be made/ });
+    }
+
+    test('is made again before anything after it, for all, and holds up no other group', async () => {
+      const failing = createFailing(2, false);
+      const [one, two, other] = [createMember(), createMember(), createMember()];
+      for (const member of [one, two]) feed.multicast.join('failing', failing, member);
+      feed.multicast.join('other', createRendering(), other);
+      await append(3);
+      await expectGot(other, '1 2 3');
+      expect([one.got, two.got]).toEqual([['1'], ['1']]);
+      for (const member of [one, two]) await expectGot(member, '1 2 3');
+      expect(failing.rendered).toEqual(['1', '2', '2', '2', '3']);
+    });
+
+    test('of the past is made again, once for all who want it, and the failure is not kept', async () => {
+      await append(3);
+      await settle();
+      const failing = createFailing(2, true);
+      const [early, ...late] = [createMember(), createMember(0), createMember(0), createMember(1)];
+      for (const member of [early, ...late]) feed.multicast.join('failing', failing, member);
       await append(1);
-      await expectGot(early, '2');
+      await expectGot(early, '4');
+      for (const { got } of late) expect(got).not.toContain('3*');
+      await expectGot(late[0]!, '1* 2* 3* 4*');
+      await expectGot(late[1]!, '1* 2* 3* 4*');
+      await expectGot(late[2]!, '2* 3* 4*');
+      await append(1);
+      await expectGot(early, '4 5');
+      expect(failing.rendered.filter((seen) => seen === '2*')).toHaveLength(3);
+    });
+
+    test('comes to who arrives while it is being made, and to who was there, once', async () => {
+      const failing = createFailing(2, false);
+      const [early, late] = [createMember(), createMember(0)];
+      feed.multicast.join('failing', failing, early);
+      await append(3);
+      await expect.poll(() => failing.rendered).toContain('2');
+      feed.multicast.join('failing', failing, late);
+      await expectGot(early, '1 2 3');
+      await expectGot(late, '1* 2 3');
+    });
+
+    test.each([false, true])(
+      'is given up when nobody waits for it any more (replayed: %s)',
+      async (replayed) => {
+        const failing = createFailing(Infinity, replayed);
+        if (replayed) await append(2);
+        await settle();
+        const member = createMember(replayed ? 0 : undefined);
+        const leave = feed.multicast.join('failing', failing, member);
+        if (!replayed) await append(2);
+        await expect.poll(() => failing.rendered.length).toBe(2);
+        leave();
+        await sleep(150);
+        expect(failing.rendered).toHaveLength(2);
+        expect(feed.multicast.size).toBe(0);
+      },
+    );
+
+    test('ends with the feed', async () => {
+      const failing = createFailing(Infinity, false);
+      const member = createMember();
+      feed.multicast.join('failing', failing, member);
+      await append(2);
+      await expect.poll(() => failing.rendered.length).toBeGreaterThan(1);
+      feed.stop();
+      expect(await member.ended).toBeUndefined();
+      expect(member.got).toEqual(['1']);
     });
   });
 
