@@ -24,7 +24,8 @@ export interface Secrets {
    * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
    * 24 hours. One rotation an endpoint at a time, among all replicas; others wait. What `obtain` gives instead of a
    * secret is passed on. Undefined, and nothing obtained, where the endpoint is not configured. `UPSTREAM_UNAVAILABLE`
-   * where the new secret could not be stored: the old one goes on working, and the message says to rotate again.
+   * where the new secret could not be stored, or a later rotation stored its own meanwhile: what is stored goes on
+   * working, and the message says to rotate again.
    */
   rotate<Refusal extends object>(
     endpointId: string,
@@ -88,19 +89,26 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     return previous && clock.now() < previous.until ? [current, previous.secret] : [current];
   }
 
-  async function store(endpointId: string, secret: string, now: number): Promise<Held> {
+  async function store(endpointId: string, next: (kept: Held | undefined) => Held): Promise<Held> {
     try {
-      return await vault.change('payments', endpointId, (kept) =>
-        replaced(kept ?? held.get('payments', endpointId), secret, now),
-      );
+      return await vault.change('payments', endpointId, next);
     } catch (cause) {
       throw new GatewayError('UPSTREAM_UNAVAILABLE', notStored, { cause });
     }
   }
 
-  async function takeIntoUse(endpointId: string, secret: string): Promise<Rotation> {
+  /** Only over what was kept `before` it was obtained: a rotation that outlived its lease may have been overtaken. */
+  async function takeIntoUse(
+    endpointId: string,
+    secret: string,
+    before: Held | undefined,
+  ): Promise<Rotation> {
     const now = clock.now();
-    held.put('payments', endpointId, await store(endpointId, secret, now));
+    const next = await store(endpointId, (kept) => {
+      if (kept?.changedAt !== before?.changedAt) throw new Error('The keys changed during their rotation.');
+      return replaced(kept ?? held.get('payments', endpointId), secret, now);
+    });
+    held.put('payments', endpointId, next);
     database.signal('secrets', 'rotated');
     return { rotatedAt: isoText(now), previousValidUntil: isoText(now + overlapMs) };
   }
@@ -123,8 +131,9 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       if (!held.get('payments', endpointId)) return undefined;
       // Taken before the service is asked: where the database does not answer, nothing is rotated.
       return withLease(database, `rotation ${endpointId}`, { ttlMs: leaseMs, clock }, async () => {
+        const before = await vault.read('payments', endpointId);
         const obtained = await obtain();
-        return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained) : obtained;
+        return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained, before) : obtained;
       });
     },
     async stop() {

@@ -215,6 +215,29 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p1']);
   });
 
+  test('a rotation held up beyond its lease does not replace the secret of a later one', async () => {
+    const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
+    const late = replicas[0]!.rotate('pe_1', async () => {
+      now += 31_000;
+      await replicas[1]!.rotate('pe_1', async () => 'p3');
+      return 'p2';
+    });
+    await expect(late).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: expect.stringContaining('rotate it again'),
+    });
+    for (const replica of replicas) expect(await replica.latest('payments', 'pe_1')).toEqual(['p3', 'p1']);
+  });
+
+  test('a process that starts during a rotation seals anew without failing it', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    await secrets.rotate('pe_1', async () => {
+      await open({ payments: { pe_1: 'p1' } });
+      return 'p2';
+    });
+    expect(await secrets.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
   test('another process takes a rotation over by the signal', async () => {
     const there = await openReplica();
     const [a, b] = [
