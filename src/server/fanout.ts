@@ -16,6 +16,7 @@ import type { WebSocket } from 'ws';
 import type { Context } from '../context.js';
 import type { Following } from '../events/feed.js';
 import type { Member, Multicast, Rendering } from '../events/multicast.js';
+import { takesMore } from './backlog.js';
 import type { Rules } from './rules.js';
 
 /** A subscription, and the socket and operation that its messages are for. */
@@ -33,10 +34,6 @@ export interface Fanout {
   subscribe(subscription: SocketSubscription): Promise<Awaited<OperationResult>>;
 }
 
-/** A client too slow to keep up; it can resume. */
-const tooSlow = 4290;
-/** Bytes that may wait for a socket while live updates come. */
-const mostWaiting = 1024 * 1024;
 const forever = new AbortController().signal;
 
 /** Fan-out over the feed's multicast. */
@@ -110,11 +107,7 @@ function memberOn(
         socket.send(`${head}${payload}}`, (error) => resolve(!error));
       }),
     deliver(payload) {
-      if (socket.readyState !== socket.OPEN) return false;
-      if (socket.bufferedAmount > mostWaiting) {
-        socket.close(tooSlow, 'Too slow: resume from the last cursor');
-        return false;
-      }
+      if (!takesMore(socket)) return false;
       socket.send(`${head}${payload}}`);
       return true;
     },

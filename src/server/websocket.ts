@@ -12,6 +12,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import type { Context } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
+import { takesMore } from './backlog.js';
 import type { Callers } from './callers.js';
 import type { MakeContext } from './door.js';
 import type { Drain } from './drain.js';
@@ -30,6 +31,8 @@ interface Attachment extends Record<PropertyKey, unknown> {
   readonly request: IncomingMessage;
   /** Those under way, by the ids that the client gave them. */
   readonly operations: Map<string, Operation>;
+  /** How many are under way: a client may use an id again while the query that had it still runs. */
+  running: number;
   session?: Session;
 }
 
@@ -50,6 +53,8 @@ const internalError = 4500;
 const pingMs = 15_000;
 const closeMs = 2_000;
 const queryDeadlineMs = 30_000;
+/** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
+const mostRunning = 1_000;
 const greatestMessage = 1024 * 1024;
 
 /** Takes the upgrades of `server` at `/graphql`. */
@@ -95,6 +100,7 @@ export function createGraphqlSockets(options: {
   }
 
   function prepare({ extra }: Socket, id: string, { query, operationName, variables }: SubscribePayload) {
+    if (extra.running >= mostRunning) return [tooMany()];
     const document = rules.prepare(query);
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
@@ -107,6 +113,7 @@ export function createGraphqlSockets(options: {
       ip: extra.request.socket.remoteAddress ?? '',
       requestId: randomUUID(),
     });
+    extra.running += 1;
     extra.operations.set(id, { context: contextValue, end: () => controller.abort() });
     return {
       schema,
@@ -132,7 +139,10 @@ export function createGraphqlSockets(options: {
     // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.
     onError: ({ extra }, id, _, errors) =>
       errors.map((error) => rules.show(error.originalError ?? error, extra.operations.get(id)?.context)),
-    onComplete: end,
+    onComplete(socket, id) {
+      socket.extra.running -= 1;
+      end(socket, id);
+    },
     onClose: (socket) => {
       for (const id of socket.extra.operations.keys()) end(socket, id);
     },
@@ -155,7 +165,7 @@ export function createGraphqlSockets(options: {
             });
           }),
       },
-      { socket, request, operations: new Map() },
+      { socket, request, operations: new Map(), running: 0 },
     );
     socket.on('error', (err) => telemetry.log.debug({ err }, 'a websocket failed'));
     socket.once('close', (code, reason) => void closed(code, String(reason)));
@@ -193,7 +203,7 @@ function shown(result: object & { errors?: unknown }, context: Context, rules: R
 
 /** Resolves once the text is on its way, so that a stream waits for a slow socket. */
 function send(socket: WebSocket, text: string): Promise<void> {
-  if (socket.readyState !== socket.OPEN) return Promise.resolve();
+  if (!takesMore(socket)) return Promise.resolve();
   return new Promise((resolve, reject) => socket.send(text, (error) => (error ? reject(error) : resolve())));
 }
 
@@ -220,6 +230,11 @@ function refuse(socket: Duplex, status: string): void {
 
 function refusal(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
+}
+
+function tooMany(): GraphQLError {
+  const message = `No more than ${mostRunning} operations may be under way on one socket.`;
+  return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
 }
 
 function withDeadline(signal: AbortSignal): AbortSignal {

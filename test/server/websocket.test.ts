@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ClientOptions } from 'ws';
+import { WebSocket, type ClientOptions } from 'ws';
 import { codesOf, demo, startHouse, type House } from '../support/house.js';
 import { openSocket, type Message, type RawSocket } from './sockets.js';
 
@@ -336,6 +337,74 @@ describe('subscriptions', () => {
     const { value } = await updates.next();
     expect(value.data.shipmentUpdates.event.eventId).toBe('evt_g1');
     await client.dispose();
+  });
+});
+
+describe('what one socket may take up', () => {
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => `${at}`);
+
+  /** A socket that is acknowledged and may stop reading. */
+  async function enterBare(): Promise<WebSocket> {
+    const socket = new WebSocket(`${house.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ type: 'connection_init', payload: bearer(token) }));
+    await once(socket, 'message');
+    return socket;
+  }
+
+  test('1,000 operations under way; more are refused until one has ended', async () => {
+    const socket = await enter();
+    const ids = numbers(1_001);
+    for (const id of ids) begin(socket, id, shipmentUpdates);
+    const { type, payload } = await socket.next('1000');
+    expect([type, payload[0].extensions]).toEqual(['error', { code: 'RATE_LIMITED', retryAfter: 1 }]);
+    begin(socket, 'query', '{ __typename }');
+    expect(codes(await socket.next('query'))).toEqual(['RATE_LIMITED']);
+    expect((await ask(await enter(), '{ __typename }')).type).toBe('next');
+    socket.send({ id: '0', type: 'complete' });
+    await expect.poll(async () => (await ask(socket, '{ __typename }')).type).toBe('next');
+    socket.close();
+  });
+
+  test('1,000 queries under way, even where the client no longer waits for them and uses their id again', async () => {
+    const socket = await enter();
+    for (let at = 0; at < 1_500; at++) {
+      begin(socket, 'same', '{ notes(first: 1) { nodes { id } } }');
+      socket.send({ id: 'same', type: 'complete' });
+    }
+    begin(socket, 'last', '{ __typename }');
+    expect(codes(await socket.next('last'))).toEqual(['RATE_LIMITED']);
+    await expect
+      .poll(async () => (await ask(socket, '{ __typename }')).type, { timeout: 10_000 })
+      .toBe('next');
+  });
+
+  test('queries that end free their place', async () => {
+    const socket = await enter();
+    for (const id of numbers(2_500)) {
+      begin(socket, id, '{ __typename }');
+      expect((await socket.next(id)).type).toBe('next');
+      await socket.next(id);
+    }
+  });
+
+  test('4290 for one that asks on and does not read; the others are served', async () => {
+    const socket = await enterBare();
+    const closed = once(socket, 'close');
+    const query = `{ ${numbers(1_000)
+      .map((at) => `a${at}: __typename`)
+      .join(' ')} }`;
+    socket.pause();
+    for (const id of numbers(6_000))
+      socket.send(JSON.stringify({ id, type: 'subscribe', payload: { query } }));
+    const other = await enter();
+    expect((await ask(other, '{ __typename }')).type).toBe('next');
+    await expect.poll(() => socket.bufferedAmount, { timeout: 20_000 }).toBe(0);
+    let received = 0;
+    socket.on('message', (data: Buffer) => (received += data.length));
+    socket.resume();
+    expect((await closed)[0]).toBe(4290);
+    expect(received).toBeLessThan(60_000_000);
   });
 });
 
