@@ -1,5 +1,6 @@
 import type { AppointmentsContext } from './appointments/resolvers.js';
 import type { Feed } from './events/feed.js';
+import type { Place } from './events/place.js';
 import type { NotesContext } from './notes/resolvers.js';
 import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';
@@ -13,7 +14,7 @@ export type Context = SessionsContext &
   PaymentsContext & {
     readonly feed: Feed;
     /** A place in the log taken before anything else of the operation was read. */
-    readonly logPosition: number;
+    readonly logPlace: Place;
     /** Under which the operation is logged. */
     readonly requestId: string;
     /** To be told when the notes service no longer knows the session's token. */

@@ -145,7 +145,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         paymentsClient,
         webhookSecrets,
         feed,
-        logPosition: feed.reached(),
+        logPlace: feed.place(),
         cursors,
       };
     };

@@ -74,7 +74,7 @@ const baseResolvers: Resolvers<Context> = {
     },
     liveCursor(_, __, context) {
       signedIn(context);
-      return context.feed.cursor(context.logPosition);
+      return context.feed.cursor(context.logPlace);
     },
   },
 };

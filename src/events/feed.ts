@@ -3,7 +3,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { filterMap } from '../iterate.js';
 import { insist } from './insist.js';
-import type { Log, LogEntry } from './log.js';
+import type { Log, LogEntry, Place } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { expired } from './reader.js';
 import { subscribe, type Update, type Wish } from './subscription.js';
@@ -13,17 +13,19 @@ export type { Update } from './subscription.js';
 
 /** The log as clients follow it. */
 export interface Feed {
-  /** The cursor of a place in the log: the same on every replica, good for every family and filter. */
-  cursor(seq: number): string;
+  /** The cursor of a place in the log, as every entry is one: the same on every replica, good for every family and filter. */
+  cursor(place: Place): string;
   /**
-   * The place; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it. While the
-   * database does not answer it waits, as every subscription does, until `signal` says that nobody wants it any more.
+   * Its number; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it, or was
+   * restored from a backup that did not have its entry. While the database does not answer it waits, as every subscription does, until `signal` says that nobody wants it any more.
    */
   position(cursor: string, signal?: AbortSignal): Promise<number>;
   /** The greatest number committed. */
   head(): Promise<number>;
   /** Up to which number this process has read the log: all of it is committed, so whatever is read from now on shows it. */
   reached(): number;
+  /** The place there. */
+  place(): Place;
   /**
    * The events of a family after a place, else those from now on, in log order, none lost and none twice; skipped
    * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
@@ -56,7 +58,7 @@ export interface FeedOptions {
   readonly recent?: number;
 }
 
-const place = { connection: 'log' };
+const connection = { connection: 'log' };
 
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
@@ -64,21 +66,24 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const tail = await startTail(options);
   const sources = { log, tail, telemetry };
   const updates = (wish: Wish) => subscribe(sources, wish);
+  const placeAt = async (seq: number) => tail.entry(seq) ?? log.place(seq);
   let stopped = false;
   return {
-    cursor: (seq) => cursors.seal(place, [log.id, seq]),
+    cursor: ({ seq, witness }) => cursors.seal(connection, [log.id, seq, witness]),
     async position(cursor, signal) {
-      const [id, seq] = cursors.open(place, cursor) as [string, number];
+      const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
       const patience = { telemetry, given: () => !stopped && !signal?.aborted };
-      const bounds = await insist(() => Promise.all([log.head(), log.pruned()]), patience);
-      if (!bounds) return seq;
-      const [head, pruned] = bounds;
-      // A place past the head is one of a database that was restored to an earlier time.
+      const read = await insist(() => Promise.all([log.head(), log.pruned(), placeAt(seq)]), patience);
+      if (!read) return seq;
+      const [head, pruned, found] = read;
       if (id !== log.id || seq < pruned || seq > head) throw expired();
+      // Another entry here, as a place past the head: the database was restored to an earlier time and went on.
+      if (found && found.witness !== witness) throw expired();
       return seq;
     },
     head: () => log.head(),
     reached: tail.position,
+    place: tail.place,
     updates,
     follow: (wish, view) => ({
       wish,

@@ -5,15 +5,17 @@ import { fromKeyText } from '../store/text.js';
 import { commitDeliveries, type Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
 import type { Folds } from './fold.js';
+import { witnessOf, type Place } from './place.js';
 import { createQueue } from './queue.js';
 import { startRetention } from './retention.js';
 
 export type { Delivery } from './delivery.js';
 export type { Fold, Folds } from './fold.js';
+export type { Place } from './place.js';
 
-/** An event in the log. */
-export interface LogEntry {
-  /** Its place: 1 for the first event ever, then without a gap, in the order of commits. */
+/** An event in the log; as a `Place`, the one just after it. */
+export interface LogEntry extends Place {
+  /** Its number: 1 for the first event ever, then without a gap, in the order of commits. */
   readonly seq: number;
   readonly family: string;
   readonly eventId: string;
@@ -38,6 +40,8 @@ export interface Log {
   append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
   /** The greatest number committed; 0 when the log is empty. */
   head(): Promise<number>;
+  /** The place just after the entry with this number; undefined where there is none, or it is gone. */
+  place(seq: number): Promise<Place | undefined>;
   /** Events up to this number are gone (retention). */
   pruned(): Promise<number>;
   /** The events after this number, in order, at most `limit`; skipped ones are among them. */
@@ -94,6 +98,7 @@ export async function createLog(options: LogOptions): Promise<Log> {
       return (await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate';
     },
     head: async () => (await readHead(database.kysely)).seq,
+    place: (seq) => readPlace(database.kysely, seq),
     pruned: async () => (await readHead(database.kysely)).pruned,
     read: (after, limit) => readEntries(database.kysely, after, limit),
     prune: () => retention.prune(),
@@ -128,6 +133,15 @@ function readHead(db: Executor) {
     .executeTakeFirstOrThrow();
 }
 
+async function readPlace(db: Executor, seq: number): Promise<Place | undefined> {
+  const row = await db
+    .selectFrom('events')
+    .select(['family', 'event_id', 'received_at'])
+    .where('seq', '=', seq)
+    .executeTakeFirst();
+  return row && { seq, witness: witnessOf(row.family, row.event_id, row.received_at) };
+}
+
 async function readEntries(db: Executor, after: number, limit: number): Promise<readonly LogEntry[]> {
   const rows = await db
     .selectFrom('events')
@@ -138,6 +152,7 @@ async function readEntries(db: Executor, after: number, limit: number): Promise<
     .execute();
   return rows.map(({ seq, family, event_id, type, entity_id, received_at, event, entity }) => ({
     seq,
+    witness: witnessOf(family, event_id, received_at),
     family,
     eventId: fromKeyText(event_id),
     type: fromKeyText(type),

@@ -1,7 +1,7 @@
 import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
 import { insist } from './insist.js';
-import type { Log, LogEntry } from './log.js';
+import type { Log, LogEntry, Place } from './log.js';
 import { createRing } from './ring.js';
 
 /** What a tail works with. */
@@ -17,6 +17,8 @@ export interface TailOptions {
 export interface Tail {
   /** The number of the newest entry that it has read. */
   position(): number;
+  /** The place just after that entry. */
+  place(): Place;
   /** The entry with this number, where it is among the recent ones that are kept in memory. */
   entry(seq: number): LogEntry | undefined;
   /** Hears each batch of entries just read, and null when the tail ends; must not throw. Gives the way to stop. */
@@ -37,7 +39,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   const { log, database, telemetry, recent = usualRecent } = options;
   const ring = createRing<LogEntry>({ items: recent, weight: greatestWeight });
   const followers = new Set<Follower>();
-  let position = await log.head();
+  let place = await startOf(log);
   let busy = false;
   let again = false;
   let stopped = false;
@@ -52,7 +54,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = true;
     do {
       again = false;
-      const entries = (await insist(() => log.read(position, pageSize), patience)) ?? [];
+      const entries = (await insist(() => log.read(place.seq, pageSize), patience)) ?? [];
       take(entries);
       again ||= entries.length === pageSize;
     } while (again && !stopped);
@@ -62,17 +64,18 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   function take(entries: readonly LogEntry[]): void {
     if (stopped || entries.length === 0) return;
     entries.forEach(ring.add);
-    position = entries.at(-1)!.seq;
+    place = entries.at(-1)!;
     for (const hear of followers) hear(entries);
   }
 
   const unlisten = database.listen('log', (payload) => {
-    if (payload === '' || Number(payload) > position) wake();
+    if (payload === '' || Number(payload) > place.seq) wake();
   });
   const poll = setInterval(wake, pollMs).unref();
 
   return {
-    position: () => position,
+    position: () => place.seq,
+    place: () => place,
     entry: ring.get,
     follow(hear) {
       const own: Follower = (entries) => hear(entries); // the same function may follow twice
@@ -87,4 +90,9 @@ export async function startTail(options: TailOptions): Promise<Tail> {
       for (const hear of followers) hear(null);
     },
   };
+}
+
+async function startOf(log: Log): Promise<Place> {
+  const seq = await log.head();
+  return (await log.place(seq)) ?? { seq, witness: '' };
 }

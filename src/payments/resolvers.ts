@@ -71,7 +71,7 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
           const event = entry.event as PaymentEvent;
           if (!matches(event, wanted)) return undefined;
           return {
-            paymentUpdates: { cursor: feed.cursor(entry.seq), replayed, event, payment: foldedAt(entry) },
+            paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment: foldedAt(entry) },
           };
         });
       },

@@ -55,7 +55,7 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
           const event = entry.event as ShipmentEvent;
           const shipment = foldedAt(entry);
           if (!matches(event, shipment, wanted)) return undefined;
-          return { shipmentUpdates: { cursor: feed.cursor(entry.seq), replayed, event, shipment } };
+          return { shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment } };
         });
       },
     },

@@ -33,7 +33,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /** A client of one family, which resumes after the last update that it got. */
-function createClient(feed: Feed, family: (typeof families)[number]) {
+function createClient(log: Log, feed: Feed, family: (typeof families)[number]) {
   const got: number[] = [];
   let updates: AsyncIterableIterator<Update, undefined> | undefined;
   let reading = Promise.resolve();
@@ -43,11 +43,15 @@ function createClient(feed: Feed, family: (typeof families)[number]) {
   /** The place to go on from. */
   const resumable = () => got.at(-1) ?? began;
 
+  async function cursorAt(seq: number): Promise<string> {
+    return feed.cursor((await log.place(seq)) ?? { seq, witness: '' });
+  }
+
   async function connect(exact: boolean): Promise<void> {
     if (updates) return;
     const last = resumable();
     const after = last ?? (exact ? await feed.head() : undefined);
-    const place = after === undefined ? {} : { after: await feed.position(feed.cursor(after)) };
+    const place = after === undefined ? {} : { after: await feed.position(await cursorAt(after)) };
     const reached = feed.reached();
     updates = feed.updates({ family, ...place });
     if (last === undefined) began = after ?? reached;
@@ -87,7 +91,7 @@ type Client = ReturnType<typeof createClient>;
 
 /** Runs the commands, then lets every client catch up; `name` tells the events of this run from others. */
 async function run(log: Log, feed: Feed, commands: readonly Command[], name: string) {
-  const clients = Array.from({ length: clientCount }, (_, at) => createClient(feed, families[at % 2]!));
+  const clients = Array.from({ length: clientCount }, (_, at) => createClient(log, feed, families[at % 2]!));
   const append = (id: number) => {
     const changes = { family: families[id % 2]!, ...(id % 7 === 0 ? { known: null } : {}) };
     return log.append(delivery(`${name} ${id}`, { entityId: `entity ${id % 5}` }, changes));

@@ -46,6 +46,11 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await vi.waitFor(() => expect(feed.reached()).toBe(head + count), { interval: 1 });
   }
 
+  /** The cursor just after the entry with this number. */
+  async function cursorAt(seq: number): Promise<string> {
+    return feed.cursor((await journal.log.place(seq)) ?? { seq, witness: '' });
+  }
+
   /** Makes every event so far older than the retention, and deletes it. */
   async function forget(): Promise<void> {
     journal.clock.moveDays(100);
@@ -188,9 +193,11 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     test('names its place, and is the same in every feed of this log', async () => {
       await append(3);
       const again = await openFeed();
-      expect(again.cursor(2)).toBe(feed.cursor(2));
-      expect(await again.position(feed.cursor(2))).toBe(2);
-      expect(await feed.position(feed.cursor(0))).toBe(0);
+      const entries = await journal.log.read(0, 3);
+      expect(again.cursor(entries[1]!)).toBe(await cursorAt(2));
+      expect(await again.position(await cursorAt(2))).toBe(2);
+      expect(await feed.position(await cursorAt(0))).toBe(0);
+      for (const { cursor, place } of [feed, again]) expect(cursor(place())).toBe(await cursorAt(3));
       expect(await feed.head()).toBe(3);
     });
 
@@ -200,24 +207,39 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       ['another text', () => 'cursor'],
       ['of another connection', () => cursors.seal({ connection: 'notes' }, [journal.log.id, 0])],
     ])('is CURSOR_INVALID when it is %s', async (_case, alter) => {
-      await expect(feed.position(alter(feed.cursor(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
+      await expect(feed.position(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
     });
 
     test('is CURSOR_EXPIRED in another log, and past the end of this one', async () => {
       const other = await openFeed({ log: { id: 'another log' } });
       const expiry = { code: 'CURSOR_EXPIRED' };
-      await expect(feed.position(other.cursor(0))).rejects.toMatchObject(expiry);
-      await expect(feed.position(feed.cursor(1))).rejects.toMatchObject(expiry);
+      await expect(feed.position(other.cursor(other.place()))).rejects.toMatchObject(expiry);
+      await expect(feed.position(await cursorAt(1))).rejects.toMatchObject(expiry);
     });
 
     test('is CURSOR_EXPIRED when events after it are gone, and good when none is', async () => {
       await append(3);
+      const [second, third] = [await cursorAt(2), await cursorAt(3)];
       await forget();
       await append(1, { receivedAt: journal.clock.iso() });
-      await expect(feed.position(feed.cursor(2))).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-      const after = await feed.position(feed.cursor(3));
+      await expect(feed.position(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+      const after = await feed.position(third);
       expect(await take(feed.updates({ family: 'shipments', after }), 1)).toBe('4*');
     });
+  });
+
+  test('a cursor of a database restored and gone on is CURSOR_EXPIRED where its entry is another', async () => {
+    await append(2);
+    const [shared, lost] = [await cursorAt(1), await cursorAt(2)];
+    await journal.database.kysely
+      .updateTable('events')
+      .set({ event_id: 'after the backup' })
+      .where('seq', '=', 2)
+      .execute();
+    const restored = await openFeed();
+    expect(await restored.position(shared)).toBe(1);
+    await expect(restored.position(lost)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+    expect(await restored.position(restored.cursor(restored.place()))).toBe(2);
   });
 
   test('finds what no signal told of', async () => {

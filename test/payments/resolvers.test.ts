@@ -217,7 +217,7 @@ describe('paymentUpdates', () => {
   }
 
   const begin = (filter: PaymentUpdateFilter) =>
-    follow(contextOf(reader), source, { filter, after: live.feed.cursor(0) });
+    follow(contextOf(reader), source, { filter, after: live.feed.cursor({ seq: 0, witness: '' }) });
 
   it.each<[string, PaymentUpdateFilter, readonly string[]]>([
     ['null members', { paymentIds: null, types: null, livemode: null }, ['e1', 'e2', 'e3', 'e4']],
@@ -238,14 +238,15 @@ describe('paymentUpdates', () => {
   });
 
   it('tell the payment as it was just after, which a late event does not move back', async () => {
+    const cursorAt = async (seq: number) => live.feed.cursor((await live.log.place(seq))!);
     const heard = await begin({ paymentIds: ['a'] });
     const updates = [await hear(heard), await hear(heard), await hear(heard)];
     await heard.return?.();
     const updatedAt = '2023-11-14T22:13:24.000Z';
     expect(updates).toMatchObject([
-      { cursor: live.feed.cursor(1), replayed: true, payment: { paymentId: 'a', status: null } },
-      { cursor: live.feed.cursor(3), payment: { status: null, updatedAt } },
-      { cursor: live.feed.cursor(4), payment: { status: 'late', updatedAt } },
+      { cursor: await cursorAt(1), replayed: true, payment: { paymentId: 'a', status: null } },
+      { cursor: await cursorAt(3), payment: { status: null, updatedAt } },
+      { cursor: await cursorAt(4), payment: { status: 'late', updatedAt } },
     ]);
   });
 });
