@@ -13,11 +13,12 @@ export type { Update } from './subscription.js';
 
 /** The log as clients follow it. */
 export interface Feed {
-  /** The cursor of a place in the log, as every entry is one: the same on every replica, good for every family and filter. */
+  /** The cursor of a place, as every entry is one: the same on every replica, good for every family and filter. */
   cursor(place: Place): string;
   /**
    * Its number; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it, or was
-   * restored from a backup that did not have its entry. While the database does not answer it waits, as every subscription does, until `signal` says that nobody wants it any more.
+   * restored from a backup that did not have its entry. While the database does not answer it waits, as every
+   * subscription does, until `signal` says that nobody wants it any more.
    */
   position(cursor: string, signal?: AbortSignal): Promise<number>;
   /** The greatest number committed. */

@@ -4,13 +4,13 @@ import { digest } from '../seal.js';
 export interface Place {
   /** 0 before the first entry. */
   readonly seq: number;
-  /** Tells the entry from any other that the same log, restored from a backup, may get at this number; '' without an entry. */
+  /** Tells the entry from another that this log, restored from a backup, gets at the same number; '' without one. */
   readonly witness: string;
 }
 
 const witnessLength = 8;
 
-/** The witness of an entry, the same wherever it is read: of its family, its id as it is stored, and when it came (ms since the epoch). */
+/** The witness of an entry, the same wherever it is read: made of its family, its stored id and when it came. */
 export function witnessOf(family: string, eventKey: string, receivedAt: number): string {
   return digest(JSON.stringify([family, eventKey, receivedAt])).slice(0, witnessLength);
 }
