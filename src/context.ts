@@ -1,6 +1,5 @@
 import type { AppointmentsContext } from './appointments/resolvers.js';
-import type { Feed } from './events/feed.js';
-import type { Place } from './events/place.js';
+import type { Feed, Place } from './events/feed.js';
 import type { NotesContext } from './notes/resolvers.js';
 import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';

@@ -3,12 +3,14 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { filterMap } from '../iterate.js';
 import { insist } from './insist.js';
-import type { Log, LogEntry, Place } from './log.js';
+import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
+import type { Place } from './place.js';
 import { expired } from './reader.js';
 import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
 
+export type { Place } from './place.js';
 export type { Update } from './subscription.js';
 
 /** The log as clients follow it. */

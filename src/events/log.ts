@@ -11,7 +11,6 @@ import { startRetention } from './retention.js';
 
 export type { Delivery } from './delivery.js';
 export type { Fold, Folds } from './fold.js';
-export type { Place } from './place.js';
 
 /** An event in the log; as a `Place`, the one just after it. */
 export interface LogEntry extends Place {

@@ -1,7 +1,8 @@
 import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
 import { insist } from './insist.js';
-import type { Log, LogEntry, Place } from './log.js';
+import type { Log, LogEntry } from './log.js';
+import type { Place } from './place.js';
 import { createRing } from './ring.js';
 
 /** What a tail works with. */
