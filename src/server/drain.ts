@@ -39,7 +39,6 @@ export function createDrain(): Drain {
     },
     async run(server) {
       begun = true;
-      const quiet = new Promise<void>((resolve) => (hearQuiet = resolve));
       const closed = new Promise((resolve) => server.once('close', resolve));
       // Where `localhost` has two addresses, this is how Fastify's second server hears that it must end.
       server.unref();
@@ -48,6 +47,8 @@ export function createDrain(): Drain {
       open.forEach(endConnection);
       await Promise.race([closed, sleep(graceMs)]);
       server.closeIdleConnections();
+      // Heard only from here on: what was quiet during the grace may be so no longer.
+      const quiet = new Promise<void>((resolve) => (hearQuiet = resolve));
       if (open.size > 0) await Promise.race([quiet, sleep(patienceMs, undefined, { ref: false })]);
       server.closeAllConnections();
     },

@@ -1,0 +1,49 @@
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { startHouse } from '../support/house.js';
+import { postGraphql } from './asking.js';
+
+const create = `mutation ($input: CreateAppointmentInput!) {
+  createAppointment(input: $input) { appointment { confirmation upstreamId } errors { code } }
+}`;
+const input = {
+  status: 'BOOKED',
+  start: '2026-11-21T09:30:00Z',
+  end: '2026-11-21T10:00:00Z',
+  participants: [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }],
+  idempotencyKey: 'once',
+};
+
+function delayBooking(sandbox: Sandbox): void {
+  sandbox.faults.add({
+    service: 'appointments',
+    method: 'POST',
+    times: 1,
+    act: { kind: 'delay', ms: 1_500 },
+  });
+}
+
+function keptAlive(): Agent {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  return agent;
+}
+
+test('a request that comes within the grace is answered, though all was quiet before it', async () => {
+  const { sandbox, gateway, url, signIn, stop } = await startHouse();
+  onTestFinished(stop);
+  const token = await signIn();
+  const [one, two] = [keptAlive(), keptAlive()];
+  const trivial = (agent: Agent) => postGraphql(url, '{ __typename }', {}, { agent });
+  await Promise.all([trivial(one), trivial(two)]);
+  delayBooking(sandbox);
+  const stopped = gateway.stop();
+  await sleep(100);
+  expect((await trivial(two)).status).toBe(200);
+  await sleep(100);
+  const { status, data } = await postGraphql(url, create, { input }, { token, agent: one });
+  expect([status, data.createAppointment.appointment.confirmation]).toEqual([200, 'CONFIRMED']);
+  await stopped;
+});
