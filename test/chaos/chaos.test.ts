@@ -2,12 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noPostgres } from '../support/engines.js';
 import { startPostgres, type TestPostgres } from '../support/postgres-server.js';
-import { runChaos } from './run.js';
+import { runChaos, type RunOptions } from './run.js';
 import { summarize } from './summary.js';
 import { optionsFor, type Variant } from './variants.js';
 
 // The short form of `npm run chaos`.
 const seed = process.env['CHAOS_SEED'] ?? '1';
+const mostRuns = 6;
 const short = { seed, kills: 3, haste: 3_000 };
 
 let postgres: TestPostgres | undefined;
@@ -44,25 +45,45 @@ describe('a run finds', () => {
     settleMs: 500,
   });
 
-  test('a gateway that acknowledges before it has committed', { timeout: 60_000 }, async () => {
-    const run = { engine: 'sqlite', ...broken('acknowledge-before-commit') } as const;
-    const { findings } = await runChaos({ ...run, kills: 2, rate: 200 });
-    expect(findings.map(({ fault }) => fault)).toContain('acknowledged and lost');
+  /** The faults that are found, over several runs where one is too lucky: a kill must come at the wrong moment. */
+  async function faultsOf(
+    run: Omit<RunOptions, 'seed'>,
+    sought: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (let attempt = 0; attempt < mostRuns; attempt += 1) {
+      const { findings } = await runChaos({ ...run, seed: `${seed}${'+'.repeat(attempt)}` });
+      for (const { fault } of findings) found.add(fault);
+      if (sought.every((fault) => found.has(fault))) break;
+    }
+    return found;
+  }
+
+  test('a gateway that acknowledges before it has committed', { timeout: 180_000 }, async () => {
+    const run = { engine: 'sqlite', ...broken('acknowledge-before-commit'), kills: 3, rate: 200 } as const;
+    const sought = ['acknowledged and lost'];
+    expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
   });
 
-  test.skipIf(noPostgres)('one that checks and then inserts', { timeout: 60_000 }, async () => {
-    const run = { engine: 'postgres', ...broken('check-then-insert'), postgres: postgres! } as const;
-    const { findings } = await runChaos({ ...run, kills: 0 });
-    expect(findings.map(({ fault }) => fault)).toEqual(
-      expect.arrayContaining(['stored twice', 'delivered twice']),
-    );
+  test.skipIf(noPostgres)('one that checks and then inserts', { timeout: 180_000 }, async () => {
+    const run = {
+      engine: 'postgres',
+      ...broken('check-then-insert'),
+      kills: 0,
+      postgres: postgres!,
+    } as const;
+    const sought = ['stored twice', 'delivered twice'];
+    expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
   });
 
-  test.skipIf(noPostgres)("one whose log lacks the head's lock", { timeout: 60_000 }, async () => {
-    const run = { engine: 'postgres', ...broken('without-the-heads-lock'), postgres: postgres! } as const;
-    const { findings } = await runChaos({ ...run, kills: 0 });
-    expect(findings.map(({ fault }) => fault)).toEqual(
-      expect.arrayContaining(['out of log order', 'not delivered']),
-    );
+  test.skipIf(noPostgres)("one whose log lacks the head's lock", { timeout: 180_000 }, async () => {
+    const run = {
+      engine: 'postgres',
+      ...broken('without-the-heads-lock'),
+      kills: 0,
+      postgres: postgres!,
+    } as const;
+    const sought = ['out of log order', 'not delivered'];
+    expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
   });
 });
