@@ -81,7 +81,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const appointmentsClient = begun(
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
-    const appointments = createLedger({ database, client: appointmentsClient, clock, telemetry });
+    const appointments = begun(createLedger({ database, client: appointmentsClient, clock, telemetry }));
     const { baseUrl, apiToken, rotatedSecretField: secretField } = upstreams.payments;
     const paymentService =
       baseUrl === undefined ? undefined : begun(createUpstream({ ...calls, name: 'payments', baseUrl }));

@@ -10,6 +10,7 @@ import { UpstreamError } from '../upstream/failure.js';
 import { type Booking, type BookingQuery, createBookings, toAppointment } from './bookings.js';
 import type { AppointmentsClient, BookingOutcome, NewAppointment } from './client.js';
 import type { Appointment } from './model.js';
+import { createSettling } from './settling.js';
 
 /** Who books what. The idempotency key is the user's own. */
 export interface BookingRequest {
@@ -28,13 +29,16 @@ export interface Ledger {
   /**
    * Books once. With a key that its user has given before, and the same input, it gives the first answer and posts
    * nothing; while the first is under way, here or on another replica, it waits. Where the outcome cannot be known
-   * the appointment is `UNCONFIRMED`, and is never posted again. Rejects only when nothing was booked.
+   * the appointment is `UNCONFIRMED`, and is never posted again. A known outcome is answered also while the database
+   * is away, and written once it is back. Rejects only when nothing was booked.
    */
   book(request: BookingRequest): Promise<BookingResult>;
   /** Those that match, newest booking first. */
   list(query: BookingQuery): Promise<readonly Appointment[]>;
   /** The booking with this id, of this user where one is given; null where there is none. */
   find(ledgerId: string, userId?: string): Promise<Appointment | null>;
+  /** Waits some seconds for the bookings under way, their clients still there or not, to be made and written. */
+  stop(): Promise<void>;
 }
 
 interface Flight {
@@ -46,7 +50,8 @@ const bookingMs = 30_000;
 /** For settling the row after the call. */
 const settlingMs = 5_000;
 const pollMs = 100;
-const settlePausesMs = [100, 500];
+/** Little enough to end, after a drain that takes its whole time, before the process is ended. */
+const patienceMs = 3_000;
 
 /** A ledger; a booking has `timeoutMs` of its own and does not end when its client goes away. */
 export function createLedger({
@@ -63,16 +68,19 @@ export function createLedger({
   readonly timeoutMs?: number;
 }): Ledger {
   const bookings = createBookings(database);
+  const settling = createSettling(telemetry);
   const flights = new Map<string, Flight>();
+  const underWay = new Set<Promise<unknown>>();
 
   function open(
     { userId, email, appointment, idempotencyKey }: BookingRequest,
     inputDigest: string,
+    id: string,
   ): Booking {
     const { status, start, end, participants } = appointment;
     const now = Math.floor(clock.now());
     return {
-      id: randomUUID(),
+      id,
       user_id: keyText(userId),
       email: keyText(email),
       idempotency_key: idempotencyKey === undefined ? null : keyText(idempotencyKey),
@@ -93,12 +101,12 @@ export function createLedger({
   async function bookFirst(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
     const outcome = await post(appointment).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
-      await settle(booking, () => bookings.erase(booking.id));
+      await settling.settle(booking.id, () => bookings.erase(booking.id));
       if ('error' in outcome) throw outcome.error;
       return { refused: outcome.refused };
     }
     const { state, upstreamId } = outcome;
-    await settle(booking, () => bookings.settle(booking.id, state, upstreamId));
+    await settling.settle(booking.id, () => bookings.settle(booking.id, state, upstreamId));
     return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
   }
 
@@ -113,22 +121,15 @@ export function createLedger({
     }
   }
 
-  /** The booking is made or not, whatever becomes of this: a row that cannot be settled reads as unconfirmed. */
-  async function settle({ id }: Booking, write: () => Promise<void>): Promise<void> {
-    for (const wait of [...settlePausesMs, undefined]) {
-      try {
-        return await write();
-      } catch (error) {
-        if (wait === undefined) telemetry.log.error({ err: error, booking: id }, 'a booking was not settled');
-        else await pause(wait);
-      }
-    }
-  }
-
   /** Takes the key, or waits for whoever has it. */
-  async function bookOnce(request: BookingRequest, key: string, inputDigest: string): Promise<BookingResult> {
+  async function bookOnce(
+    request: BookingRequest,
+    key: string,
+    inputDigest: string,
+    id: string,
+  ): Promise<BookingResult> {
     for (;;) {
-      const booking = open(request, inputDigest);
+      const booking = open(request, inputDigest, id);
       if (await bookings.insert(booking)) return bookFirst(booking, request.appointment);
       const other = await bookings.withKey(request.userId, key);
       if (other && other.input_digest !== inputDigest) return { conflict: true };
@@ -139,33 +140,57 @@ export function createLedger({
     }
   }
 
-  /** The same request at the same moment is one: those who come later share the first one's result. */
-  async function join(request: BookingRequest, key: string, inputDigest: string): Promise<BookingResult> {
+  /**
+   * The same request at the same moment is one: those who come later share the first one's result. So do those who
+   * come before the row says it.
+   */
+  async function join(
+    request: BookingRequest,
+    key: string,
+    inputDigest: string,
+    id: string,
+  ): Promise<BookingResult> {
     const flightKey = JSON.stringify([request.userId, key]);
     const under = flights.get(flightKey);
     if (under) return under.inputDigest === inputDigest ? under.result : { conflict: true };
-    const result = bookOnce(request, key, inputDigest);
+    const land = () => void flights.delete(flightKey);
+    const result = bookOnce(request, key, inputDigest, id).finally(() => {
+      const row = settling.pending(id);
+      if (row) void row.then(land);
+      else land();
+    });
     flights.set(flightKey, { inputDigest, result });
-    try {
-      return await result;
-    } finally {
-      flights.delete(flightKey);
-    }
+    return result;
+  }
+
+  async function begin(request: BookingRequest, id: string): Promise<BookingResult> {
+    const { appointment, idempotencyKey } = request;
+    const inputDigest = digestOf(appointment);
+    if (idempotencyKey !== undefined) return join(request, idempotencyKey, inputDigest, id);
+    const booking = open(request, inputDigest, id);
+    await bookings.insert(booking);
+    return bookFirst(booking, appointment);
   }
 
   return {
-    async book(request) {
-      const { appointment, idempotencyKey } = request;
-      const inputDigest = digestOf(appointment);
-      if (idempotencyKey !== undefined) return join(request, idempotencyKey, inputDigest);
-      const booking = open(request, inputDigest);
-      await bookings.insert(booking);
-      return bookFirst(booking, appointment);
+    book(request) {
+      const id = randomUUID();
+      const result = begin(request, id);
+      const written = Promise.allSettled([result])
+        .then(() => settling.pending(id))
+        .finally(() => underWay.delete(written));
+      underWay.add(written);
+      return result;
     },
     list: async (query) => (await bookings.list(query)).map(toAppointment),
     async find(ledgerId, userId) {
       const booking = await bookings.find(ledgerId, userId);
       return booking ? toAppointment(booking) : null;
+    },
+    async stop() {
+      settling.hurry();
+      await Promise.race([Promise.all(underWay), pause(patienceMs, undefined, { ref: false })]);
+      settling.stop();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { BookingRequest } from '../../src/appointments/ledger.js';
 import type { Appointment } from '../../src/appointments/model.js';
@@ -163,17 +164,66 @@ describe.each(engines)('the ledger on %s', (_, freshUrl) => {
     expect([posts(), await list()]).toEqual([1, [await late]]);
   });
 
-  test('answers what it knows when the row cannot be settled, and never posts it again', async () => {
+  /** The table is not there until it is put back. */
+  const takeAway = async () => {
+    const { schema } = replica.database.kysely;
+    await schema.alterTable('bookings').renameTo('bookings_away').execute();
+    return () => schema.alterTable('bookings_away').renameTo('bookings').execute();
+  };
+
+  test('answers what it knows when the row cannot be settled, and settles it later', async () => {
+    fail({ kind: 'delay', ms: 200 });
+    const under = booked({ idempotencyKey: 'k' });
+    await expect.poll(posts).toBe(1);
+    const putBack = await takeAway();
+    const back = sleep(2_000).then(putBack);
+    const made = await under;
+    expect(made.confirmation).toBe('CONFIRMED');
+    expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
+    expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
+    await back;
+    expect((await list())[0]!.confirmation).toBe('UNCONFIRMED');
+    expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
+    await expect.poll(list, { timeout: 5_000 }).toEqual([made]);
+    expect([await booked({ idempotencyKey: 'k' }), posts()]).toEqual([made, 1]);
+  });
+
+  test('frees the key of what was refused later, when it cannot at once', async () => {
+    fail({ kind: 'delay', ms: 200, act: { kind: 'answer', status: 422 } });
+    const under = book({ idempotencyKey: 'k' });
+    await expect.poll(posts).toBe(1);
+    const putBack = await takeAway();
+    expect(await under).toEqual({ refused: 422 });
+    expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
+    await putBack();
+    await expect.poll(list, { timeout: 5_000 }).toEqual([]);
+    expect((await booked({ idempotencyKey: 'k', appointment: other })).status).toBe('FULFILLED');
+  });
+
+  test('leaves what it could not settle before its end as unconfirmed, and never posts it again', async () => {
     fail({ kind: 'delay', ms: 200 });
     const under = booked({ idempotencyKey: 'k' });
     await expect.poll(posts).toBe(1);
     await replica.database.stop();
     const made = await under;
     expect(made.confirmation).toBe('CONFIRMED');
+    await replica.ledger.stop();
     replica = await startReplica(sandbox, url);
     await sandbox.clock.advance(60_000);
     const again = await booked({ idempotencyKey: 'k' });
     expect([again.ledgerId, again.confirmation, posts()]).toEqual([made.ledgerId, 'UNCONFIRMED', 1]);
+  });
+
+  test('stops when what is under way is settled, and hurries', async () => {
+    fail({ kind: 'delay', ms: 200 });
+    const under = booked();
+    await expect.poll(posts).toBe(1);
+    const putBack = await takeAway();
+    const back = sleep(1_200).then(putBack);
+    await replica.ledger.stop();
+    await back;
+    expect(await list()).toEqual([await under]);
+    expect((await under).confirmation).toBe('CONFIRMED');
   });
 
   test('keeps a thousand participants and more', async () => {

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { startHouse } from '../support/house.js';
 import { postGraphql } from './asking.js';
 
@@ -46,4 +46,27 @@ test('a request that comes within the grace is answered, though all was quiet be
   const { status, data } = await postGraphql(url, create, { input }, { token, agent: one });
   expect([status, data.createAppointment.appointment.confirmation]).toEqual([200, 'CONFIRMED']);
   await stopped;
+});
+
+test('a booking whose client has gone is settled before the database ends', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const first = await startHouse({ sandbox });
+  onTestFinished(first.stop);
+  delayBooking(sandbox);
+  const agent = keptAlive();
+  const token = await first.signIn();
+  const gone = postGraphql(first.url, create, { input }, { token, agent }).catch(() => 'gone');
+  await vi.waitFor(() =>
+    expect(sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' }),
+  );
+  agent.destroy();
+  expect(await gone).toBe('gone');
+  await first.gateway.stop();
+
+  const second = await startHouse({ sandbox, folder: first.folder });
+  onTestFinished(second.stop);
+  const { data } = await second.ask('{ appointments { nodes { confirmation upstreamId } } }', {}, token);
+  const upstreamId = sandbox.appointments.booked.at(-1)!.id;
+  expect(data.appointments.nodes).toEqual([{ confirmation: 'CONFIRMED', upstreamId }]);
 });
