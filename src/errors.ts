@@ -1,3 +1,5 @@
+import type { UserError, UserErrorCode } from './generated/resolvers.js';
+
 /** The codes that a GraphQL error of this gateway may bear in `extensions.code` (beside GraphQL's own). */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
@@ -40,4 +42,9 @@ export class SessionEnded extends GatewayError {
     super('UNAUTHENTICATED', 'The session has ended. Sign in again.');
     this.name = 'SessionEnded';
   }
+}
+
+/** A fault that the person who typed can mend, at a path below `input`. */
+export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
+  return { code, message, path };
 }

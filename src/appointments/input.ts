@@ -1,8 +1,8 @@
+import { fault } from '../errors.js';
 import type {
   AppointmentParticipantInput,
   CreateAppointmentInput,
   UserError,
-  UserErrorCode,
 } from '../generated/resolvers.js';
 import { instant } from '../instant.js';
 import type { NewAppointment } from './client.js';
@@ -17,11 +17,6 @@ export interface BookingInput {
 const reference = /^[A-Za-z][\w-]*\/[^/\s]+$/;
 /** The `u` counts code points. */
 const keyForm = /^.{1,255}$/su;
-
-/** A fault that the person who typed can mend, at a path below `input`. */
-export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
-  return { code, message, path };
-}
 
 /** The booking, or all that is wrong with it (apis/appointments.md §2). */
 export function readBooking(

@@ -1,5 +1,5 @@
 import { type Caller, type CallerContext, granted, signedIn } from '../caller.js';
-import { GatewayError } from '../errors.js';
+import { fault, GatewayError } from '../errors.js';
 import type {
   AppointmentFilter,
   CreateAppointmentInput,
@@ -17,7 +17,7 @@ import {
   toGlobalId,
 } from '../relay.js';
 import type { BookingPosition, BookingQuery } from './bookings.js';
-import { fault, readBooking } from './input.js';
+import { readBooking } from './input.js';
 import type { Ledger } from './ledger.js';
 import type { Appointment } from './model.js';
 

@@ -23,7 +23,7 @@ export async function insist<T>(
       return await read();
     } catch (err) {
       if (!given()) return undefined;
-      telemetry.log.warn({ err, pauseMs }, 'the log could not be read; trying again');
+      telemetry.log.warn({ err, pauseMs }, 'an event could not be read or rendered; trying again');
       await sleep(pauseMs, undefined, { ref: false });
     }
   }

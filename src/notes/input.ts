@@ -1,19 +1,9 @@
-import type {
-  CreateNoteInput,
-  ShareNoteInput,
-  UpdateNoteInput,
-  UserError,
-  UserErrorCode,
-} from '../generated/resolvers.js';
+import { fault } from '../errors.js';
+import type { CreateNoteInput, ShareNoteInput, UpdateNoteInput, UserError } from '../generated/resolvers.js';
 
 /** The greatest number of characters of a note's content (apis/notes.md §2), counted in code points. */
 const longestContent = 10_000;
 const address = /^[^\s@]+@[^\s@]+$/;
-
-/** A fault that the person who typed can mend, at a path below `input`. */
-export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
-  return { code, message, path };
-}
 
 /** What can be found wrong in a new note before any call. */
 export function checkNewNote({ title, content }: CreateNoteInput): readonly UserError[] {

@@ -1,3 +1,4 @@
+import { fault } from '../errors.js';
 import type {
   CreateNoteInput,
   DeleteNoteInput,
@@ -8,15 +9,7 @@ import type {
 import { type Edge, idOf } from '../relay.js';
 import type { NotesAccess } from './access.js';
 import type { NoteChange } from './client.js';
-import {
-  blanks,
-  checkNewNote,
-  checkNoteChange,
-  checkShare,
-  fault,
-  isLongOtherwise,
-  tooLong,
-} from './input.js';
+import { blanks, checkNewNote, checkNoteChange, checkShare, isLongOtherwise, tooLong } from './input.js';
 import type { Note } from './model.js';
 
 /** What a write gives: its result, or what to mend. */
