@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createSealer } from '../../src/seal.js';
+import type { Database } from '../../src/store/database.js';
+import { createKeyv } from '../../src/store/keyv.js';
+import { open } from './opened.js';
+
+const secret = randomBytes(32);
+
+function on(database: Database, { namespace = 'tokens', sealer = createSealer([secret]) } = {}) {
+  let now = Date.now();
+  const clock = { now: () => now };
+  const keyv = createKeyv({ database, sealer, namespace, clock });
+  return { keyv, pass: (ms: number) => (now += ms) };
+}
+
+/** What the Keyv storage keeps to, on either engine. `freshUrl` gives the address of a new, empty database. */
+export function keyvContract(freshUrl: () => Promise<string>): void {
+  test('gives back what was set, also once the database is opened anew', async () => {
+    const url = await freshUrl();
+    const value = { token: 'abc', list: [1, null, 'é\0\ud800'] };
+    const first = await open(url);
+    expect(await on(first).keyv.set('one', value)).toBe(true);
+    await first.stop();
+    const database = await open(url);
+    expect(await on(database).keyv.get('one')).toEqual(value);
+    expect(await on(database).keyv.get(['one', 'two'])).toEqual([value, undefined]);
+    expect(await on(database).keyv.has('one')).toBe(true);
+    expect(await on(database).keyv.has('two')).toBe(false);
+  });
+
+  test('keeps one of those that are set at the same moment', async () => {
+    const database = await open(await freshUrl());
+    const values = Array.from({ length: 50 }, (_, at) => at);
+    await Promise.all(values.map((value) => on(database).keyv.set('one', value)));
+    expect(values).toContain(await on(database).keyv.get('one'));
+    expect(await database.kysely.selectFrom('keyv').select('key').execute()).toHaveLength(1);
+  });
+
+  test('replaces, deletes and clears, each in its namespace', async () => {
+    const database = await open(await freshUrl());
+    const { keyv } = on(database);
+    const { keyv: other } = on(database, { namespace: 'tokens2' });
+    await keyv.set('one', 1);
+    await keyv.set('one', 2);
+    await keyv.set('two', 2);
+    await other.set('one', 'other');
+    expect(await keyv.get('one')).toBe(2);
+    expect(await keyv.delete('one')).toBe(true);
+    expect(await keyv.delete('one')).toBe(false);
+    expect(await other.get('one')).toBe('other');
+    await keyv.clear();
+    expect(await keyv.get('two')).toBeUndefined();
+    expect(await other.get('one')).toBe('other');
+  });
+
+  const keys = ['tokens:a', '', 'é', '\0', '\ud800', 'x'.repeat(100_000), "'; drop table keyv; --"];
+  test.each(keys.map((key) => [JSON.stringify(key).slice(0, 40), key] as const))(
+    'takes the key %s',
+    async (_, key) => {
+      const { keyv } = on(await open(await freshUrl()));
+      await keyv.set('a', 'another');
+      await keyv.set(key, 'mine');
+      expect(await keyv.get(key)).toBe('mine');
+      expect(await keyv.get('a')).toBe('another');
+    },
+  );
+
+  test('forgets at the end of the life, and then the row goes too', async () => {
+    const database = await open(await freshUrl());
+    const { keyv, pass } = on(database);
+    await keyv.set('short', 1, 60_000);
+    await keyv.set('long', 1);
+    pass(59_999);
+    expect(await keyv.get('short')).toBe(1);
+    pass(1);
+    expect(await keyv.get('short')).toBeUndefined();
+    await keyv.set('other', 1);
+    const rows = await database.kysely.selectFrom('keyv').select('key').orderBy('key').execute();
+    expect(rows.map(({ key }) => key)).toEqual(['tokens:long', 'tokens:other']);
+  });
+
+  test('keeps values sealed, each to its key', async () => {
+    const database = await open(await freshUrl());
+    const { keyv } = on(database);
+    await keyv.set('mine', 'a-very-secret-token');
+    await keyv.set('theirs', 'another-secret');
+    const row = await database.kysely.selectFrom('keyv').selectAll().executeTakeFirstOrThrow();
+    expect(JSON.stringify(row)).not.toContain('secret');
+    const { value } = await database.kysely
+      .selectFrom('keyv')
+      .select('value')
+      .where('key', '=', 'tokens:theirs')
+      .executeTakeFirstOrThrow();
+    await database.kysely.updateTable('keyv').set({ value }).where('key', '=', 'tokens:mine').execute();
+    expect(await keyv.get('mine')).toBeUndefined();
+    expect(await keyv.get('theirs')).toBe('another-secret');
+  });
+
+  test('has nothing for one who lacks the key', async () => {
+    const database = await open(await freshUrl());
+    await on(database).keyv.set('one', 1);
+    const stranger = on(database, { sealer: createSealer([randomBytes(32)]) }).keyv;
+    expect(await stranger.get('one')).toBeUndefined();
+    const rotated = on(database, { sealer: createSealer([randomBytes(32), secret]) }).keyv;
+    expect(await rotated.get('one')).toBe(1);
+  });
+
+  test('rejects where the store does not answer', async () => {
+    const database = await open(await freshUrl());
+    const { keyv } = on(database);
+    await database.kysely.schema.dropTable('keyv').execute();
+    await expect(keyv.get('one')).rejects.toThrow(/keyv/);
+    await expect(keyv.get(['one'])).rejects.toThrow(/keyv/);
+    await expect(keyv.set('one', 1)).rejects.toThrow(/keyv/);
+    await expect(keyv.delete('one')).rejects.toThrow(/keyv/);
+    await expect(keyv.clear()).rejects.toThrow(/keyv/);
+  });
+}
