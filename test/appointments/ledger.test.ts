@@ -1,238 +1,73 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { BookingRequest } from '../../src/appointments/ledger.js';
-import type { Appointment } from '../../src/appointments/model.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Act } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { engines } from '../support/engines.js';
-import { postsOf, startReplica } from './room.js';
+import { engines, noPostgres } from '../support/engines.js';
+import { createTestDatabase } from '../support/postgres.js';
+import { ledgerContract } from './ledger.contract.js';
+import { bookedBy, other, postsOf, type Replica, requestOf, startReplica } from './room.js';
 
-type Replica = Awaited<ReturnType<typeof startReplica>>;
+describe.each(engines)('the ledger on %s', (_, freshUrl) => ledgerContract(freshUrl));
 
-const appointment = {
-  status: 'BOOKED',
-  start: '2026-11-21T09:30:00.125+01:00',
-  end: '2026-11-21T10:00:00+01:00',
-  participants: [
-    { actor: { reference: 'Patient/42' }, status: 'ACCEPTED' },
-    { actor: { reference: 'Practitioner/7' }, status: 'NEEDS_ACTION' },
-  ],
-} as const;
-const other = { ...appointment, status: 'FULFILLED' } as const;
-
-const request = (more: Partial<BookingRequest> = {}): BookingRequest => ({
-  userId: 'user_1',
-  email: 'one@example.com',
-  appointment,
-  ...more,
-});
-
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ demo: false });
-});
-afterAll(() => sandbox.stop());
-
-describe.each(engines)('the ledger on %s', (_, freshUrl) => {
-  let url: string;
-  let replica: Replica;
-  let before: number;
+describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
+  const idempotencyKey = 'k';
+  let sandbox: Sandbox;
+  let one: Replica;
+  let two: Replica;
 
   beforeEach(async () => {
-    sandbox.faults.clear();
-    url = await freshUrl();
-    replica = await startReplica(sandbox, url);
-    before = postsOf(sandbox);
+    sandbox = await startSandbox({ demo: false });
+    const url = await createTestDatabase();
+    [one, two] = [await startReplica(sandbox, url), await startReplica(sandbox, url)];
   });
-  afterEach(() => replica.stop());
+  afterEach(async () => {
+    await one.stop();
+    await two.stop();
+    await sandbox.stop();
+  });
 
-  const posts = () => postsOf(sandbox) - before;
-  const book = (more?: Partial<BookingRequest>, by = replica) => by.ledger.book(request(more));
-  const booked = async (more?: Partial<BookingRequest>, by = replica): Promise<Appointment> => {
-    const result = await book(more, by);
-    if (!('appointment' in result)) throw new Error(`Not booked: ${JSON.stringify(result)}`);
-    return result.appointment;
+  /** The first booking misbehaves so. */
+  const fail = (act: Act) => sandbox.faults.add({ service: 'appointments', times: 1, act });
+  const posted = async (count: number) => {
+    await expect.poll(() => postsOf(sandbox)).toBe(count);
   };
-  const fail = (act: Parameters<Sandbox['faults']['add']>[0]['act'], times = 1) =>
-    sandbox.faults.add({ service: 'appointments', times, act });
-  const list = () => replica.ledger.list({ backward: false, limit: 100 });
 
-  test('keeps what the service has booked, as it was written', async () => {
-    const made = await booked();
-    const upstream = sandbox.appointments.booked.at(-1)!;
-    expect(made).toEqual({
-      kind: 'Appointment',
-      ledgerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      upstreamId: upstream.id,
-      ...appointment,
-      bookedAt: expect.stringMatching(/Z$/),
-      bookedBy: 'one@example.com',
-      confirmation: 'CONFIRMED',
+  test('post once for fifty of the same key at the same moment', async () => {
+    fail({ kind: 'delay', ms: 100 });
+    const all = Array.from({ length: 50 }, (_, at) => bookedBy(at % 2 === 0 ? one : two, { idempotencyKey }));
+    const answers = await Promise.all(all);
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]!.upstreamId).toBe(sandbox.appointments.booked[0]!.id);
+    expect(postsOf(sandbox)).toBe(1);
+  });
+
+  test('tell another input of its conflict while the first is under way elsewhere', async () => {
+    fail({ kind: 'delay', ms: 500 });
+    const under = bookedBy(one, { idempotencyKey });
+    await posted(1);
+    expect(await two.ledger.book(requestOf({ idempotencyKey, appointment: other }))).toEqual({
+      conflict: true,
     });
-    expect([upstream.start, upstream.end, upstream.participant[1]!.status]).toEqual([
-      appointment.start,
-      appointment.end,
-      'needs-action',
-    ]);
-    expect(await list()).toEqual([made]);
-    expect(await replica.ledger.find(made.ledgerId, 'user_1')).toEqual(made);
-    expect(await replica.ledger.find(made.ledgerId, 'user_2')).toBeNull();
-    expect(await replica.ledger.find('no\0id')).toBeNull();
-  });
-
-  test('books each request without a key for itself', async () => {
-    const [one, two] = [await booked(), await booked()];
-    expect([one.ledgerId === two.ledgerId, posts()]).toEqual([false, 2]);
-  });
-
-  test('gives the first answer again for the same key and input', async () => {
-    const one = await booked({ idempotencyKey: 'k' });
-    const reordered = { ...request({ idempotencyKey: 'k' }).appointment };
-    expect([await booked({ idempotencyKey: 'k', appointment: reordered }), posts()]).toEqual([one, 1]);
-    expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
-    await booked({ idempotencyKey: 'k', userId: 'user_2' });
-    expect(posts()).toBe(2);
-  });
-
-  test.each(['\0', '\ud800', '\ud800'.repeat(255), '"\\'])(
-    'takes the key %j as it is',
-    async (idempotencyKey) => {
-      const [one, two] = [await booked({ idempotencyKey }), await booked({ idempotencyKey })];
-      expect([one, posts()]).toEqual([two, 1]);
-    },
-  );
-
-  test('posts once for fifty at the same moment, on two replicas', async () => {
-    fail({ kind: 'delay', ms: 100 });
-    const second = await startReplica(sandbox, url).catch(() => replica); // one process alone opens an embedded one
-    const all = Array.from({ length: 50 }, (__, index) =>
-      booked({ idempotencyKey: 'k' }, index % 2 === 0 ? replica : second),
-    );
-    const ids = new Set((await Promise.all(all)).map(({ upstreamId }) => upstreamId));
-    expect([ids, posts()]).toEqual([new Set([sandbox.appointments.booked.at(-1)!.id]), 1]);
-    if (second !== replica) await second.stop();
-  });
-
-  test('tells another input at the same moment of its conflict at once', async () => {
-    fail({ kind: 'delay', ms: 100 });
-    const one = booked({ idempotencyKey: 'k' });
-    expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
-    expect((await one).confirmation).toBe('CONFIRMED');
-  });
-
-  test('frees the key of what the service refused', async () => {
-    fail({ kind: 'answer', status: 422 });
-    expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
-    expect(await list()).toEqual([]);
-    expect((await booked({ idempotencyKey: 'k', appointment: other })).status).toBe('FULFILLED');
-  });
-
-  test('frees the key of what was never sent', async () => {
-    const back = sandbox.faults.add({ service: 'issuer', act: { kind: 'answer', status: 503 } });
-    const lost = await startReplica(sandbox, await freshUrl());
-    sandbox.appointments.revokeTokens();
-    await expect(book({ idempotencyKey: 'k' }, lost)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
-    back();
-    expect(await lost.ledger.list({ backward: false, limit: 1 })).toEqual([]);
-    expect((await booked({ idempotencyKey: 'k' }, lost)).confirmation).toBe('CONFIRMED');
-    await lost.stop();
-  });
-
-  test.each([
-    ['cut', { kind: 'cut' }],
-    ['failing', { kind: 'answer', status: 500 }],
-    ['failing after all', { kind: 'afterwards', act: { kind: 'answer', status: 502 } }],
-    ['hanging', { kind: 'hang' }],
-  ] as const)('does not know what became of a call that is %s, and never posts it again', async (__, act) => {
-    const quick = await startReplica(sandbox, await freshUrl(), { timeoutMs: 300 });
-    fail(act);
-    const one = await booked({ idempotencyKey: 'k' }, quick);
-    expect([one.confirmation, one.upstreamId]).toEqual(['UNCONFIRMED', null]);
-    expect([await booked({ idempotencyKey: 'k' }, quick), posts()]).toEqual([one, 1]);
-    await quick.stop();
-  });
-
-  test('reads what a crash left behind as unconfirmed, and gives up waiting for it', async () => {
-    const one = await booked({ idempotencyKey: 'k' });
-    await replica.database.kysely
-      .updateTable('bookings')
-      .set({ state: 'PENDING', upstream_id: null })
-      .execute();
-    const late = booked({ idempotencyKey: 'k' });
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    await sandbox.clock.advance(60_000);
-    expect(await late).toEqual({ ...one, confirmation: 'UNCONFIRMED', upstreamId: null });
-    expect([posts(), await list()]).toEqual([1, [await late]]);
-  });
-
-  /** The table is not there until it is put back. */
-  const takeAway = async () => {
-    const { schema } = replica.database.kysely;
-    await schema.alterTable('bookings').renameTo('bookings_away').execute();
-    return () => schema.alterTable('bookings_away').renameTo('bookings').execute();
-  };
-
-  test('answers what it knows when the row cannot be settled, and settles it later', async () => {
-    fail({ kind: 'delay', ms: 200 });
-    const under = booked({ idempotencyKey: 'k' });
-    await expect.poll(posts).toBe(1);
-    const putBack = await takeAway();
-    const back = sleep(2_000).then(putBack);
-    const made = await under;
-    expect(made.confirmation).toBe('CONFIRMED');
-    expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
-    expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
-    await back;
-    expect((await list())[0]!.confirmation).toBe('UNCONFIRMED');
-    expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
-    await expect.poll(list, { timeout: 5_000 }).toEqual([made]);
-    expect([await booked({ idempotencyKey: 'k' }), posts()]).toEqual([made, 1]);
-  });
-
-  test('frees the key of what was refused later, when it cannot at once', async () => {
-    fail({ kind: 'delay', ms: 200, act: { kind: 'answer', status: 422 } });
-    const under = book({ idempotencyKey: 'k' });
-    await expect.poll(posts).toBe(1);
-    const putBack = await takeAway();
-    expect(await under).toEqual({ refused: 422 });
-    expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
-    await putBack();
-    await expect.poll(list, { timeout: 5_000 }).toEqual([]);
-    expect((await booked({ idempotencyKey: 'k', appointment: other })).status).toBe('FULFILLED');
-  });
-
-  test('leaves what it could not settle before its end as unconfirmed, and never posts it again', async () => {
-    fail({ kind: 'delay', ms: 200 });
-    const under = booked({ idempotencyKey: 'k' });
-    await expect.poll(posts).toBe(1);
-    await replica.database.stop();
-    const made = await under;
-    expect(made.confirmation).toBe('CONFIRMED');
-    await replica.ledger.stop();
-    replica = await startReplica(sandbox, url);
-    await sandbox.clock.advance(60_000);
-    const again = await booked({ idempotencyKey: 'k' });
-    expect([again.ledgerId, again.confirmation, posts()]).toEqual([made.ledgerId, 'UNCONFIRMED', 1]);
-  });
-
-  test('stops when what is under way is settled, and hurries', async () => {
-    fail({ kind: 'delay', ms: 200 });
-    const under = booked();
-    await expect.poll(posts).toBe(1);
-    const putBack = await takeAway();
-    const back = sleep(1_200).then(putBack);
-    await replica.ledger.stop();
-    await back;
-    expect(await list()).toEqual([await under]);
     expect((await under).confirmation).toBe('CONFIRMED');
   });
 
-  test('keeps a thousand participants and more', async () => {
-    const participants = Array.from({ length: 2_500 }, (__, index) => ({
-      actor: { reference: `Patient/${index}` },
-      status: 'TENTATIVE' as const,
-    }));
-    const made = await booked({ appointment: { ...appointment, participants } });
-    const found = await replica.ledger.list({ participant: 'Patient/2499', backward: false, limit: 5 });
-    expect(found.map(({ ledgerId }) => ledgerId)).toEqual([made.ledgerId]);
+  test('wait for one that is refused elsewhere, and then book', async () => {
+    fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
+    const under = one.ledger.book(requestOf({ idempotencyKey }));
+    await posted(1);
+    const waiting = bookedBy(two, { idempotencyKey });
+    expect(await under).toEqual({ refused: 422 });
+    expect((await waiting).confirmation).toBe('CONFIRMED');
+    expect(postsOf(sandbox)).toBe(2);
+  });
+
+  test('never post again what another does not know the outcome of', async () => {
+    fail({ kind: 'afterwards', act: { kind: 'delay', ms: 500, act: { kind: 'refuse' } } });
+    const under = bookedBy(one, { idempotencyKey });
+    await posted(1);
+    const waiting = bookedBy(two, { idempotencyKey });
+    expect(await under).toMatchObject({ confirmation: 'UNCONFIRMED', upstreamId: null });
+    expect(await waiting).toEqual(await under);
+    expect(await bookedBy(two, { idempotencyKey })).toEqual(await under);
+    expect(postsOf(sandbox)).toBe(1);
   });
 });

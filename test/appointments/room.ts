@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createAppointmentsClient } from '../../src/appointments/client.js';
-import { createLedger } from '../../src/appointments/ledger.js';
+import { type BookingRequest, createLedger } from '../../src/appointments/ledger.js';
+import type { Appointment } from '../../src/appointments/model.js';
 import type { Clock } from '../../src/clock.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
@@ -10,6 +11,36 @@ import { createTelemetry } from '../../src/telemetry.js';
 
 const sealer = createSealer([randomBytes(32)]);
 const telemetry = createTelemetry('silent');
+
+/** An appointment, and one that differs. */
+export const appointment = {
+  status: 'BOOKED',
+  start: '2026-11-21T09:30:00.125+01:00',
+  end: '2026-11-21T10:00:00+01:00',
+  participants: [
+    { actor: { reference: 'Patient/42' }, status: 'ACCEPTED' },
+    { actor: { reference: 'Practitioner/7' }, status: 'NEEDS_ACTION' },
+  ],
+} as const;
+export const other = { ...appointment, status: 'FULFILLED' } as const;
+
+/** One user's request for it, without a key unless given. */
+export function requestOf(more: Partial<BookingRequest> = {}): BookingRequest {
+  return { userId: 'user_1', email: 'one@example.com', appointment, ...more };
+}
+
+/** A replica, as its tests hold it. */
+export type Replica = Awaited<ReturnType<typeof startReplica>>;
+
+/** What a replica has booked; rejects where it was refused. */
+export async function bookedBy(
+  { ledger }: Pick<Replica, 'ledger'>,
+  more?: Partial<BookingRequest>,
+): Promise<Appointment> {
+  const result = await ledger.book(requestOf(more));
+  if (!('appointment' in result)) throw new Error(`Not booked: ${JSON.stringify(result)}`);
+  return result.appointment;
+}
 
 /** One replica's part of the appointment service, on the database at this address. */
 export async function startReplica(
