@@ -79,13 +79,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
     let fault = faultUnder(secrets.valid(name, request.endpointId));
     // Another replica may have rotated just now, and its signal be still on the way.
-    if (fault === 'SIGNATURE_WRONG') fault = faultUnder(await latestSecrets(name, request.endpointId));
+    // Where that cannot be told, the sender shall come again: it may have signed with the new secret.
+    if (fault === 'SIGNATURE_WRONG')
+      fault = faultUnder(await within(patienceMs, secrets.latest(name, request.endpointId)));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
-  }
-
-  /** None where the database does not answer: a signature that matches nothing known is wrong then. */
-  function latestSecrets(family: string, endpointId: string): Promise<readonly string[] | undefined> {
-    return within(patienceMs, secrets.latest(family, endpointId)).catch(() => undefined);
   }
 
   function parseDelivery(family: WebhookFamily, request: WebhookRequest, body: Buffer): Delivery {

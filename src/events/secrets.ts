@@ -2,8 +2,9 @@ import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import type { Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
-import { withLease } from '../store/leases.js';
+import { leaseEnd, withLease } from '../store/leases.js';
 import type { Telemetry } from '../telemetry.js';
+import { createReread } from './reread.js';
 import { createVault, type Held } from './vault.js';
 
 /** What a rotation changed. The secret itself is never handed out. */
@@ -18,7 +19,10 @@ export interface Rotation {
 export interface Secrets {
   /** The secrets valid now, the current one first, as last read; undefined where the endpoint is not configured. */
   valid(family: string, endpointId: string): readonly string[] | undefined;
-  /** The same, read from the database now: it holds what any replica stored before this call. */
+  /**
+   * The same, read from the database after this call: it holds what any replica stored before. Many calls for one
+   * endpoint share a read, so it may take a moment to begin. Rejects when the database does not answer.
+   */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
    * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
@@ -53,6 +57,8 @@ export interface Configured {
 const overlapMs = 24 * 60 * 60 * 1000;
 const refreshMs = 60_000;
 const leaseMs = 30_000;
+/** Between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
+const rereadPauseMs = 100;
 
 /** The secrets of webhooks, sealed in the store; resolves once the configured ones are taken over. */
 export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
@@ -63,6 +69,14 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   async function refresh(family: string, endpointId: string): Promise<void> {
     held.put(family, endpointId, await vault.read(family, endpointId));
   }
+
+  const endpoints = endpointsOf(configured);
+  const rereads = new Map(
+    endpoints.map(([family, endpointId]) => [
+      keyOf(family, endpointId),
+      createReread(() => refresh(family, endpointId), rereadPauseMs),
+    ]),
+  );
 
   async function takeOver(family: Family, endpointId: string, secret: string): Promise<void> {
     const next = (kept: Held | undefined) => takenOver(kept, secret, family, clock.now());
@@ -113,9 +127,6 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     return { rotatedAt: isoText(now), previousValidUntil: isoText(now + overlapMs) };
   }
 
-  const endpoints = families.flatMap((family) =>
-    Array.from(configured[family], ([endpointId, secret]) => [family, endpointId, secret] as const),
-  );
   for (const [family, endpointId, secret] of endpoints) await takeOver(family, endpointId, secret);
   database.signal('secrets', 'configured');
   const stopListening = database.listen('secrets', refreshAll);
@@ -124,13 +135,13 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   return {
     valid,
     async latest(family, endpointId) {
-      if (held.get(family, endpointId)) await refresh(family, endpointId);
+      await rereads.get(keyOf(family, endpointId))?.();
       return valid(family, endpointId);
     },
     async rotate(endpointId, obtain) {
       if (!held.get('payments', endpointId)) return undefined;
       // Taken before the service is asked: where the database does not answer, nothing is rotated.
-      return withLease(database, `rotation ${endpointId}`, { ttlMs: leaseMs, clock }, async () => {
+      return withLease(database, rotationOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
         const before = await vault.read('payments', endpointId);
         const obtained = await obtain();
         return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained, before) : obtained;
@@ -146,6 +157,12 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
 const families = ['shipments', 'payments'] as const;
 type Family = (typeof families)[number];
+
+function endpointsOf(configured: Configured) {
+  return families.flatMap((family) =>
+    Array.from(configured[family], ([endpointId, secret]) => [family, endpointId, secret] as const),
+  );
+}
 
 const notStored =
   'The payment service rotated the secret, but the new one could not be stored here. ' +
@@ -182,6 +199,11 @@ function createMemory() {
       if (read && (!known || read.changedAt > known.changedAt)) held.set(keyOf(family, endpointId), read);
     },
   };
+}
+
+/** The key of the lease. */
+function rotationOf(endpointId: string): string {
+  return `rotation ${endpointId}`;
 }
 
 function keyOf(family: string, endpointId: string): string {

@@ -455,6 +455,18 @@ describe('while the database does not answer', () => {
     expect(await post(shipment(body))).toMatchObject(accepted);
   });
 
+  test('503 for what no known secret signed: another replica may have stored the one that did', async () => {
+    const { schema } = database.kysely;
+    const body = shipmentBody();
+    const forged = shipment(body, { 'shipping-signature': `t=${sent},v1=${hmac('another', body)}` });
+    await schema.alterTable('webhook_secrets').renameTo('away').execute();
+    const answer = await post(forged);
+    await schema.alterTable('away').renameTo('webhook_secrets').execute();
+    expect(answer).toMatchObject(refusal(503, 'UNAVAILABLE'));
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(await post(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
+  });
+
   test('503 when it takes too long; what is stored after all is a duplicate then', async () => {
     const head = await log.head();
     const body = shipmentBody();

@@ -260,6 +260,45 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
+  test('however many ask for the latest, few reads are made, and each began after those it answers asked', async () => {
+    const there = await openReplica();
+    let reads = 0;
+    const counting: Database = {
+      ...there,
+      listen: () => () => undefined,
+      kysely: there.kysely.withPlugin({
+        transformQuery({ node }) {
+          if (node.kind === 'SelectQueryNode') reads += 1;
+          return node;
+        },
+        transformResult: async ({ result }) => result,
+      }),
+    };
+    const a = await open({ payments: { pe_1: 'p1' } });
+    const b = await open({ payments: { pe_1: 'p1' } }, { on: counting });
+    reads = 0;
+    const flood = () => Array.from({ length: 200 }, () => b.latest('payments', 'pe_1'));
+    await Promise.all(flood());
+    expect(reads).toBe(1);
+    const begun = flood();
+    await vi.waitFor(() => expect(reads).toBe(2), 5000);
+    await a.rotate('pe_1', async () => 'p2');
+    expect(await Promise.all(flood())).toEqual(Array.from({ length: 200 }, () => ['p2', 'p1']));
+    expect(reads).toBe(3);
+    await Promise.all(begun);
+    await b.stop();
+    if (there !== database) await there.stop();
+  });
+
+  test('a database that does not answer is no answer, and is asked again', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    const { schema } = database.kysely;
+    await schema.alterTable('webhook_secrets').renameTo('away').execute();
+    await expect(secrets.latest('payments', 'pe_1')).rejects.toThrow(/webhook_secrets/);
+    await schema.alterTable('away').renameTo('webhook_secrets').execute();
+    expect(await secrets.latest('payments', 'pe_1')).toEqual(['p1']);
+  });
+
   test('a start with a new key seals anew, so that the old key can go', async () => {
     const next = randomBytes(32);
     const first = await open({ payments: { pe_1: 'p1' } });
