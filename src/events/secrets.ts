@@ -20,8 +20,9 @@ export interface Secrets {
   /** The secrets valid now, the current one first, as last read; undefined where the endpoint is not configured. */
   valid(family: string, endpointId: string): readonly string[] | undefined;
   /**
-   * The same, read from the database after this call: it holds what any replica stored before. Many calls for one
-   * endpoint share a read, so it may take a moment to begin. Rejects when the database does not answer.
+   * The same, read from the database after this call: it holds what any replica stored before, and what comes of a
+   * rotation under way. Many calls for one endpoint share a read, so it may take a moment to begin. Rejects when the
+   * database does not answer.
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
@@ -70,11 +71,17 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     held.put(family, endpointId, await vault.read(family, endpointId));
   }
 
+  /** The service signs by a new secret before it has told us of it: a rotation under way is waited for. */
+  async function refreshSettled(family: Family, endpointId: string): Promise<void> {
+    if (family === 'payments') await leaseEnd(database, rotationOf(endpointId), clock);
+    await refresh(family, endpointId);
+  }
+
   const endpoints = endpointsOf(configured);
   const rereads = new Map(
     endpoints.map(([family, endpointId]) => [
       keyOf(family, endpointId),
-      createReread(() => refresh(family, endpointId), rereadPauseMs),
+      createReread(() => refreshSettled(family, endpointId), rereadPauseMs),
     ]),
   );
 

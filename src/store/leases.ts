@@ -55,3 +55,15 @@ export async function withLease<Result>(
       .catch(() => undefined); // it expires by itself, and the work is done
   }
 }
+
+/** Resolves when nobody does work under this key: what the last one stored can then be read. */
+export async function leaseEnd(database: Database, key: string, clock: Clock): Promise<void> {
+  const held = () =>
+    database.kysely
+      .selectFrom('leases')
+      .select('key')
+      .where('key', '=', keyText(key))
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst();
+  while (await held()) await pause(pollMs * (0.5 + Math.random()));
+}

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { withLease } from '../../src/store/leases.js';
+import { leaseEnd, withLease } from '../../src/store/leases.js';
 import { engines } from '../support/engines.js';
 import { open } from './opened.js';
 
@@ -45,6 +45,32 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     });
     await expect(failing).rejects.toThrow('no');
     expect(await withLease(database, 'token', options, async () => 'next')).toBe('next');
+  });
+
+  test('are seen to end, by work or by time', async () => {
+    const database = await open(await freshUrl());
+    let now = 1_000;
+    const clock = { now: () => now };
+    const seen: string[] = [];
+    const see = async (key: string) => {
+      await leaseEnd(database, key, clock);
+      seen.push(key);
+    };
+    await see('free');
+    await withLease(database, 'died', { ttlMs: 500, clock }, async () => {
+      const died = see('died');
+      const worked = await withLease(database, 'worked', { ttlMs: 500, clock }, async () => {
+        const seeing = see('worked');
+        await pause(200);
+        expect(seen).toEqual(['free']);
+        return { seeing };
+      });
+      await worked.seeing;
+      expect(seen).toEqual(['free', 'worked']);
+      now += 500;
+      await died;
+    });
+    expect(seen).toEqual(['free', 'worked', 'died']);
   });
 
   test('expire where the holder died; a late holder does not take its successor’s', async () => {

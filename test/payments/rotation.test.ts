@@ -1,0 +1,152 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { paymentUpdates, subscribe, type Subscriber } from '../replicas/subscriber.js';
+import { engines } from '../support/engines.js';
+import { type House, startHouse } from '../support/house.js';
+import { execute } from '../support/postgres.js';
+
+const hourMs = 3_600_000;
+const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
+  endpointId errors { code } } }`;
+
+/** Payments that are sent without a pause, four at a time, to these gateways in turn. */
+function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly House[]) {
+  const statuses: (number | null)[] = [];
+  const sent: string[] = [];
+  let begun = 0;
+  let running = true;
+  async function send(): Promise<void> {
+    while (running) {
+      deliverTo(houses[begun % houses.length]!.url);
+      begun += 1;
+      const { eventId, attempts } = await webhooks.emitPayment();
+      sent.push(eventId);
+      statuses.push(attempts[0]!.status);
+    }
+  }
+  const senders = Array.from({ length: 4 }, send);
+  return {
+    sent,
+    statuses,
+    begun: () => begun,
+    /** Resolves when many more deliveries have been answered. */
+    async goesOn(): Promise<void> {
+      const enough = statuses.length + 30;
+      await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(enough);
+    },
+    async stop(): Promise<void> {
+      running = false;
+      await Promise.all(senders);
+    },
+  };
+}
+
+/** Runs a statement past the gateways. */
+async function run(url: string, statement: string): Promise<void> {
+  if (!url.startsWith('sqlite:')) return void (await execute(url, statement));
+  const file = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 0 });
+  // To wait inside of SQLite would keep the gateway, in this process too, from ending what it is writing.
+  await vi.waitFor(() => file.exec(statement), { timeout: 20_000, interval: 5 });
+  file.close();
+}
+
+// On Postgres the deliveries go to two replicas in turn, and the rotations to the first.
+describe.each(engines)('a rotation under traffic on %s', (engine, freshUrl) => {
+  let sandbox: Sandbox;
+  let url: string;
+  let houses: House[];
+  let token: string;
+  let subscriber: Subscriber;
+  let traffic: ReturnType<typeof startTraffic>;
+  let events: number;
+
+  beforeEach(async () => {
+    sandbox = await startSandbox();
+    url = await freshUrl();
+    const settings = { DATABASE_URL: url, SECRET_KEYS: randomBytes(32).toString('base64') };
+    houses = [];
+    while (houses.length < (engine === 'sqlite' ? 1 : 2))
+      houses.push(await startHouse({ sandbox, settings: { ...settings, LOG_LEVEL: 'warn' } }));
+    token = await houses[0]!.signIn();
+    subscriber = await subscribe(houses.at(-1)!.url, token, { query: paymentUpdates });
+    traffic = startTraffic(sandbox, houses);
+    events = 0;
+    await traffic.goesOn();
+  });
+  afterEach(async () => {
+    await traffic.stop();
+    for (const house of houses) await house.stop();
+    await sandbox.stop();
+  });
+
+  const current = () => sandbox.webhooks.endpoints()[0]!.secret;
+  const refusals = () =>
+    houses.flatMap(({ telemetry }) => [...telemetry.counts]).filter(([name]) => name.includes('refused'));
+
+  /** We rotate; the service's answer is late, and deliveries signed by the new secret are there before it. */
+  async function weRotate(meanwhile = async () => {}) {
+    const before = current();
+    sandbox.faults.add({
+      service: 'payments',
+      times: 1,
+      act: { kind: 'afterwards', act: { kind: 'delay', ms: 500 } },
+    });
+    const rotation = houses[0]!.ask(rotate, {}, token);
+    await expect.poll(current, { interval: 5 }).not.toBe(before);
+    const begun = traffic.begun();
+    await meanwhile();
+    const { data, errors } = await rotation;
+    expect(traffic.begun()).toBeGreaterThan(begun);
+    return { payload: data?.rotatePaymentWebhookSecret as unknown, message: errors?.[0]?.message };
+  }
+  const rotated = { payload: { endpointId: 'pe_demo', errors: [] }, message: undefined };
+
+  /** The last gateway's answer to an event signed by this secret alone. */
+  async function signedBy(secret: string): Promise<number> {
+    const t = Math.floor(sandbox.clock.now() / 1000);
+    const body = JSON.stringify({ id: `signed ${(events += 1)}`, type: 'payment.other', created: t });
+    const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
+    const headers = { 'payments-signature': `t=${t},v1=${v1}` };
+    const path = `${houses.at(-1)!.url}/webhooks/payments/pe_demo`;
+    return (await fetch(path, { method: 'POST', headers, body })).status;
+  }
+
+  /** Nothing was refused and nothing lost; and a day later, only what is current counts. */
+  async function expectWell(previous: string): Promise<void> {
+    await traffic.goesOn();
+    await traffic.stop();
+    expect([new Set(traffic.statuses), refusals()]).toEqual([new Set([200]), []]);
+    await expect.poll(() => subscriber.got.toSorted()).toEqual(traffic.sent.toSorted());
+    await sandbox.clock.advance(23 * hourMs);
+    expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 200]);
+    await sandbox.clock.advance(hourMs);
+    expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 401]);
+    expect((await sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
+  }
+
+  test('that we begin', async () => {
+    const previous = current();
+    expect(await weRotate()).toEqual(rotated);
+    await expectWell(previous);
+  });
+
+  test('that the sender begins, and we repeat', async () => {
+    const previous = current();
+    sandbox.webhooks.rotateSecret('pe_demo');
+    await traffic.goesOn();
+    expect(await weRotate()).toEqual(rotated);
+    await expectWell(previous);
+  });
+
+  test('whose secret cannot be stored, and that is made again', async () => {
+    const previous = current();
+    const failed = await weRotate(() => run(url, 'alter table webhook_secrets rename to away'));
+    expect(failed.message).toMatch(/rotate it again/);
+    await run(url, 'alter table away rename to webhook_secrets');
+    await traffic.goesOn();
+    expect(await weRotate()).toEqual(rotated);
+    await expectWell(previous);
+  });
+});
