@@ -2,11 +2,10 @@ import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { filterMap } from '../iterate.js';
-import { insist } from './insist.js';
+import { createPersistence, type Bound } from './insist.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
-import type { Place } from './place.js';
-import { expired } from './reader.js';
+import { expired, type Place } from './place.js';
 import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
 
@@ -59,27 +58,30 @@ export interface FeedOptions {
   readonly telemetry: Telemetry;
   /** How many recent events stay in memory for those who are a little behind. */
   readonly recent?: number;
+  /** When an event that cannot be rendered is given up; the usual bound where it is not given. */
+  readonly bound?: Bound;
 }
 
 const connection = { connection: 'log' };
 
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
-  const { log, cursors, telemetry } = options;
-  const tail = await startTail(options);
-  const sources = { log, tail, telemetry };
+  const { log, cursors } = options;
+  const persistence = createPersistence(options);
+  const tail = await startTail({ ...options, persistence });
+  const sources = { log, tail, persistence };
   const updates = (wish: Wish) => subscribe(sources, wish);
   const placeAt = async (seq: number) => tail.entry(seq) ?? log.place(seq);
   let stopped = false;
   return {
-    cursor: ({ seq, witness }) => cursors.seal(connection, [log.id, seq, witness]),
+    cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
     async position(cursor, signal) {
       const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
-      const patience = { telemetry, given: () => !stopped && !signal?.aborted };
-      const read = await insist(() => Promise.all([log.head(), log.pruned(), placeAt(seq)]), patience);
+      const patience = { given: () => !stopped && !signal?.aborted };
+      const read = await persistence.insist(() => Promise.all([log.bounds(), placeAt(seq)]), patience);
       if (!read) return seq;
-      const [head, pruned, found] = read;
-      if (id !== log.id || seq < pruned || seq > head) throw expired();
+      const [bounds, found] = read;
+      if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
       // Another entry here, as a place past the head: the database was restored to an earlier time and went on.
       if (found && found.witness !== witness) throw expired();
       return seq;

@@ -1,31 +1,119 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 
-const firstPauseMs = 100;
-const longestPauseMs = 10_000;
-
-/** When to give up, and whom to tell of failures. */
-export interface Patience {
-  readonly telemetry: Telemetry;
-  given(): boolean;
+/** Who goes on trying what fails, for all that one feed reads and renders. */
+export interface Persistence {
+  /**
+   * Reads from the database until it succeeds, with longer and longer pauses; each failure is logged. Never rejects:
+   * undefined once nobody waits for it any more.
+   */
+  insist<T>(read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  /**
+   * The same for the rendering of one event, which may fail by a fault of ours: `Unrenderable` where it went on failing
+   * for a minute during which the database answered.
+   */
+  render<T>(seq: number, work: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  /** Ends every pause: what failed may succeed now. The first success after a failure does so too. */
+  wake(): void;
 }
 
-/**
- * Reads from the database until it succeeds, with longer and longer pauses; each failure is logged. Never rejects:
- * undefined once nobody waits for it any more.
- */
-export async function insist<T>(
-  read: () => Promise<T>,
-  { telemetry, given }: Patience,
-): Promise<T | undefined> {
-  for (let pauseMs = firstPauseMs; given(); pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    try {
-      return await read();
-    } catch (err) {
-      if (!given()) return undefined;
-      telemetry.log.warn({ err, pauseMs }, 'an event could not be read or rendered; trying again');
-      await sleep(pauseMs, undefined, { ref: false });
-    }
+/** How long to go on. */
+interface Wish {
+  /** Whether somebody still waits for it. */
+  given(): boolean;
+  readonly longestPauseMs?: number;
+}
+
+/** When an event that cannot be rendered is given up. */
+export interface Bound {
+  readonly failures: number;
+  readonly ms: number;
+}
+
+/** What a persistence works with. */
+export interface PersistenceOptions {
+  readonly database: Pick<Database, 'ping'>;
+  readonly telemetry: Telemetry;
+  readonly bound?: Bound | undefined;
+}
+
+/** An event cannot be made into a message by this process; another, of another version, may be able to. */
+export class Unrenderable extends Error {
+  override readonly name = 'Unrenderable';
+}
+
+const firstPauseMs = 100;
+const usualLongestPauseMs = 10_000;
+const usualBound: Bound = { failures: 10, ms: 60_000 };
+
+/** A persistence whose pauses all end together. */
+export function createPersistence(options: PersistenceOptions): Persistence {
+  const { database, telemetry, bound = usualBound } = options;
+  const resting = new Set<() => void>();
+
+  function wake(): void {
+    for (const rise of resting) rise();
   }
-  return undefined;
+
+  /** Whether it was ended before its time. */
+  function rest(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const rise = (early: boolean) => {
+        clearTimeout(timer);
+        resting.delete(riseEarly);
+        resolve(early);
+      };
+      const riseEarly = () => rise(true);
+      const timer = setTimeout(() => rise(false), ms).unref();
+      resting.add(riseEarly);
+    });
+  }
+
+  async function persist<T>(
+    work: () => Promise<T>,
+    { given, longestPauseMs = usualLongestPauseMs }: Wish,
+    hasFailed: (error: unknown) => Promise<void> | void,
+  ): Promise<T | undefined> {
+    let pauseMs = 0;
+    while (given()) {
+      try {
+        const result = await work();
+        if (pauseMs > 0) wake();
+        return result;
+      } catch (err) {
+        if (!given()) return undefined;
+        await hasFailed(err);
+        pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), longestPauseMs);
+        telemetry.log.warn({ err, pauseMs }, 'an event could not be read or rendered; trying again');
+        if (await rest(pauseMs)) pauseMs = firstPauseMs / 2;
+      }
+    }
+    return undefined;
+  }
+
+  /** Rejects where the database answers, and so has it each time, often enough and for long enough. */
+  function createDoubt(seq: number) {
+    let failures = 0;
+    let since = 0;
+    return async (cause: unknown) => {
+      const answers = await database.ping().then(
+        () => true,
+        () => false,
+      );
+      failures = answers ? failures + 1 : 0;
+      if (failures <= 1) since = performance.now();
+      if (failures < bound.failures || performance.now() - since < bound.ms) return;
+      telemetry.log.error(
+        { err: cause, seq },
+        'an event cannot be rendered; its subscribers are turned away',
+      );
+      throw new Unrenderable(`The event ${seq} cannot be rendered.`, { cause });
+    };
+  }
+
+  return {
+    insist: (read, wish) => persist(read, wish, () => undefined),
+    render: (seq, work, wish) => persist(work, wish, createDoubt(seq)),
+    wake,
+  };
 }

@@ -33,22 +33,29 @@ export interface LogEntry extends Place {
 
 /** The durable, ordered log of events, each of them once. */
 export interface Log {
-  /** Who this log is: random, made with the database. A position in another log means nothing in this one. */
-  readonly id: string;
   /** Resolves once the event is durable. Rejects where it could not be stored: then the sender should try again. */
   append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
   /** The greatest number committed; 0 when the log is empty. */
   head(): Promise<number>;
   /** The place just after the entry with this number; undefined where there is none, or it is gone. */
   place(seq: number): Promise<Place | undefined>;
-  /** Events up to this number are gone (retention). */
-  pruned(): Promise<number>;
+  bounds(): Promise<Bounds>;
   /** The events after this number, in order, at most `limit`; skipped ones are among them. */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
   /** Deletes the events that are older than the retention; this also happens by itself. */
   prune(): Promise<void>;
   /** Stores what was taken, then ends. */
   stop(): Promise<void>;
+}
+
+/** Where the log begins and ends at this time. */
+export interface Bounds {
+  /** Which log this is: random, made with the database. A position in another log means nothing in this one. */
+  readonly id: string;
+  /** The greatest number committed; 0 when the log is empty. */
+  readonly head: number;
+  /** Events up to this number are gone (retention). */
+  readonly pruned: number;
 }
 
 /** What a log works with. */
@@ -66,9 +73,8 @@ const greatestBatch = { items: 256, weight: 8_000_000 };
 const greatestQueue = { items: 10_000, weight: 64_000_000 };
 
 /** The log in this database. */
-export async function createLog(options: LogOptions): Promise<Log> {
+export function createLog(options: LogOptions): Log {
   const { database, folds, telemetry } = options;
-  const { log_id: id } = await readHead(database.kysely);
   const retention = startRetention(options);
   const queue = createQueue<Delivery, Outcome>({
     commit,
@@ -90,15 +96,14 @@ export async function createLog(options: LogOptions): Promise<Log> {
   }
 
   return {
-    id,
     async append(delivery) {
       if (!Object.hasOwn(folds, delivery.family))
         throw new Error(`The log has no fold for the family ${delivery.family}.`);
       return (await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate';
     },
-    head: async () => (await readHead(database.kysely)).seq,
+    bounds: () => readBounds(database.kysely),
+    head: async () => (await readBounds(database.kysely)).head,
     place: (seq) => readPlace(database.kysely, seq),
-    pruned: async () => (await readHead(database.kysely)).pruned,
     read: (after, limit) => readEntries(database.kysely, after, limit),
     prune: () => retention.prune(),
     async stop() {
@@ -124,11 +129,11 @@ function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): 
   }
 }
 
-function readHead(db: Executor) {
+function readBounds(db: Executor): Promise<Bounds> {
   return db
     .selectFrom('log_head')
-    .select(['log_id', 'seq', 'pruned'])
-    .where('id', '=', 1)
+    .select(['log_id as id', 'seq as head', 'pruned'])
+    .where('log_head.id', '=', 1)
     .executeTakeFirstOrThrow();
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { insist } from './insist.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
 import { createRing } from './ring.js';
@@ -7,7 +6,7 @@ import { createRing } from './ring.js';
 /** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
 export interface Rendering {
   readonly family: string;
-  /** Undefined where the group's filter leaves the entry out. Where it fails, it is called again until it succeeds. */
+  /** Undefined where the group's filter leaves the entry out. Where it fails it is called again, in the end given up. */
   render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
 }
 
@@ -17,9 +16,9 @@ export interface Member {
   readonly after: number | undefined;
   /** Takes a payload of the past; resolves when it is on its way, with whether to go on. Must not reject. */
   replay(payload: string): Promise<boolean>;
-  /** Takes a live payload, says whether to go on, and never makes the others wait. */
-  deliver(payload: string): boolean;
-  /** There is nothing more for this member: the feed has ended, or its place is no longer kept. */
+  /** Takes live payloads, says whether to go on, and never makes the others wait. All get the same array, in turn. */
+  deliver(payloads: readonly string[]): boolean;
+  /** There is nothing more for this member: the feed has ended, its place is not kept, or an event is `Unrenderable`. */
   end(error?: unknown): void;
 }
 
@@ -32,12 +31,25 @@ export interface Multicast {
 }
 
 /** Undefined where the entry is left out, or where nobody waits for it any more. */
-type Payload = Promise<string | undefined>;
+type Payload = string | undefined;
+
+/** What a group reads and renders in one turn. */
+interface Stretch {
+  readonly payloads: readonly string[];
+  /** The places of their entries. */
+  readonly seqs: readonly number[];
+  /** The last entry's place. */
+  readonly end: number;
+  /** Of the entry after it, where that is not there at once. */
+  readonly next?: Promise<Payload>;
+}
 
 interface Group {
   join(member: Member): () => void;
 }
 
+/** Characters that a group sends to each of its members in one turn; a greater payload goes alone. */
+const mostInTurn = 32_768;
 /** What a group keeps of the past for those who come back at the same time. */
 const mostKept = { items: 256, weight: 1_000_000 };
 
@@ -63,7 +75,7 @@ export function createMulticast(sources: Sources): Multicast {
  * must not pass for slowness.
  */
 function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
-  const { tail, telemetry } = sources;
+  const { tail, persistence } = sources;
   const arriving = new Set<Member>();
   /** With the place in the log after which each of them takes part. */
   const joined = new Map<Member, number>();
@@ -71,7 +83,7 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
   const reader = createReader(sources, isWanted);
   let position = tail.position();
   let walking = false;
-  const unfollow = tail.follow((entries) => (entries ? void walk() : endAll()));
+  const unfollow = tail.follow((entries, error) => (entries ? void walk() : endAll(error)));
 
   const concerns = (entry: LogEntry) => entry.family === family && entry.event !== null;
 
@@ -79,9 +91,17 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     return arriving.size + joined.size > 0;
   }
 
-  /** The payload of an entry, made again after a failure for as long as somebody waits for it. */
-  function make(entry: LogEntry, replayed: boolean, given: () => boolean): Payload {
-    return insist(async () => render(entry, replayed), { telemetry, given });
+  /** The payload of an entry, made again after a failure for as long as somebody waits for it and there is hope. */
+  function make(entry: LogEntry, replayed: boolean, given: () => boolean): Payload | Promise<Payload> {
+    const made = begin(() => render(entry, replayed));
+    if (!(made instanceof Promise)) return made;
+    let begun: Promise<Payload> | undefined = made;
+    const work = async () => {
+      const attempt = begun ?? render(entry, replayed);
+      begun = undefined;
+      return attempt;
+    };
+    return persistence.render(entry.seq, work, { given });
   }
 
   async function walk(): Promise<void> {
@@ -89,14 +109,10 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     walking = true;
     try {
       while (isWanted() && position < tail.position()) {
-        const entry = await reader.entry(position + 1);
-        if (!entry) break;
-        // Where nobody has joined, those who arrive will read it themselves.
-        const payload = joined.size > 0 && concerns(entry) ? await make(entry, false, isWanted) : undefined;
-        position = entry.seq;
-        if (payload === undefined) continue;
-        deliver(payload);
-        await turn();
+        const stretch = readOn();
+        advance(stretch);
+        if (stretch.next) advance(single(position + 1, await stretch.next));
+        if (stretch.next || stretch.payloads.length > 0) await turn();
       }
     } catch (error) {
       endAll(error);
@@ -105,9 +121,38 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     }
   }
 
-  /** One whose place is past this entry came from a replica that had read further. */
-  function deliver(payload: string): void {
-    for (const [member, place] of joined) if (place < position && !member.deliver(payload)) leave(member);
+  function readOn(): Stretch {
+    const payloads: string[] = [];
+    const seqs: number[] = [];
+    let end = position;
+    for (let size = 0; end < tail.position() && size < mostInTurn; end += 1) {
+      const payload = payloadAt(end + 1);
+      if (payload instanceof Promise) return { payloads, seqs, end, next: payload };
+      if (payload === undefined) continue;
+      size += payload.length;
+      payloads.push(payload);
+      seqs.push(end + 1);
+    }
+    return { payloads, seqs, end };
+  }
+
+  function payloadAt(seq: number): Payload | Promise<Payload> {
+    const entry = reader.entry(seq);
+    return entry instanceof Promise ? entry.then(makeLive) : makeLive(entry);
+  }
+
+  /** Where nobody has joined, those who arrive will read it themselves. */
+  function makeLive(entry: LogEntry | undefined): Payload | Promise<Payload> {
+    return entry && joined.size > 0 && concerns(entry) ? make(entry, false, isWanted) : undefined;
+  }
+
+  /** One whose place is past an entry came from a replica that had read further. */
+  function advance({ payloads, seqs, end }: Stretch): void {
+    position = end;
+    for (const [member, place] of joined) {
+      const due = place < seqs[0]! ? payloads : payloads.filter((_, at) => place < seqs[at]!);
+      if (due.length > 0 && !member.deliver(due)) leave(member);
+    }
   }
 
   async function arrive(member: Member): Promise<void> {
@@ -153,16 +198,32 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
   };
 }
 
+function single(seq: number, payload: Payload): Stretch {
+  return payload === undefined
+    ? { payloads: [], seqs: [], end: seq }
+    : { payloads: [payload], seqs: [seq], end: seq };
+}
+
+/** A failure as a rejection. */
+function begin<T>(work: () => T | Promise<T>): T | Promise<T> {
+  try {
+    return work();
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+}
+
 /** Payloads of the past, made once for those who want them at about the same time. */
-function createReplays(make: (entry: LogEntry) => Payload) {
+function createReplays(make: (entry: LogEntry) => Payload | Promise<Payload>) {
   const kept = createRing<Replay>(mostKept);
   return {
     of(entry: LogEntry) {
       const known = kept.get(entry.seq);
       if (known) return known.payload;
       const { seq, weight } = entry;
-      const payload = make(entry);
+      const payload = Promise.resolve(make(entry));
       kept.add({ seq, weight, payload });
+      payload.catch(kept.clear); // who comes again tries again
       return payload;
     },
     clear: kept.clear,
@@ -172,5 +233,5 @@ function createReplays(make: (entry: LogEntry) => Payload) {
 interface Replay {
   readonly seq: number;
   readonly weight: number;
-  readonly payload: Payload;
+  readonly payload: Promise<Payload>;
 }

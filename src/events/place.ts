@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.js';
 import { digest } from '../seal.js';
 
 /** A place in the log: just after the entry with this number. */
@@ -6,6 +7,11 @@ export interface Place {
   readonly seq: number;
   /** Tells the entry from another that this log, restored from a backup, gets at the same number; '' without one. */
   readonly witness: string;
+}
+
+/** The error of a place that the log cannot be read on from. */
+export function expired(): GatewayError {
+  return new GatewayError('CURSOR_EXPIRED', 'The events after this place in the log are no longer kept.');
 }
 
 const witnessLength = 8;

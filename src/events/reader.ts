@@ -1,14 +1,13 @@
-import type { Telemetry } from '../telemetry.js';
-import { GatewayError } from '../errors.js';
-import { insist } from './insist.js';
+import type { Persistence } from './insist.js';
 import type { Log, LogEntry } from './log.js';
+import { expired } from './place.js';
 import type { Tail } from './tail.js';
 
 /** What is read from: the log, and its newest entries in memory. */
 export interface Sources {
   readonly log: Log;
   readonly tail: Tail;
-  readonly telemetry: Telemetry;
+  readonly persistence: Persistence;
 }
 
 /** Reads the log entry by entry, wherever each is; of what the tail no longer has it holds one small page. */
@@ -25,11 +24,11 @@ const pageSize = 32;
 const mostHeld = 1_000_000;
 
 /** A reader for as long as `wanted`; a database that does not answer is asked again. */
-export function createReader({ log, tail, telemetry }: Sources, wanted: () => boolean): Reader {
+export function createReader({ log, tail, persistence }: Sources, wanted: () => boolean): Reader {
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await insist(() => log.read(seq - 1, pageSize), { telemetry, given: wanted })) ?? [];
+    const entries = (await persistence.insist(() => log.read(seq - 1, pageSize), { given: wanted })) ?? [];
     const entry = entries.find((candidate) => candidate.seq === seq);
     page = holdable(entries);
     // The log has no gaps: an entry that is missing is gone.
@@ -50,9 +49,4 @@ export function createReader({ log, tail, telemetry }: Sources, wanted: () => bo
 function holdable(entries: readonly LogEntry[]): readonly LogEntry[] {
   let weight = 0;
   return entries.filter((entry) => (weight += entry.weight) <= mostHeld);
-}
-
-/** The error of a place that the log cannot be read on from. */
-export function expired(): GatewayError {
-  return new GatewayError('CURSOR_EXPIRED', 'The events after this place in the log are no longer kept.');
 }

@@ -1,3 +1,4 @@
+import type { GatewayError } from '../errors.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
 
@@ -27,7 +28,12 @@ export function subscribe(
   let ended = false;
   let hearTail = () => {};
   let hearEnd = () => {};
-  const unfollow = tail.follow((entries) => (entries ? hearTail() : end()));
+  let failure: GatewayError | undefined;
+  const unfollow = tail.follow((entries, error) => {
+    failure = error;
+    if (entries) hearTail();
+    else end();
+  });
   const reader = createReader(sources, () => !ended);
   const updates = walk();
 
@@ -35,6 +41,7 @@ export function subscribe(
     try {
       for (let position = after ?? head; ;) {
         const entry = await entryAfter(position);
+        if (failure) throw failure;
         if (!entry) return undefined;
         position = entry.seq;
         if (entry.family === family && entry.event !== null) yield { entry, replayed: position <= head };

@@ -1,8 +1,9 @@
+import type { GatewayError } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
-import { insist } from './insist.js';
+import type { Persistence } from './insist.js';
 import type { Log, LogEntry } from './log.js';
-import type { Place } from './place.js';
+import { expired, type Place } from './place.js';
 import { createRing } from './ring.js';
 
 /** What a tail works with. */
@@ -10,25 +11,31 @@ export interface TailOptions {
   readonly log: Log;
   readonly database: Database;
   readonly telemetry: Telemetry;
+  readonly persistence: Persistence;
   /** How many recent entries stay in memory; the usual number where it is not given. */
   readonly recent?: number | undefined;
 }
 
 /** The end of the log as this process has read it: every entry once, in order, shared by all who follow. */
 export interface Tail {
+  /** Which log it follows, as `Bounds.id`. */
+  logId(): string;
   /** The number of the newest entry that it has read. */
   position(): number;
   /** The place just after that entry. */
   place(): Place;
   /** The entry with this number, where it is among the recent ones that are kept in memory. */
   entry(seq: number): LogEntry | undefined;
-  /** Hears each batch of entries just read, and null when the tail ends; must not throw. Gives the way to stop. */
+  /** Calls `hear` for what happens from now on; it must not throw. Gives the way to stop. */
   follow(hear: Follower): () => void;
   stop(): void;
 }
 
-/** Who follows a tail. */
-export type Follower = (entries: readonly LogEntry[] | null) => void;
+/**
+ * Hears each batch of entries just read; and null when nothing more comes: the tail ends, or, with an error, the
+ * database was restored to an earlier state, and who wants what is there now begins anew.
+ */
+export type Follower = (entries: readonly LogEntry[] | null, error?: GatewayError) => void;
 
 const pageSize = 128;
 const pollMs = 1_000;
@@ -37,14 +44,14 @@ const greatestWeight = 32_000_000;
 
 /** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
 export async function startTail(options: TailOptions): Promise<Tail> {
-  const { log, database, telemetry, recent = usualRecent } = options;
+  const { log, database, telemetry, persistence, recent = usualRecent } = options;
   const ring = createRing<LogEntry>({ items: recent, weight: greatestWeight });
   const followers = new Set<Follower>();
-  let place = await startOf(log);
+  let { id, place } = await findEnd(log);
   let busy = false;
   let again = false;
   let stopped = false;
-  const patience = { telemetry, given: () => !stopped };
+  const patience = { longestPauseMs: pollMs, given: () => !stopped };
 
   function wake(): void {
     if (busy) again = true;
@@ -55,31 +62,61 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = true;
     do {
       again = false;
-      const entries = (await insist(() => log.read(place.seq, pageSize), patience)) ?? [];
-      take(entries);
-      again ||= entries.length === pageSize;
+      take(await persistence.insist(readNext, patience));
     } while (again && !stopped);
     busy = false;
   }
 
-  function take(entries: readonly LogEntry[]): void {
-    if (stopped || entries.length === 0) return;
+  /** What comes after the place, or the end of another log that is there now. */
+  async function readNext() {
+    // The entry before is read too, to see that it is still the same.
+    const page = await log.read(Math.max(place.seq - 1, 0), pageSize + 1);
+    const entries = page.filter(({ seq }) => seq > place.seq);
+    return (await isSame(page[0])) ? { entries } : findEnd(log);
+  }
+
+  async function isSame(first: LogEntry | undefined): Promise<boolean> {
+    if (first?.seq === place.seq && first.witness === place.witness) return true;
+    const bounds = await log.bounds();
+    // Nothing comes before the first entry, nor is there what retention has taken.
+    const mayLack = place.seq === 0 || bounds.pruned >= place.seq;
+    return bounds.id === id && bounds.head >= place.seq && mayLack;
+  }
+
+  function take(found: Awaited<ReturnType<typeof readNext>> | undefined): void {
+    if (stopped || !found) return;
+    if ('place' in found) return beginAnew(found);
+    const { entries } = found;
+    if (entries.length === 0) return;
+    again ||= entries.length >= pageSize;
     entries.forEach(ring.add);
     place = entries.at(-1)!;
     for (const hear of followers) hear(entries);
   }
 
+  function beginAnew(end: LogEnd): void {
+    telemetry.log.error(
+      { from: place.seq, to: end.place.seq },
+      'the log is another now: the database was restored',
+    );
+    ring.clear();
+    ({ id, place } = end);
+    for (const hear of [...followers]) hear(null, expired());
+  }
+
   const unlisten = database.listen('log', (payload) => {
+    if (payload === '') persistence.wake();
     if (payload === '' || Number(payload) > place.seq) wake();
   });
   const poll = setInterval(wake, pollMs).unref();
 
   return {
+    logId: () => id,
     position: () => place.seq,
     place: () => place,
     entry: ring.get,
     follow(hear) {
-      const own: Follower = (entries) => hear(entries); // the same function may follow twice
+      const own: Follower = (entries, error) => hear(entries, error); // the same function may follow twice
       followers.add(own);
       if (stopped) queueMicrotask(() => own(null));
       return () => void followers.delete(own);
@@ -93,7 +130,12 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   };
 }
 
-async function startOf(log: Log): Promise<Place> {
-  const seq = await log.head();
-  return (await log.place(seq)) ?? { seq, witness: '' };
+interface LogEnd {
+  readonly id: string;
+  readonly place: Place;
+}
+
+async function findEnd(log: Log): Promise<LogEnd> {
+  const { id, head: seq } = await log.bounds();
+  return { id, place: (await log.place(seq)) ?? { seq, witness: '' } };
 }

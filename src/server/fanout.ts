@@ -15,6 +15,7 @@ import type { OperationResult } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Context } from '../context.js';
 import type { Following } from '../events/feed.js';
+import { Unrenderable } from '../events/insist.js';
 import type { Member, Multicast, Rendering } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
 import type { Rules } from './rules.js';
@@ -34,6 +35,7 @@ export interface Fanout {
   subscribe(subscription: SocketSubscription): Promise<Awaited<OperationResult>>;
 }
 
+const tryAgainLater = 1013;
 const forever = new AbortController().signal;
 
 /** Fan-out over the feed's multicast. */
@@ -84,7 +86,10 @@ export function createFanout(options: {
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isFollowing(source)) throw new Error('A subscription resolver gives what `Feed.follow` gives.');
       const waiting = createWaiting();
-      const member = memberOn(socket, operationId, source.wish.after, waiting.end);
+      // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
+      const end = (error?: unknown) =>
+        error instanceof Unrenderable ? socket.close(tryAgainLater, 'Resume elsewhere') : waiting.end(error);
+      const member = memberOn(socket, operationId, source.wish.after, end);
       const leave = multicast.join(groupOf(args), rendering(args, source), member);
       return waiting.iterable(leave);
     },

@@ -205,13 +205,15 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       ['altered', (cursor: string) => `${cursor.slice(0, -1)}${cursor.endsWith('A') ? 'B' : 'A'}`],
       ['longer', (cursor: string) => `${cursor}A`],
       ['another text', () => 'cursor'],
-      ['of another connection', () => cursors.seal({ connection: 'notes' }, [journal.log.id, 0])],
+      ['of another connection', () => cursors.seal({ connection: 'notes' }, ['log', 0, ''])],
     ])('is CURSOR_INVALID when it is %s', async (_case, alter) => {
       await expect(feed.position(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
     });
 
     test('is CURSOR_EXPIRED in another log, and past the end of this one', async () => {
-      const other = await openFeed({ log: { id: 'another log' } });
+      const other = await openFeed({
+        log: { bounds: async () => ({ ...(await journal.log.bounds()), id: 'another log' }) },
+      });
       const expiry = { code: 'CURSOR_EXPIRED' };
       await expect(feed.position(other.cursor(other.place()))).rejects.toMatchObject(expiry);
       await expect(feed.position(await cursorAt(1))).rejects.toMatchObject(expiry);
@@ -240,6 +242,80 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     expect(await restored.position(shared)).toBe(1);
     await expect(restored.position(lost)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
     expect(await restored.position(restored.cursor(restored.place()))).toBe(2);
+  });
+
+  describe('a database restored under it', () => {
+    const expiry = { code: 'CURSOR_EXPIRED' };
+
+    /** Leaves the first `seq` events, as if the others came after the backup. */
+    async function restore(seq: number): Promise<void> {
+      await journal.database.kysely.transaction().execute(async (db) => {
+        await db.deleteFrom('events').where('seq', '>', seq).execute();
+        await db.deleteFrom('event_ids').where('seq', '>', seq).execute();
+        await db.updateTable('log_head').set({ seq }).execute();
+      });
+    }
+
+    /** What a subscription gives next, or how it ends. */
+    const next = (updates: ReturnType<Feed['updates']>) =>
+      updates.next().then(
+        ({ value }) => value?.entry.eventId,
+        (error: unknown) => error,
+      );
+
+    test.each([0, 1])(
+      'to %i events ends every subscription with CURSOR_EXPIRED, and goes on',
+      async (kept) => {
+        await append(3);
+        const lost = await cursorAt(3);
+        const updates = feed.updates({ family: 'shipments' });
+        const ended = next(updates);
+        await restore(kept);
+        expect(await ended).toMatchObject(expiry);
+        expect(await updates.next()).toEqual({ done: true, value: undefined });
+        expect(feed.reached()).toBe(kept);
+        await expect(feed.position(lost)).rejects.toMatchObject(expiry);
+        const anew = feed.updates({ family: 'shipments' });
+        await journal.log.append(delivery('after the restoring'));
+        expect(await next(anew)).toBe('after the restoring');
+        const after = await feed.position(feed.cursor(feed.place()));
+        expect(after).toBe(kept + 1);
+      },
+    );
+
+    test('and gone on past the place that it had read is seen before anything of it is given', async () => {
+      await append(2);
+      const updates = feed.updates({ family: 'shipments' });
+      const ended = next(updates);
+      await journal.database.kysely.transaction().execute(async (db) => {
+        await db.updateTable('events').set({ event_id: 'another' }).where('seq', '=', 2).execute();
+        const row = await db.selectFrom('events').selectAll().where('seq', '=', 2).executeTakeFirstOrThrow();
+        await db
+          .insertInto('events')
+          .values({ ...row, seq: 3, event_id: 'unseen' })
+          .execute();
+        await db.updateTable('log_head').set({ seq: 3 }).execute();
+      });
+      expect(await ended).toMatchObject(expiry);
+      await expect.poll(() => feed.reached()).toBe(3);
+    });
+
+    test('from a backup of another log is another log, empty as both are', async () => {
+      const before = feed.cursor(feed.place());
+      const ended = next(feed.updates({ family: 'shipments' }));
+      await journal.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
+      expect(await ended).toMatchObject(expiry);
+      await expect(feed.position(before)).rejects.toMatchObject(expiry);
+      expect(await feed.position(feed.cursor(feed.place()))).toBe(0);
+    });
+
+    test('is not what retention does', async () => {
+      await append(3);
+      const updates = feed.updates({ family: 'shipments' });
+      await forget();
+      await append(1, { receivedAt: journal.clock.iso() });
+      expect(await take(updates, 1)).toBe('4');
+    });
   });
 
   test('finds what no signal told of', async () => {

@@ -76,7 +76,7 @@ export interface Journal {
 export async function openJournal(url: string, clock = createTestClock()): Promise<Journal> {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
-  const log = await createLog({
+  const log = createLog({
     database,
     folds: { shipments: walkFold, payments: walkFold },
     clock,

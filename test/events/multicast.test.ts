@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createFeed, type Feed } from '../../src/events/feed.js';
+import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
+import { Unrenderable } from '../../src/events/insist.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import type { Member, Rendering } from '../../src/events/multicast.js';
 import { createCursors } from '../../src/relay.js';
@@ -63,7 +64,9 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   let feed: Feed;
   let feeds: Feed[];
 
-  async function openFeed(changes: { log?: Partial<Log>; recent?: number } = {}): Promise<Feed> {
+  async function openFeed(
+    changes: Partial<Pick<FeedOptions, 'database' | 'bound' | 'recent'>> & { log?: Partial<Log> } = {},
+  ): Promise<Feed> {
     const { database, telemetry } = journal;
     const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
     const opened = await createFeed({ log, database, cursors, telemetry, ...options });
@@ -538,6 +541,61 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
         expect(feed.multicast.size).toBe(0);
       },
     );
+
+    test('is given up where the database answers all the time, and its group ends, not others', async () => {
+      const bounded = await openFeed({ bound: { failures: 3, ms: 1 } });
+      const failing = createFailing(3, false);
+      const [one, two, other] = [createMember(), createMember(), createMember()];
+      for (const member of [one, two]) bounded.multicast.join('failing', failing, member);
+      bounded.multicast.join('other', createRendering(), other);
+      await append(3);
+      for (const { ended } of [one, two]) expect(await ended).toBeInstanceOf(Unrenderable);
+      expect([one.got, two.got]).toEqual([['1'], ['1']]);
+      await expectGot(other, '1 2 3');
+      expect(bounded.multicast.size).toBe(1);
+      expect(failing.rendered).toEqual(['1', '2', '2', '2']);
+      const again = createMember(1);
+      bounded.multicast.join('failing', failing, again);
+      await expectGot(again, '2* 3*');
+    });
+
+    test('of the past is given up likewise, and tried again for who comes again', async () => {
+      const bounded = await openFeed({ bound: { failures: 3, ms: 1 } });
+      await append(3);
+      await settle(bounded);
+      const failing = createFailing(3, true);
+      const [live, one, two] = [createMember(), createMember(0), createMember(1)];
+      for (const member of [live, one, two]) bounded.multicast.join('failing', failing, member);
+      for (const { ended } of [one, two]) expect(await ended).toBeInstanceOf(Unrenderable);
+      expect([one.got, two.got]).toEqual([['1*'], []]);
+      const again = createMember(1);
+      bounded.multicast.join('failing', failing, again);
+      await expectGot(again, '2* 3*');
+      await append(1);
+      await expectGot(live, '4');
+    });
+
+    test('is not given up while the database is away', async () => {
+      let failures = 0;
+      const ping = async () => {
+        if (failures < 5) throw new Error('The database is away.');
+      };
+      const bounded = await openFeed({
+        bound: { failures: 3, ms: 1 },
+        database: { ...journal.database, ping },
+      });
+      const failing = createRendering(async (entry, replayed) => {
+        if (entry.seq === 2 && failures < 6) {
+          failures += 1;
+          throw new Error('Not now.');
+        }
+        return text(entry, replayed);
+      });
+      const member = createMember();
+      bounded.multicast.join('failing', failing, member);
+      await append(3);
+      await expect.poll(() => member.got.join(' '), { timeout: 20_000 }).toBe('1 2 3');
+    });
 
     test('ends with the feed', async () => {
       const failing = createFailing(Infinity, false);

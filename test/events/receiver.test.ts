@@ -58,7 +58,7 @@ beforeAll(async () => {
     },
   });
   const folds = { shipments: createShipmentFold(), payments: createPaymentFold({ unit: 'auto' }) };
-  log = await createLog({ database, folds, clock, telemetry, retentionDays: 90 });
+  log = createLog({ database, folds, clock, telemetry, retentionDays: 90 });
   const receiver = createReceiver({
     families: [
       createShipmentFamily({ skewSeconds: 300 }),

@@ -26,7 +26,7 @@ export async function openLive(url: string, folds: Folds) {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
   const cursors = createCursors(createSealer([randomBytes(32)]));
-  const log = await createLog({ database, folds, clock: systemClock, telemetry, retentionDays: 90 });
+  const log = createLog({ database, folds, clock: systemClock, telemetry, retentionDays: 90 });
   const feed = await createFeed({ log, database, cursors, telemetry });
   return {
     database,
