@@ -15,6 +15,7 @@ import { createCallers, ownOrigins } from './callers.js';
 import type { MakeContext } from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
+import { createFrameMessenger, plainMessenger } from './frames.js';
 import { createGraphqlHttp, operationSignal } from './graphql-http.js';
 import { createLane } from './lane.js';
 import { servePages } from './pages.js';
@@ -49,6 +50,8 @@ export interface ServerOptions {
   readonly pages: URL;
   /** Whether queries that come again take the quick way. */
   readonly lane: boolean;
+  /** Whether live updates are written past `ws`. */
+  readonly frames: boolean;
 }
 
 const greatestBody = 1024 * 1024;
@@ -98,7 +101,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
     routerOptions: { maxParamLength: greatestPath },
     trustProxy: trusted(options.trustProxy),
-    genReqId: ({ headers }) => requestId(headers['x-request-id']),
+    // What the lane has begun keeps its id: its errors bear it.
+    genReqId: (request) =>
+      lane?.left(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
     logger: false,
     forceCloseConnections: false,
     frameworkErrors(error, request, reply) {
