@@ -15,9 +15,10 @@ const rereadPagesAtMost = 10;
 const scannedPagesAtMost = 50;
 
 /**
- * The notes with these ids, for a DataLoader: null where the service has none. They are looked for together, first
- * on the pages where they were last seen, then in one scan of all notes. What the scan's first 50 pages do not
- * hold is an error, never null: for null a client would take the note as deleted.
+ * The notes with these ids, for a DataLoader: null where the service has none. Those never seen can only be scanned
+ * for, and with luck the scan meets the others; these are then looked for on the pages where they were last seen, and
+ * what is not found there by more of the same scan. What the scan's first 50 pages do not hold is an error, never
+ * null: for null a client would take the note as deleted.
  */
 export async function findNotes(
   ids: readonly string[],
@@ -28,8 +29,11 @@ export async function findNotes(
   const take = (notes: readonly Note[]) => {
     for (const note of notes) if (missing.delete(note.upstreamId)) found.set(note.upstreamId, note);
   };
-  await reread(ids, source, take);
-  const scannedAll = missing.size === 0 || (await scan(source, take, missing));
+  const scan = createScan(source, take);
+  const unseen = ids.filter((id) => source.lastSeen(id) === undefined);
+  await scan(() => unseen.some((id) => missing.has(id)));
+  await reread([...missing], source, take);
+  const scannedAll = await scan(() => missing.size > 0);
   const absent = scannedAll ? null : tooMany();
   return ids.map((id) => found.get(id) ?? absent);
 }
@@ -46,20 +50,23 @@ async function reread(ids: readonly string[], { list, lastSeen }: SearchSource, 
   await Promise.all(pages);
 }
 
-/** Whether the scan came to an end: to that of the list, or to that of what was missing. */
-async function scan(
-  { pager, list }: SearchSource,
-  take: Take,
-  missing: ReadonlySet<string>,
-): Promise<boolean> {
+/**
+ * A scan that can be gone on with. Says whether it came to an end: to that of the list, or to that of what was wanted.
+ */
+function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => boolean) => Promise<boolean> {
+  const pages = pager.walk(list({}), greatestLimit);
   let scanned = 0;
-  for await (const { notes, nextCursor } of pager.walk(list({}), greatestLimit)) {
-    take(notes);
-    scanned += 1;
-    if (missing.size === 0 || nextCursor === undefined) return true;
-    if (scanned === scannedPagesAtMost) return false;
-  }
-  return true;
+  let ended = false;
+  return async (wanted) => {
+    while (!ended && wanted()) {
+      if (scanned === scannedPagesAtMost) return false;
+      const { value: page } = await pages.next();
+      take(page?.notes ?? []);
+      scanned += 1;
+      ended = page?.nextCursor === undefined;
+    }
+    return true;
+  };
 }
 
 function tooMany(): GatewayError {
