@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demo, startHouse, type House } from './support/house.js';
+import { demo, startHouse, type House } from '../support/house.js';
 
 let house: House;
 let token: string;

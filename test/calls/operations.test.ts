@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHouse, type House } from '../support/house.js';
+import { operations, type Before, type Costed } from './operations.js';
+
+let house: House;
+let token: string;
+let before: Before;
+
+beforeAll(async () => {
+  house = await startHouse();
+  token = await house.signIn();
+  await house.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_calls' } });
+  before = await look(await house.signIn());
+});
+
+afterAll(() => house.stop());
+
+/** What the operations are told, read in another session: to the session that is measured all of it is new. */
+async function look(other: string): Promise<Before> {
+  const { data } = await house.ask(
+    `{ viewer { id } notes(first: 40) { nodes { id } } shipment(shipmentId: "shp_calls") { id }
+       tags { nodes { name } } page: notes(first: 20) { pageInfo { endCursor } } }`,
+    {},
+    other,
+  );
+  const ids: string[] = data.notes.nodes.map(({ id }: { id: string }) => id);
+  expect(ids).toHaveLength(40);
+  return {
+    seen: ids.slice(0, 20),
+    unseen: ids.slice(20),
+    endCursor: data.page.pageInfo.endCursor,
+    tag: data.tags.nodes[0].name,
+    user: data.viewer.id,
+    shipment: data.shipment.id,
+  };
+}
+
+/** The calls of one operation, by name; whatever is an id in a path is `:id`. */
+async function callsOf({ document, variables }: Costed): Promise<readonly string[]> {
+  const start = house.sandbox.calls.length;
+  const { data, errors } = await house.ask(document, variables?.(before), token);
+  expect(errors).toBeUndefined();
+  expect(Object.values(data)).not.toContain(null);
+  const calls = house.sandbox.calls.slice(start);
+  return calls
+    .map(
+      ({ method, path }) =>
+        `${method} ${path.replace(/\?.*/, '').replace(/(notes|webhooks)\/[^/]+/, '$1/:id')}`,
+    )
+    .toSorted();
+}
+
+test.each(operations)('$operation', async (costed) => {
+  expect(await callsOf(costed)).toEqual(costed.calls);
+});
+
+describe('what they cost', () => {
+  const heads = ['operation', 'calls to the services', 'why no fewer will do'];
+  const rows = operations.map(({ operation, calls, why }) => [operation, counted(calls), why]);
+
+  /** `2 × GET /notes, GET /tags`. */
+  function counted(calls: readonly string[]): string {
+    const names = [...new Set(calls)].map((name) => {
+      const count = calls.filter((call) => call === name).length;
+      return `${count > 1 ? `${count} × ` : ''}${name}`;
+    });
+    return names.map((name) => `\`${name}\``).join(', ') || 'none';
+  }
+
+  test('is what ARCHITECTURE.md says', () => {
+    const lines = readFileSync('ARCHITECTURE.md', 'utf8').split('\n');
+    const head = lines.findIndex((line) => line.includes(heads.at(-1)!));
+    const end = lines.findIndex((line, index) => index > head && !line.startsWith('|'));
+    const cells = (line: string) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim());
+    const told = lines.slice(head, end).map(cells);
+    const table = [heads, heads.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+    // oxlint-disable-next-line no-console -- the table is what this file is read for
+    console.log(table);
+    expect(
+      told.filter((_, index) => index !== 1),
+      `ARCHITECTURE.md should say:\n${table}`,
+    ).toEqual([heads, ...rows]);
+  });
+
+  test('is told of each once', () => {
+    expect(new Set(operations.map(({ operation }) => operation)).size).toBe(operations.length);
+    expect(operations.length).toBeGreaterThanOrEqual(20);
+  });
+});
