@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Act } from '../../src/sandbox/faults.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { postGraphql } from '../drain/asking.js';
+import { engines, noPostgres } from '../support/engines.js';
+import { type House, startHouse } from '../support/house.js';
+import { createTestDatabase, execute } from '../support/postgres.js';
+import { startGatewayProcess } from '../support/process.js';
+import { postsOf } from './room.js';
+
+const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
+  appointment { id confirmation upstreamId } errors { code } } }`;
+const list = '{ appointments { nodes { id confirmation upstreamId } } }';
+const input = {
+  status: 'BOOKED',
+  start: '2026-11-21T09:30:00Z',
+  end: '2026-11-21T10:00:00Z',
+  participants: [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }],
+  idempotencyKey: 'once',
+};
+const minute = 60_000;
+
+let sandbox: Sandbox;
+let settings: Readonly<Record<string, string>>;
+
+beforeEach(async () => {
+  sandbox = await startSandbox();
+  settings = {
+    ...sandbox.settings,
+    SECRET_KEYS: randomBytes(32).toString('base64'),
+    GRANTS: JSON.stringify({ '*': ['appointments:write'] }),
+  };
+});
+afterEach(() => sandbox.stop());
+
+/** A gateway that ends with the test. */
+async function startHere(databaseUrl: string): Promise<House> {
+  const house = await startHouse({ sandbox, settings: { ...settings, DATABASE_URL: databaseUrl } });
+  onTestFinished(house.stop);
+  return house;
+}
+
+async function book(url: string, token: string, more = {}) {
+  const { data } = await postGraphql(url, create, { input: { ...input, ...more } }, { token });
+  return data.createAppointment as { appointment: unknown; errors: unknown };
+}
+
+async function bookings(url: string, token: string): Promise<unknown> {
+  return (await postGraphql(url, list, {}, { token })).data.appointments.nodes;
+}
+
+/** Lets nobody write bookings until it is let go; what waits to write then does not. */
+async function holdBookings(url: string): Promise<() => Promise<void>> {
+  if (url.startsWith('sqlite:')) {
+    const file = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 5_000 });
+    file.exec('begin immediate');
+    return async () => file.close();
+  }
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin; lock table bookings in share mode');
+  return async () => {
+    // Postgres would do for a client that is gone what it was asked before.
+    await execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    await client.end();
+  };
+}
+
+/** What the service does, and how much it has booked, when the gateway is killed. */
+interface Moment {
+  readonly act: Act;
+  readonly booked: number;
+}
+
+const moments: readonly (readonly [string, Moment])[] = [
+  ['before the service has booked', { act: { kind: 'hang' }, booked: 0 }],
+  ['before the service answers', { act: { kind: 'afterwards', act: { kind: 'hang' } }, booked: 1 }],
+  ['before its answer is written', { act: { kind: 'delay', ms: 500 }, booked: 1 }],
+];
+
+/** Books through a gateway in a process of its own, which is killed in the middle of it. */
+async function killWhileBooking(url: string, token: string, { act, booked }: Moment): Promise<void> {
+  const gateway = await startGatewayProcess({ ...settings, DATABASE_URL: url });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  sandbox.faults.add({ service: 'appointments', method: 'POST', act });
+  const gone = book(gateway.url, token).catch(() => 'gone');
+  await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(1);
+  const letGo = await holdBookings(url);
+  await expect.poll(() => sandbox.appointments.booked.length, { timeout: 10_000 }).toBe(booked);
+  await sleep(200); // an answer may be on its way, and nothing shows when it is there
+  expect(await gateway.end('SIGKILL')).toBe('SIGKILL');
+  expect(await gone).toBe('gone');
+  await letGo();
+  sandbox.faults.clear();
+}
+
+/** What a gateway answers for a booking that another was killed in. */
+async function answersOf({ url, signIn }: House, token: string) {
+  const atOnce = await bookings(url, token);
+  const withOtherInput = await book(url, token, { end: '2026-11-21T11:00:00Z' });
+  const waiting = book(url, token);
+  const sameAtOnce = await Promise.race([waiting, sleep(300, 'waits')]);
+  await sandbox.clock.advance(minute);
+  const sameLater = await waiting;
+  await sandbox.clock.advance(30 * 24 * 60 * minute);
+  const again = await signIn();
+  const sameMuchLater = await book(url, again);
+  const muchLater = await bookings(url, again);
+  return { atOnce, withOtherInput, sameAtOnce, sameLater, sameMuchLater, muchLater };
+}
+
+/** The one answer; at first it may, for all that a gateway knows, still be under way on a replica. */
+function unconfirmed({ atOnce }: { readonly atOnce: unknown }) {
+  const [booking] = atOnce as unknown[];
+  const same = { appointment: booking, errors: [] };
+  return {
+    atOnce: [{ id: expect.any(String) as string, confirmation: 'UNCONFIRMED', upstreamId: null }],
+    withOtherInput: { appointment: null, errors: [{ code: 'CONFLICT' }] },
+    sameAtOnce: 'waits',
+    sameLater: same,
+    sameMuchLater: same,
+    muchLater: [booking],
+  };
+}
+
+describe.each(engines)(
+  'a gateway killed in the middle of a booking on %s',
+  { timeout: 60_000 },
+  (_, freshUrl) => {
+    test.each(moments)('%s, and started again: UNCONFIRMED, and never posted again', async (__, moment) => {
+      const url = await freshUrl();
+      const before = await startHere(url);
+      const token = await before.signIn();
+      await before.stop();
+      await killWhileBooking(url, token, moment);
+      const answers = await answersOf(await startHere(url), token);
+      expect(answers).toEqual(unconfirmed(answers));
+      expect(postsOf(sandbox)).toBe(1);
+    });
+  },
+);
+
+describe.skipIf(noPostgres)('a replica killed in the middle of a booking', { timeout: 60_000 }, () => {
+  test.each(moments)('%s: UNCONFIRMED through the other, and never posted again', async (_, moment) => {
+    const url = await createTestDatabase();
+    const other = await startHere(url);
+    const token = await other.signIn();
+    await killWhileBooking(url, token, moment);
+    const answers = await answersOf(other, token);
+    expect(answers).toEqual(unconfirmed(answers));
+    expect(postsOf(sandbox)).toBe(1);
+  });
+});
