@@ -1,61 +1,148 @@
 import { expect, test } from 'vitest';
-import { faults, findFaults, type Fault } from './check.js';
-import type { Contents, StoredEvent } from './contents.js';
+import type { Booking, Listed, Shown } from './check-bookings.js';
+import { findFaults, type Evidence } from './check.js';
+import type { StoredEvent } from './contents.js';
+import { faults, type Fault } from './faults.js';
+import type { Habit } from './habits.js';
 import { createRandom } from './random.js';
 import type { Sent } from './sender.js';
-import type { Subscriber } from './subscriber.js';
+import type { Seen } from './subscriber.js';
+import { retell } from './told.js';
 
-const event = (seq: number, stage = 'CREATED', occurredAt = `2026-01-0${seq}`): StoredEvent => ({
-  seq,
-  family: 'shipments',
-  event_id: `e${seq}`,
-  entity_id: 's1',
-  event: { stage, occurredAt },
-});
-const log = (events: readonly StoredEvent[], more: Partial<Contents> = {}): Contents => ({
-  head: events.length,
-  ids: events,
-  events,
-  shipments: [{ shipment_id: 's1', stage: 'CREATED' }],
-  ...more,
-});
+function shipment(seq: number, type = 'in_transit', at = seq, rest = {}): StoredEvent {
+  const created_at = `2026-01-0${at}T00:00:00Z`;
+  const data = { shipment: { id: 's1', status: type, ...rest } };
+  return stored('shipments', seq, { id: `e${seq}`, type: `shipment.${type}`, created_at, data });
+}
+function payment(seq: number, created: number, rest = {}): StoredEvent {
+  const data = { object: { id: 'p1', ...rest } };
+  return stored('payments', seq, { id: `e${seq}`, type: 'payment.succeeded', created, livemode: true, data });
+}
+function stored(family: StoredEvent['family'], seq: number, body: object): StoredEvent {
+  return { family, seq, event_id: `e${seq}`, body: JSON.stringify(body) };
+}
+
+/** A log and what a gateway that has it right shows of it and tells one who subscribes to all shipments. */
+function evidence(events: readonly StoredEvent[], more: Partial<Evidence> = {}): Evidence {
+  const told = [...retell(events).values()];
+  const last = (family: string) => told.filter((it) => it.family === family).slice(-1);
+  return {
+    sent: [],
+    contents: { head: events.length, ids: events, events },
+    standing: {
+      shipments: last('shipments').map(({ entity }) => entity),
+      payments: last('payments').map(({ entity }) => entity),
+      appointments: [],
+    },
+    subscribers: [],
+    bookings: [],
+    ...more,
+  };
+}
+
 const sent = (id: string): Sent => ({ id, family: 'shipments', type: '', body: '', acknowledged: true });
-const subscriber = (ids: readonly string[], content = 'one'): Subscriber => ({
-  habit: { name: 'all', family: 'shipments' },
-  seen: ids.map((eventId) => ({ eventId, content: `${eventId} ${content}` })),
-  endings: [],
-  stop: async () => undefined,
+const saw = (ids: readonly string[], more: Partial<Seen> = {}, habit: Partial<Habit> = {}) => ({
+  habit: { name: 'all', family: 'shipments', selects: 'all', ...habit } as const,
+  seen: ids.map((eventId): Seen => {
+    const { event = {}, entity = {} } = retell(three).get(eventId) ?? {};
+    return { eventId, cursor: eventId, event, entity, newest: undefined, ...more };
+  }),
 });
-const three = [event(1), event(2), event(3)];
+const three = [shipment(1), shipment(2), shipment(3)];
 const all = three.map(({ event_id }) => event_id);
+const telling = (...subscribers: Evidence['subscribers']) => evidence(three, { subscribers });
 
-const cases: readonly (readonly [Fault, readonly Sent[], Contents, readonly Subscriber[]])[] = [
-  ['acknowledged and lost', [sent('e4')], log(three), []],
-  ['acknowledged and lost', [sent('e3')], log(three, { ids: three.slice(0, 2) }), []],
-  ['stored twice', [], log([...three, { ...event(4), event_id: 'e1' }]), []],
-  ['delivered twice', [], log(three), [subscriber(['e1', 'e2', 'e2', 'e3'])]],
-  ['out of log order', [], log(three), [subscriber(['e1', 'e3', 'e2'])]],
-  ['out of log order', [], log(three), [subscriber([...all, 'e9'])]],
-  ['out of log order', [], log([event(1), event(3)], { head: 3 }), []],
-  ['out of log order', [], log(three, { head: 2 }), []],
-  ['not delivered', [], log(three), [subscriber(['e1', 'e3'])]],
-  ['told differently', [], log(three), [subscriber(all), subscriber(all, 'other')]],
-  ['folded wrongly', [], log([event(1), event(2, 'DELIVERED'), event(3, 'IN_TRANSIT', '2026-01-01')]), []],
+const answer: Shown = { id: 'b1', upstreamId: 'a1', confirmation: 'CONFIRMED' };
+const patient = 'Patient/1';
+const row: Listed = { ...answer, participants: [{ actor: { reference: patient } }] };
+const booking: Booking = { patient, answers: [answer], refusals: [], booked: ['a1'] };
+const booked = (more: Partial<Booking>, appointments = [row]) =>
+  evidence([], {
+    bookings: [{ ...booking, ...more }],
+    standing: { shipments: [], payments: [], appointments },
+  });
+
+const cases: readonly (readonly [Fault, Evidence])[] = [
+  ['acknowledged and lost', evidence(three, { sent: [sent('e4')] })],
+  [
+    'acknowledged and lost',
+    evidence(three, { sent: [sent('e3')], contents: { head: 3, ids: three.slice(0, 2), events: three } }),
+  ],
+  ['stored twice', evidence([...three, { ...shipment(4), event_id: 'e3' }])],
+  ['delivered twice', telling(saw(['e1', 'e2', 'e2', 'e3']))],
+  ['out of log order', telling(saw(['e1', 'e3', 'e2']))],
+  ['out of log order', telling(saw([...all, 'e9']))],
+  [
+    'out of log order',
+    evidence([shipment(1), shipment(3)], {
+      contents: { head: 3, ids: [], events: [shipment(1), shipment(3)] },
+    }),
+  ],
+  ['out of log order', evidence(three, { contents: { head: 2, ids: three, events: three } })],
+  ['not delivered', telling(saw(['e1', 'e3']))],
+  ['not delivered', telling(saw(['e1', 'e3'], {}, { isLeaving: true }))],
+  ['not delivered', telling(saw(['e1', 'e3'], {}, { filter: { shipmentIds: ['s1'] } }))],
+  ['told differently', telling(saw(all), saw(all, { cursor: 'other' }))],
+  ['told differently', telling(saw(all, { event: { stage: 'DELIVERED' } }))],
+  ['told differently', telling(saw(all, { newest: 'e1' }))],
+  ['folded wrongly', telling(saw(all, { entity: { stage: 'DELIVERED' } }))],
+  ['folded wrongly', evidence(three, { standing: evidence([]).standing })],
+  ['folded wrongly', evidence(three, { standing: evidence(three.slice(0, 2)).standing })],
+  ['folded wrongly', evidence([payment(1, 1)], { standing: evidence([payment(1, 2)]).standing })],
+  ['booked twice', booked({ booked: ['a1', 'a2'] })],
+  ['booked twice', booked({}, [row, { ...row, id: 'b2' }])],
+  ['booking lost', booked({}, [])],
+  ['booking lost', booked({ answers: [] }, [])],
+  ['booking lost', booked({ booked: [] })],
+  ['booking lost', booked({ refusals: ['CONFLICT'] })],
 ];
 
-test.each(cases)('finds what is %s', (fault, acknowledged, contents, subscribers) => {
-  const found = findFaults(acknowledged, contents, subscribers).map((finding) => finding.fault);
-  expect(new Set(found)).toEqual(new Set([fault]));
+test.each(cases)('finds what is %s', (fault, found) => {
+  expect(new Set(findFaults(found).map((finding) => finding.fault))).toEqual(new Set([fault]));
 });
 
-test('finds every fault but a process that ends, which the run hears of', () => {
-  expect(new Set(cases.map(([fault]) => fault))).toEqual(
-    new Set(faults.filter((it) => it !== 'ended by itself')),
-  );
+test('finds every fault but those that a run sees while they happen', () => {
+  const seen: readonly Fault[] = [
+    'refused wrongly',
+    'turned away',
+    'outlived its sign-out',
+    'ended by itself',
+  ];
+  expect(new Set([...cases.map(([fault]) => fault), ...seen])).toEqual(new Set(faults));
 });
 
 test('finds nothing where all is well', () => {
-  expect(findFaults(all.map(sent), log(three), [subscriber(all), subscriber(all)])).toEqual([]);
+  const leaving = saw(['e2'], {}, { isLeaving: true });
+  const filtered = saw([], {}, { filter: { stages: ['DELIVERED'] } });
+  expect(
+    findFaults(
+      evidence(three, {
+        sent: all.map(sent),
+        subscribers: [saw(all), saw(all, { newest: 'e3' }), leaving, filtered],
+      }),
+    ),
+  ).toEqual([]);
+  expect(findFaults(booked({}))).toEqual([]);
+  expect(
+    findFaults(booked({ answers: [] }, [{ ...row, confirmation: 'UNCONFIRMED', upstreamId: null }])),
+  ).toEqual([]);
+});
+
+test('folds by time, then stage, then place in the log, and forgets nothing that was told', () => {
+  const fold = (...events: readonly StoredEvent[]) => [...retell(events).values()].at(-1)?.entity;
+  const late = shipment(2, 'in_transit', 1, { carrier: 'north' });
+  expect(fold(shipment(1, 'delivered', 3), late)).toMatchObject({ stage: 'DELIVERED', carrier: 'north' });
+  expect(fold(shipment(1, 'delivered', 1), shipment(2, 'created', 1))).toMatchObject({ stage: 'DELIVERED' });
+  expect(
+    fold(shipment(1, 'created', 1, { carrier: 'a' }), shipment(2, 'created', 1, { carrier: 'b' })),
+  ).toMatchObject({ carrier: 'b' });
+  expect(fold(payment(1, 2_000, { amount: 1 }), payment(2, 1_000, { amount: 2, status: 'old' }))).toEqual({
+    paymentId: 'p1',
+    livemode: true,
+    amount: 1,
+    status: 'old',
+    updatedAt: '1970-01-01T00:33:20.000Z',
+  });
 });
 
 test('a seed gives the same draws again', () => {

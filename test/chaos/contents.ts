@@ -1,30 +1,24 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { execute } from '../support/postgres.js';
+import type { Family } from './events.js';
 
-/** What a gateway's database holds, as read past the gateway. */
+/** What a gateway's database holds of the log, as read past the gateway. */
 export interface Contents {
   readonly head: number;
   readonly ids: readonly StoredId[];
   /** In the order of their numbers. */
   readonly events: readonly StoredEvent[];
-  readonly shipments: readonly StoredShipment[];
 }
 
 export interface StoredId {
-  readonly family: string;
+  readonly family: Family;
   readonly event_id: string;
   readonly seq: number;
 }
 
 export interface StoredEvent extends StoredId {
-  readonly entity_id: string | null;
-  /** Null where it was skipped. */
-  readonly event: { readonly stage?: string; readonly occurredAt?: string } | null;
-}
-
-export interface StoredShipment {
-  readonly shipment_id: string;
-  readonly stage: string;
+  /** As it was sent. */
+  readonly body: string;
 }
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -32,21 +26,16 @@ type Row = Readonly<Record<string, string | number | null>>;
 /** Reads the database at this address, even while gateways write it. */
 export async function readContents(url: string): Promise<Contents> {
   const read = url.startsWith('sqlite:') ? readFile(url.slice('sqlite:'.length)) : readServer(url);
-  const [head, ids, events, shipments] = await read([
+  const [head, ids, events] = await read([
     'select seq from log_head',
     'select family, event_id, seq from event_ids',
-    'select family, event_id, seq, entity_id, event from events order by seq',
-    'select shipment_id, stage from shipments',
+    'select family, event_id, seq, body from events order by seq',
   ]);
   const numbered = (row: Row) => ({ ...row, seq: Number(row['seq']) });
   return {
     head: Number(head![0]!['seq']),
     ids: ids!.map(numbered) as unknown as StoredId[],
-    events: events!.map((row) => ({
-      ...numbered(row),
-      event: typeof row['event'] === 'string' ? (JSON.parse(row['event']) as unknown) : null,
-    })) as unknown as StoredEvent[],
-    shipments: shipments as unknown as StoredShipment[],
+    events: events!.map(numbered) as unknown as StoredEvent[],
   };
 }
 

@@ -8,6 +8,8 @@ export interface Endpoint {
   readonly family: Family;
   readonly id: string;
   readonly secret: string;
+  /** The one before a rotation, while it is valid. */
+  readonly previous?: string | undefined;
 }
 
 /** An event of one of the services. */
@@ -17,13 +19,14 @@ export interface Event {
   readonly body: string;
 }
 
+/** How many shipments, and how many payments, there are. */
+export const entities = 40;
 const stages = ['created', 'in_transit', 'out_for_delivery', 'delivery_failed', 'delivered'];
 /** What the gateway does not know is kept and skipped. */
 const oddTypes: Readonly<Record<Family, string>> = {
   shipments: 'shipment.weighed',
   payments: 'payment.refunded',
 };
-const entities = 40;
 const epoch = Math.floor(Date.now() / 1000);
 
 /** Makes an event of this family: out of order among those of its entity, and often of the same second. */
@@ -44,16 +47,26 @@ function ofShipment(type: string, at: number, id: string, random: Random) {
   return { created_at: new Date(at * 1000).toISOString(), data: { shipment } };
 }
 
+/** The unit of `created` is not shown: the gateway tells it by the size of the number. */
 function ofPayment(at: number, id: string, random: Random) {
-  const object = { id, amount: random.whole(1, 9_999), currency: 'eur', status: 'succeeded' };
-  return { object: 'event', api_version: '2026-01-01', created: at, livemode: true, data: { object } };
+  const object = {
+    id,
+    ...(random.chance(0.9) && { amount: random.whole(1, 9_999) }),
+    ...(random.chance(0.7) && { currency: random.pick(['eur', 'usd']) }),
+    ...(random.chance(0.5) && { status: random.pick(['succeeded', 'settled']) }),
+  };
+  const created = random.chance(0.2) ? at * 1000 + random.whole(0, 1) * 500 : at;
+  const livemode = random.chance(0.8);
+  return { object: 'event', api_version: '2026-01-01', created, livemode, data: { object } };
 }
 
 /** The headers of a delivery now: signed by the document (`apis/webhooks.md` §5), by none of the gateway's code. */
-export function signedHeaders({ family, secret }: Endpoint, { type, body }: Event): Record<string, string> {
+export function signedHeaders(endpoint: Endpoint, { type, body }: Event): Record<string, string> {
+  const { family, secret, previous } = endpoint;
   const t = Math.floor(Date.now() / 1000);
-  const sign = (text: string) => createHmac('sha256', secret).update(text).digest('hex');
-  return family === 'shipments'
-    ? { 'Shipping-Signature': `t=${t},v1=${sign(body)}`, 'Shipping-Event': type }
-    : { 'Payments-Signature': `t=${t},v1=${sign(`${t}.${body}`)}` };
+  const sign = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
+  if (family === 'shipments')
+    return { 'Shipping-Signature': `t=${t},v1=${sign(secret, body)}`, 'Shipping-Event': type };
+  const overlap = previous === undefined ? '' : `,v0=${sign(previous, `${t}.${body}`)}`;
+  return { 'Payments-Signature': `t=${t},v1=${sign(secret, `${t}.${body}`)}${overlap}` };
 }

@@ -3,7 +3,8 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../support/postgres-server.js';
-import { runChaos, type Report } from './run.js';
+import type { Report } from './report.js';
+import { runChaos } from './run.js';
 import { summarize } from './summary.js';
 import { optionsFor } from './variants.js';
 

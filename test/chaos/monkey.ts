@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestPostgres } from '../support/postgres-server.js';
+import { freezePostgres } from './freeze.js';
 import type { Random } from './random.js';
 import type { Replica } from './replica.js';
 import type { Way } from './way.js';
@@ -11,6 +12,7 @@ export interface Tally {
   freezes: number;
   cuts: number;
   databaseRestarts: number;
+  databaseFreezes: number;
 }
 
 export interface MonkeyOptions {
@@ -19,16 +21,23 @@ export interface MonkeyOptions {
   readonly kills: number;
   readonly random: Random;
   /** The Postgres and the way to it, where there is one. */
-  readonly postgres?: { readonly server: TestPostgres; readonly way: Way } | undefined;
+  readonly postgres?: Base | undefined;
+}
+
+interface Base {
+  readonly server: TestPostgres;
+  readonly way: Way;
 }
 
 const pauseMs = [50, 700] as const;
 const longestFreezeMs = 1_500;
 const longestAbsenceMs = 1_500;
+/** Longer than a gateway waits for a connection. */
+const longestDatabaseFreezeMs = 7_000;
 
 /** Does harm at random until it has killed so often; resolves when all of it is mended. */
 export async function unleash({ replicas, kills, random, postgres }: MonkeyOptions): Promise<Tally> {
-  const tally: Tally = { kills: 0, drains: 0, freezes: 0, cuts: 0, databaseRestarts: 0 };
+  const tally: Tally = { kills: 0, drains: 0, freezes: 0, cuts: 0, databaseRestarts: 0, databaseFreezes: 0 };
   const mending = new Set<Promise<void>>();
   let isDatabaseAway = false;
 
@@ -46,12 +55,23 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
     tally.cuts += where.cut(probability);
   }
 
-  async function restartDatabase(server: TestPostgres, force: number): Promise<void> {
+  async function takeDatabaseAway(what: 'databaseRestarts' | 'databaseFreezes', work: () => Promise<void>) {
     if (isDatabaseAway) return;
     isDatabaseAway = true;
-    tally.databaseRestarts += 1;
-    await server.restart(force * longestAbsenceMs, force < 0.5 ? 'SIGINT' : 'SIGQUIT');
+    tally[what] += 1;
+    await work();
     isDatabaseAway = false;
+  }
+
+  function restartDatabase({ server }: Base, force: number): Promise<void> {
+    const signal = force < 0.5 ? 'SIGINT' : 'SIGQUIT';
+    return takeDatabaseAway('databaseRestarts', () => server.restart(force * longestAbsenceMs, signal));
+  }
+
+  function freezeDatabase({ server }: Base, force: number): Promise<void> {
+    return takeDatabaseAway('databaseFreezes', () =>
+      freezePostgres(server.url, force * longestDatabaseFreezeMs),
+    );
   }
 
   type Act = (replica: Replica, force: number) => Promise<void>;
@@ -62,7 +82,8 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
     [4, cut],
     ...(postgres
       ? ([
-          [2, (_, force) => restartDatabase(postgres.server, force)],
+          [2, (_, force) => restartDatabase(postgres, force)],
+          [1, (_, force) => freezeDatabase(postgres, force)],
           [2, (_, force) => cut(postgres.way, force)],
         ] as readonly (readonly [number, Act])[])
       : []),

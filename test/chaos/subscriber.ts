@@ -2,24 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { resuming } from '../../src/client/resume.js';
-import type { Family } from './events.js';
+import { documentOf, type Habit } from './habits.js';
 import type { Random } from './random.js';
-
-/** What a subscriber asks for, and how it behaves. */
-export interface Habit {
-  readonly name: string;
-  readonly family: Family;
-  /** Only shipment events of these stages. */
-  readonly stages?: readonly string[];
-  /** Whether it leaves now and then, and comes back with its last cursor. */
-  readonly isRestless?: boolean;
-}
+import type { Fields } from './told.js';
 
 /** An update as it came. */
 export interface Seen {
   readonly eventId: string;
-  /** All of it that does not depend on when it was seen. */
-  readonly content: string;
+  readonly cursor: string;
+  readonly event: Fields;
+  /** What does not depend on when it was rendered. */
+  readonly entity: Fields;
+  /** The newest event of the entity, as it was read while the update was rendered; undefined where not asked for. */
+  readonly newest: string | undefined;
 }
 
 /** A client that follows a family through every loss of its connection. */
@@ -28,6 +23,8 @@ export interface Subscriber {
   readonly seen: readonly Seen[];
   /** Why the gateway ended its operation, each time. */
   readonly endings: readonly string[];
+  /** How often in a row it was last turned away for want of a live session. */
+  readonly refusals: number;
   stop(): Promise<void>;
 }
 
@@ -42,30 +39,20 @@ export interface SubscriberOptions {
 }
 
 interface Answer {
-  readonly update: { readonly cursor: string; readonly event: { readonly eventId: string } };
+  readonly update: {
+    readonly cursor: string;
+    readonly event: Fields & { readonly eventId: string };
+    readonly entity: Fields & { readonly events?: { readonly nodes: readonly { eventId: string }[] } };
+  };
 }
 
-const documents: Readonly<Record<Family, string>> = {
-  shipments: `subscription ($after: String, $stages: [ShipmentStage!]) {
-    update: shipmentUpdates(after: $after, filter: { stages: $stages }) {
-      cursor
-      event { eventId stage occurredAt carrier }
-      shipment { shipmentId stage status carrier updatedAt }
-    }
-  }`,
-  payments: `subscription ($after: String) {
-    update: paymentUpdates(after: $after) {
-      cursor
-      event { eventId amount created }
-      payment { paymentId amount status updatedAt }
-    }
-  }`,
-};
+const unauthorized = 4401;
 
 /** Follows until it is stopped. */
 export function startSubscriber({ habit, token, after, url, random }: SubscriberOptions): Subscriber {
   const seen: Seen[] = [];
   const endings: string[] = [];
+  let refusals = 0;
   let cursor = after;
   let stopped = false;
   let leave = () => {};
@@ -84,15 +71,22 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
     );
 
   function take({ update }: Answer): void {
+    const { event, entity } = update;
+    const { events, ...rest } = entity;
     cursor = update.cursor;
-    seen.push({ eventId: update.event.eventId, content: JSON.stringify(update) });
+    refusals = 0;
+    seen.push({ eventId: event.eventId, cursor, event, entity: rest, newest: events?.nodes[0]?.eventId });
+  }
+
+  function turnedAway(error: unknown): boolean {
+    return (error as { code?: unknown }).code === unauthorized;
   }
 
   /** One operation, which the client takes up again by itself; ends when it is left or the gateway ends it. */
   async function follow(): Promise<void> {
     const client = connect();
-    const variables = { after: cursor, ...(habit.stages && { stages: habit.stages }) };
-    const updates = client.iterate<Answer>({ query: documents[habit.family], variables });
+    const variables = { after: cursor, filter: habit.filter };
+    const updates = client.iterate<Answer>({ query: documentOf(habit), variables });
     leave = () => void updates.return?.();
     const restless = habit.isRestless ? setTimeout(() => leave(), random.between(200, 3_000)) : undefined;
     try {
@@ -101,6 +95,7 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
         if (data) take(data);
       }
     } catch (error) {
+      if (turnedAway(error)) refusals += 1;
       if (!stopped) endings.push(tell(error));
     } finally {
       clearTimeout(restless);
@@ -120,6 +115,9 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
     habit,
     seen,
     endings,
+    get refusals() {
+      return refusals;
+    },
     async stop() {
       stopped = true;
       leave();

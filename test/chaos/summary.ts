@@ -1,38 +1,51 @@
-import { faults } from './check.js';
-import type { Report } from './run.js';
+import { faults } from './faults.js';
+import type { Tally } from './monkey.js';
+import type { Report } from './report.js';
 
 const shownFindings = 5;
 
+const deeds: Readonly<Record<keyof Tally, string>> = {
+  kills: 'kills (SIGKILL)',
+  drains: 'drains (SIGTERM)',
+  freezes: 'freezes (SIGSTOP)',
+  cuts: 'cut sockets',
+  databaseRestarts: 'database restarts',
+  databaseFreezes: 'database freezes',
+};
+
 /** The reports side by side, with their sums; then what was found, if anything. */
 export function summarize(reports: readonly Report[]): string {
-  const numbers: readonly (readonly [string, (report: Report) => number])[] = [
-    ['kills (SIGKILL)', ({ kills }) => kills],
-    ['drains (SIGTERM)', ({ drains }) => drains],
-    ['freezes', ({ freezes }) => freezes],
-    ['database restarts', ({ databaseRestarts }) => databaseRestarts],
-    ['cut sockets', ({ cuts }) => cuts],
-    ['events', ({ events }) => events],
-    ['deliveries', ({ deliveries }) => deliveries],
-    ['acknowledged', ({ acknowledged }) => acknowledged],
-    ['stored', ({ stored }) => stored],
-    ['updates seen', ({ updates }) => updates],
-    ['operations ended', ({ interruptions }) => sum([...interruptions.values()])],
-    ['seconds', ({ seconds }) => seconds],
-    ...faults.map(
-      (fault) =>
-        [fault, ({ findings }: Report) => findings.filter((it) => it.fault === fault).length] as const,
-    ),
-  ];
   const rows = [
     ['', ...reports.map(({ engine }) => engine), 'in all'],
     ['seed', ...reports.map(({ seed }) => seed), ''],
-    ...numbers.map(([name, count]) => [name, ...reports.map(count), sum(reports.map(count))].map(String)),
+    ...transposed(reports.map(numbersOf)),
   ];
   const [first, ...others] = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map(([name, ...cells]) =>
     [name!.padEnd(first!), ...cells.map((cell, at) => cell.padStart(others[at]!))].join('  '),
   );
   return [...lines, ...reports.flatMap(remarks)].join('\n');
+}
+
+/** The deeds, then the traffic, then a line for each fault, all with their names. */
+function numbersOf({ tally, traffic, seconds, interruptions, findings }: Report): [string, number][] {
+  return [
+    ...Object.entries(deeds).map(([deed, name]): [string, number] => [name, tally[deed as keyof Tally]]),
+    ...Object.entries(traffic),
+    ['operations ended', sum([...interruptions.values()])],
+    ['seconds', seconds],
+    ...faults.map((fault): [string, number] => [
+      fault,
+      findings.filter((finding) => finding.fault === fault).length,
+    ]),
+  ];
+}
+
+function transposed(columns: readonly (readonly (readonly [string, number])[])[]): string[][] {
+  return (columns[0] ?? []).map(([name], row) => {
+    const numbers = columns.map((column) => column[row]![1]);
+    return [name, ...[...numbers, sum(numbers)].map(String)];
+  });
 }
 
 function remarks({ engine, interruptions, complaints, findings }: Report): string[] {

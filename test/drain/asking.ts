@@ -13,15 +13,18 @@ export interface Posted {
 export interface Way {
   readonly token?: string;
   readonly agent?: Agent;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
 }
 
 /** A GraphQL request by POST; rejects where there is no whole answer. */
 export function postGraphql(url: string, query: string, variables = {}, way: Way = {}): Promise<Posted> {
-  const { token, agent } = way;
+  const { token, agent, signal } = way;
   return new Promise((resolve, reject) => {
     const sent = request(`${url}/graphql`, {
       method: 'POST',
       ...(agent && { agent }),
+      ...(signal && { signal }),
       headers: {
         'content-type': 'application/json',
         ...(token !== undefined && { authorization: `Bearer ${token}` }),

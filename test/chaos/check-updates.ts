@@ -1,0 +1,83 @@
+import { findingsOf, repeated, type Fault, type Finding } from './faults.js';
+import { isWanted } from './habits.js';
+import type { Seen, Subscriber } from './subscriber.js';
+import { differences, type Told } from './told.js';
+
+type Log = ReadonlyMap<string, Told>;
+type Witness = Pick<Subscriber, 'habit' | 'seen'>;
+
+/** Each subscriber must see what it asked for, all of it, once, in log order, and as the log tells it. */
+export function checkUpdates(subscribers: readonly Witness[], log: Log): readonly Finding[] {
+  return [
+    ...subscribers.flatMap((subscriber) => findMisled(subscriber, log)),
+    ...findingsOf('told differently', findCursors(subscribers)),
+  ];
+}
+
+function findMisled(subscriber: Witness, log: Log): readonly Finding[] {
+  const { habit, seen } = subscriber;
+  const ids = seen.map(({ eventId }) => eventId);
+  const told = new Set(ids);
+  const places = ids.map((id) => log.get(id)?.seq);
+  const isWrong = (_: string, at: number) => places[at] === undefined || places[at - 1]! > places[at];
+  const say = (fault: Fault, cases: readonly string[]) =>
+    findingsOf(
+      fault,
+      cases.map((what) => `${habit.name}: ${what}`),
+    );
+  const name = (id: string) => `${id} (${log.get(id)?.seq ?? 'not to be told'})`;
+  return [
+    ...say('delivered twice', repeated(ids).map(name)),
+    ...say('out of log order', ids.filter(isWrong).map(name)),
+    ...say(
+      'not delivered',
+      wantedBy(subscriber, log)
+        .filter((id) => !told.has(id))
+        .map(name),
+    ),
+    ...seen.flatMap((update) => {
+      const right = log.get(update.eventId);
+      if (!right) return [];
+      return [
+        ...say('told differently', findEventFaults(update, right, log)),
+        ...say('folded wrongly', findEntityFaults(update, right)),
+      ];
+    }),
+  ];
+}
+
+/** One whose session ends came late and left early. */
+function wantedBy({ habit, seen }: Witness, log: Log): readonly string[] {
+  const [first = Infinity, last = 0] = [seen[0], seen.at(-1)].map((it) => it && log.get(it.eventId)?.seq);
+  return [...log]
+    .filter(([, told]) => isWanted(habit, told))
+    .filter(([, { seq }]) => !habit.isLeaving || (seq > first && seq < last))
+    .map(([id]) => id);
+}
+
+/** The newest event of the entity, read while this one was rendered, may be a later one, and none of another's. */
+function findEventFaults({ eventId, event, newest }: Seen, right: Told, log: Log): readonly string[] {
+  const read = newest === undefined ? right : log.get(newest);
+  const isPast = read === undefined || read.entityId !== right.entityId || read.seq < right.seq;
+  return [
+    ...differences(event, right.event, Object.keys(event)).map((it) => `${eventId} has ${it}`),
+    ...(isPast ? [`${eventId} has ${newest} as the newest event of ${right.entityId}`] : []),
+  ];
+}
+
+function findEntityFaults({ eventId, entity }: Seen, right: Told): readonly string[] {
+  return differences(entity, right.entity, Object.keys(entity)).map(
+    (it) => `just after ${eventId} ${right.entityId} has ${it}`,
+  );
+}
+
+/** A place in the log has one cursor, for everybody, on whatever replica. */
+function findCursors(subscribers: readonly Witness[]): readonly string[] {
+  const cursors = new Map<string, string>();
+  const differing = new Set<string>();
+  for (const { eventId, cursor } of subscribers.flatMap(({ seen }) => seen)) {
+    if ((cursors.get(eventId) ?? cursor) !== cursor) differing.add(eventId);
+    cursors.set(eventId, cursor);
+  }
+  return [...differing].map((id) => `${id} was told under two cursors`);
+}

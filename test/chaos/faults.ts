@@ -1,0 +1,36 @@
+/** What must never happen. */
+export const faults = [
+  'acknowledged and lost',
+  'stored twice',
+  'delivered twice',
+  'out of log order',
+  'not delivered',
+  'told differently',
+  'folded wrongly',
+  'refused wrongly',
+  'booked twice',
+  'booking lost',
+  'turned away',
+  'outlived its sign-out',
+  'ended by itself',
+] as const;
+export type Fault = (typeof faults)[number];
+
+/** A case of a fault, in a sentence. */
+export interface Finding {
+  readonly fault: Fault;
+  readonly what: string;
+}
+
+/** Makes a finding of each of these sentences. */
+export function findingsOf(fault: Fault, cases: readonly string[]): Finding[] {
+  return cases.map((what) => ({ fault, what }));
+}
+
+/** The values that are there more than once. */
+export function repeated(values: readonly string[]): string[] {
+  const met = new Set<string>();
+  const again = new Set<string>();
+  for (const value of values) (met.has(value) ? again : met).add(value);
+  return [...again];
+}

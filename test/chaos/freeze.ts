@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+
+/** Stops the time of every process of the Postgres at this address for so long: it keeps its connections, and is mute. */
+export async function freezePostgres(url: string, ms: number): Promise<void> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  const pids = async (statement: string) =>
+    (await client.query<{ pid: number }>(statement)).rows.map(({ pid }) => pid);
+  const frozen = await pids("select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid");
+  const thaw = () => signal(frozen, 'SIGCONT');
+  process.once('exit', thaw);
+  try {
+    signal(frozen, 'SIGSTOP'); // from now on it begets no others
+    frozen.push(...(await pids('select pid from pg_stat_activity')));
+    signal(frozen, 'SIGSTOP');
+    await sleep(ms);
+  } finally {
+    thaw();
+    process.off('exit', thaw);
+    await client.end();
+  }
+}
+
+function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+}

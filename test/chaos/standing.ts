@@ -1,0 +1,45 @@
+import { postGraphql } from '../drain/asking.js';
+import type { Listed } from './check-bookings.js';
+import type { Fields } from './told.js';
+
+/** What the gateway itself shows: its read models. */
+export interface Standing {
+  readonly shipments: readonly Fields[];
+  readonly payments: readonly Fields[];
+  readonly appointments: readonly Listed[];
+}
+
+const lists = {
+  shipments: 'shipmentId status carrier trackingNumber stage updatedAt',
+  payments: 'paymentId amount currency status livemode updatedAt',
+  appointments: 'id upstreamId confirmation participants { actor { reference } }',
+} as const;
+
+/** Asks the gateway at this address for all of it. */
+export async function readStanding(url: string, token: string): Promise<Standing> {
+  const [shipments, payments, appointments] = await Promise.all([
+    readAll<Fields>(url, token, 'shipments'),
+    readAll<Fields>(url, token, 'payments'),
+    readAll<Listed>(url, token, 'appointments'),
+  ]);
+  return { shipments, payments, appointments };
+}
+
+interface Page<T> {
+  readonly nodes: readonly T[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+}
+
+async function readAll<T>(url: string, token: string, list: keyof typeof lists): Promise<readonly T[]> {
+  const query = `query ($after: String) {
+    page: ${list}(first: 100, after: $after) { nodes { ${lists[list]} } pageInfo { hasNextPage endCursor } }
+  }`;
+  const all: T[] = [];
+  for (let after: string | null = null; ;) {
+    const { data } = await postGraphql(url, query, { after }, { token });
+    const { nodes, pageInfo } = data.page as Page<T>;
+    all.push(...nodes);
+    if (!pageInfo.hasNextPage) return all;
+    after = pageInfo.endCursor;
+  }
+}
