@@ -1,13 +1,38 @@
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
+/** What asks over HTTP: all that holds there holds with the lane off, and for every query compiled. */
+const overHttp = [
+  'test/at-rest.test.ts',
+  'test/{calls,errors,faults,relay}/**/*.test.ts',
+  'test/server/{graphql,doors}.test.ts',
+  'test/sessions/sessions.test.ts',
+];
+
+const common = {
   // The one graphql that Node gives to the libraries too: two of them refuse each other's schemas.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
+  test: { testTimeout: 30_000, hookTimeout: 60_000 },
+};
+
+export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-server.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
     maxWorkers: 2,
+    projects: [
+      { ...common, test: { ...common.test, name: 'all', include: ['test/**/*.test.ts'] } },
+      {
+        ...common,
+        test: { ...common.test, name: 'lane off', include: overHttp, env: { TRIVIUM_TEST_LANE: 'off' } },
+      },
+      {
+        ...common,
+        test: {
+          ...common.test,
+          name: 'compiled',
+          include: overHttp,
+          setupFiles: ['test/support/compiled.ts'],
+        },
+      },
+    ],
   },
 });

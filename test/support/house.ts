@@ -78,6 +78,7 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
   const gateway = await startGateway(config, {
     clock: sandbox.clock,
     telemetry,
+    lane: process.env['TRIVIUM_TEST_LANE'] !== 'off',
     ...(upstreamTimeoutMs !== undefined && { upstreamTimeoutMs }),
   });
   sandbox.deliverTo(gateway.url);
