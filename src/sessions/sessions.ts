@@ -52,7 +52,8 @@ interface Watcher {
 const cacheMs = 5_000;
 const mostCached = 10_000;
 const sweepMs = 1_000;
-const recheckMs = 30_000;
+const recheckMs = 3_000;
+const recheckedAtOnce = 500;
 /** A service that gives its tokens a longer life is not believed. */
 const longestMs = 366 * 24 * 3_600_000;
 
@@ -120,24 +121,39 @@ export function createSessions(options: {
   }
 
   /** Asks the store which of these sessions still stand. */
-  async function recheck(ids: Iterable<string>): Promise<void> {
+  async function recheck(ids: readonly string[]): Promise<void> {
     try {
-      for (const id of ids) if (!(await load(id))) forget(id);
+      for (let from = 0; from < ids.length; from += recheckedAtOnce) {
+        const asked = ids.slice(from, from + recheckedAtOnce);
+        const rows = await kysely.selectFrom('sessions').select('id').where('id', 'in', asked).execute();
+        const standing = new Set(rows.map(({ id }) => id));
+        for (const id of asked) if (!standing.has(id)) forget(id);
+      }
     } catch (err) {
       telemetry.log.warn({ err }, 'sessions could not be checked');
     }
   }
 
-  /** A signal may have been lost. */
+  let checking: Promise<void> | undefined;
+
+  function recheckWatched(): Promise<void> {
+    const ids = new Set(Array.from(watchers, ({ session }) => session.caller.sessionId));
+    checking ??= recheck([...ids]).finally(() => (checking = undefined));
+    return checking;
+  }
+
+  /** Signals were lost, at a time that is not known. */
   function recheckAll(): void {
     endings += 1;
     cache.clear();
-    void recheck(new Set(Array.from(watchers, ({ session }) => session.caller.sessionId)));
+    // What a check under way was told may be older than what was missed.
+    void (checking ?? Promise.resolve()).then(recheckWatched);
   }
 
   const unlisten = database.listen('sessions', (id) => (id === '' ? recheckAll() : forget(id)));
   const sweep = setInterval(() => tellEnded(({ expiresAt }) => expiresAt <= clock.now()), sweepMs).unref();
-  const slowCheck = setInterval(recheckAll, recheckMs).unref();
+  // A signal may have been lost that nobody knows of.
+  const slowCheck = setInterval(() => void recheckWatched(), recheckMs).unref();
 
   async function whoIs({ token }: IssuedToken): Promise<Omit<User, 'kind'>> {
     try {

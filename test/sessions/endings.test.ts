@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createSealer } from '../../src/seal.js';
+import { createSessions, type Session } from '../../src/sessions/sessions.js';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { engines } from '../support/engines.js';
+
+const telemetry = createTelemetry('silent');
+const clock = { now: () => Date.parse('2026-01-01T00:00:00.000Z') };
+const sealer = createSealer([randomBytes(32)]);
+const hour = 60 * 60 * 1000;
+
+/** The notes service is not asked here. */
+const notes = new Proxy({} as Parameters<typeof createSessions>[0]['notes'], {
+  get: () => () => Promise.reject(new Error('The notes service is not there.')),
+});
+
+describe.each(engines)('the end of a session on %s', (_, createUrl) => {
+  let database: Database;
+  /** How many statements looked for sessions. */
+  let looks: number;
+
+  beforeEach(async () => {
+    database = await openDatabase(await createUrl(), telemetry);
+    onTestFinished(() => database.stop());
+    looks = 0;
+  });
+
+  /** Sessions over the database, of which a signal comes only by `signal`. */
+  function open() {
+    let signal: (payload: string) => void = () => undefined;
+    const listen: Database['listen'] = (channel, hear) => {
+      signal = hear;
+      return database.listen(channel, () => undefined);
+    };
+    const kysely = database.kysely.withPlugin({
+      transformQuery({ node }) {
+        if (node.kind === 'SelectQueryNode') looks += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const sessions = createSessions({
+      database: { ...database, kysely, listen },
+      notes,
+      sealer,
+      clock,
+      grants: new Map(),
+      telemetry,
+    });
+    onTestFinished(() => sessions.stop());
+    return { sessions, signal };
+  }
+
+  /** So many sessions, and those of them that were told to have ended. */
+  async function watch(count: number, { sessions }: ReturnType<typeof open>) {
+    const ids = Array.from({ length: count }, (__, at) => `session ${at}`);
+    const row = {
+      user_id: 'usr_1',
+      email: 'user',
+      notes_token: '',
+      created_at: 0,
+      expires_at: clock.now() + hour,
+    };
+    await database.kysely
+      .insertInto('sessions')
+      .values(ids.map((id) => ({ id, ...row })))
+      .execute();
+    const ended: string[] = [];
+    for (const id of ids) {
+      const caller = { sessionId: id, userId: 'usr_1', email: 'user', grants: new Set<never>() };
+      const session: Session = { caller, notesToken: '', expiresAt: row.expires_at };
+      sessions.watch(session, () => ended.push(id));
+    }
+    await vi.waitFor(() => expect(looks).toBe(count), 20_000); // each once, for what happened before it was watched
+    return ended;
+  }
+
+  const signOut = (id: string) => database.kysely.deleteFrom('sessions').where('id', '=', id).execute();
+
+  test('is noticed within seconds where its signal is lost, by one look for many', async () => {
+    const ended = await watch(700, open());
+    looks = 0;
+    await signOut('session 650');
+    await vi.waitFor(() => expect(ended).toEqual(['session 650']), 20_000);
+    expect(looks).toBeLessThan(20);
+  });
+
+  test('is looked for at once where signals may have been missed', async () => {
+    const opened = open();
+    const ended = await watch(3, opened);
+    await signOut('session 1');
+    const before = looks;
+    opened.signal('');
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { interval: 1 });
+    await vi.waitFor(() => expect(ended).toEqual(['session 1']));
+  });
+});
