@@ -51,7 +51,7 @@ export async function startClients(
     ...chanceOf('senders'),
   });
   const booker = startBooker({ sandbox, token, ...chanceOf('booker') });
-  const rotator = startRotator({ endpoint, token, ...chanceOf('rotator') });
+  const rotator = await startRotator({ endpoint, token, ...chanceOf('rotator') });
   const leavers = startLeavers(chanceOf('leavers'));
 
   async function finish(mostMs: number): Promise<void> {

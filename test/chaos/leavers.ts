@@ -51,18 +51,17 @@ export function startLeavers({ url, random }: LeaversOptions): Leavers {
   const gone: string[] = [];
   const late: string[] = [];
   const stopping = new AbortController();
-  const asking = { url, random, patienceMs, stopped: stopping.signal };
+  const asking = { url, random, patienceMs };
 
   /** The answer to the one that did it may have been lost. */
   async function leave(token: string): Promise<void> {
     const read = (answer: Posted) => answer.data?.signOut?.signedOut === true || isOver(answer) || undefined;
-    await insist({ url, random, patienceMs }, { query: signOut, token, read });
+    await insist(asking, { query: signOut, token, read });
     gone.push(token);
   }
 
   async function visit(): Promise<void> {
-    const session = await enter(asking);
-    if (!session) return;
+    const session = (await enter(asking))!;
     const name = `visitor ${subscribers.length + 1}`;
     const habit = { name, family: 'shipments', selects: 'few', isLeaving: true } as const;
     const subscriber = startSubscriber({ habit, ...session, url, random });
@@ -76,7 +75,8 @@ export function startLeavers({ url, random }: LeaversOptions): Leavers {
   }
 
   async function run(): Promise<void> {
-    while (!stopping.signal.aborted) await visit();
+    do await visit();
+    while (!stopping.signal.aborted);
   }
 
   const running = run();

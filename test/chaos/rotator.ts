@@ -44,8 +44,8 @@ const query = `mutation ($input: RotatePaymentWebhookSecretInput!) {
   rotatePaymentWebhookSecret(input: $input) { rotatedAt }
 }`;
 
-/** Starts to rotate. */
-export function startRotator({ url, random, endpoint, token }: RotatorOptions): Rotator {
+/** Starts to rotate; resolves when it has done so once. */
+export async function startRotator({ url, random, endpoint, token }: RotatorOptions): Promise<Rotator> {
   const finishing = new AbortController();
   const stopping = new AbortController();
   const asking = { url, random, patienceMs, stopped: stopping.signal };
@@ -77,6 +77,7 @@ export function startRotator({ url, random, endpoint, token }: RotatorOptions): 
     }
   }
 
+  await rotate();
   const running = run();
   return {
     get rotations() {
