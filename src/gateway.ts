@@ -32,6 +32,8 @@ import { createUpstream } from './upstream/http.js';
 export interface Gateway {
   /** Where it listens. */
   readonly url: string;
+  /** Resolves when it cannot go on: it should be stopped, and the process ended, so that another is started. */
+  readonly failed: Promise<Error>;
   /** Lets what is in flight finish, within 10 seconds. */
   stop(): Promise<void>;
 }
@@ -44,6 +46,8 @@ export interface GatewayParts {
   readonly upstreamTimeoutMs?: number;
   /** Whether queries that come again take the quick way; they do unless told. */
   readonly lane?: boolean;
+  /** Whether live updates are written past `ws`; they are unless told. */
+  readonly frames?: boolean;
 }
 
 /** Builds every part and opens the door; what was begun is ended again where a later part fails. */
@@ -53,6 +57,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     telemetry = createTelemetry(config.logLevel),
     upstreamTimeoutMs,
     lane = true,
+    frames = true,
   } = parts;
   const { upstreams } = config;
   const closers: (() => unknown)[] = [];
@@ -70,6 +75,9 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const sealer = createSealer([firstKey, ...olderKeys]);
     const cursors = createCursors(sealer);
     const database = begun(await openDatabase(config.databaseUrl, telemetry));
+    void database.lost.then((err) =>
+      telemetry.log.fatal({ err }, 'the database can no longer be written by this process, which must end'),
+    );
     const calls = {
       telemetry,
       clock,
@@ -154,6 +162,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       await startServer({
         ...config,
         lane,
+        frames,
         schema: createSchema(),
         makeContext,
         sessions,
@@ -164,7 +173,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         pages: new URL(import.meta.url.endsWith('.ts') ? '../dist/console/' : './console/', import.meta.url),
       }),
     );
-    return { url: server.url, stop };
+    return { url: server.url, failed: database.lost, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -11,10 +11,12 @@ async function runGateway(): Promise<void> {
   const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
   const gateway = await startGateway(sandbox ? withSandbox(sandbox) : (config as GatewayConfig));
   sandbox?.deliverTo(gateway.url);
-  onSignal(async () => {
+  const end = onSignal(async () => {
     await gateway.stop();
     await sandbox?.stop();
   });
+  // A supervisor starts a new process, which can do what this one no longer can.
+  void gateway.failed.then(() => end(1));
   say(welcome(gateway.url, sandbox));
 }
 
@@ -67,19 +69,21 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
 /** Whatever hangs, the process has ended by then. */
 const longestEndMs = 9_500;
 
-/** The first signal drains; a second one ends at once. */
-function onSignal(stop: () => Promise<void>): void {
+/** The first signal drains; a second one ends at once. Gives the way to drain without one, and with this exit code. */
+function onSignal(stop: () => Promise<void>): (code: number) => void {
   let stopping = false;
-  const hear = () => {
+  const end = (code: number) => {
     if (stopping) process.exit(1);
     stopping = true;
     setTimeout(endUnfinished, longestEndMs).unref();
     stop().then(
-      () => process.exit(0),
+      () => process.exit(code),
       (error: unknown) => fail(error),
     );
   };
+  const hear = () => end(0);
   process.on('SIGTERM', hear).on('SIGINT', hear);
+  return end;
 }
 
 function endUnfinished(): never {

@@ -29,6 +29,8 @@ export interface Database {
    * Gives the way to stop. Where signals may have been missed (Postgres was away), hears an empty payload.
    */
   listen(channel: Channel, hear: (payload: string) => void): () => void;
+  /** Resolves when this process cannot write any more, and only another one can; on Postgres it never does. */
+  readonly lost: Promise<Error>;
   /** Rejects when the database does not answer. */
   ping(): Promise<void>;
   /** Ends what runs, then closes. */

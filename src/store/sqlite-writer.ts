@@ -8,6 +8,8 @@ import type { WriterAnswer, WriterRequest } from './sqlite-worker.js';
 export interface Writer {
   /** Runs one statement; they run in the order of the calls. */
   run(sql: string, parameters: readonly Parameter[]): Promise<Outcome>;
+  /** Resolves when the thread has ended unasked: nothing more can be written. */
+  readonly lost: Promise<Error>;
   /** Runs what was asked before, closes the database and ends the thread. */
   stop(): Promise<void>;
 }
@@ -33,6 +35,7 @@ export async function startWriter(path: string): Promise<Writer> {
   const worker = startWorker(path);
   const pending: Pending[] = [];
   let ended: Error | undefined;
+  let stopping = false;
 
   const expectAnswer = () =>
     new Promise<Outcome>((resolve, reject) => {
@@ -62,16 +65,20 @@ export async function startWriter(path: string): Promise<Writer> {
       resolve();
     });
   });
+  const lost = exit.then(() => (stopping ? new Promise<Error>(() => undefined) : ended!));
 
   try {
     await expectAnswer();
   } catch (error) {
+    stopping = true;
     await worker.terminate();
     throw error;
   }
   return {
     run: (sql, parameters) => ask({ sql, parameters }),
+    lost,
     async stop() {
+      stopping = true;
       try {
         await ask('stop');
       } finally {

@@ -47,13 +47,15 @@ export async function openSqlite(given: string, log: Logger) {
   if (!given || given === ':memory:')
     throw new UnusableDatabase('The address of an embedded database is sqlite:<path of a file>.');
   const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock a file, whatever its name
-  const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(await openParts(path)) });
+  const parts = await openParts(path);
+  const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
   const signals = createSignals(log);
   return {
     engine: 'sqlite' as const,
     kysely,
     signal: signals.hear,
     listen: signals.listen,
+    lost: parts.writer.lost,
     stop: () => kysely.destroy(),
   };
 }
