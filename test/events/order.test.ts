@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import type { Client } from 'graphql-ws';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Delivery } from '../../src/sandbox/delivery.js';
+import type { Sandbox } from '../../src/sandbox/sandbox.js';
+import { engines } from '../support/engines.js';
+import { type House, startHouse } from '../support/house.js';
+
+/** What an event tells: its entity's state, the minute in which that came about, and maybe something else. */
+interface Told {
+  readonly id: string;
+  readonly status: string;
+  readonly time: string;
+  readonly also?: string | undefined;
+}
+
+const timeOf = (minute: string) => new Date(Date.UTC(2026, 0, 1, 0, Number(minute))).toISOString();
+
+interface Family {
+  send(sandbox: Sandbox, entity: string, told: Told): Promise<Delivery>;
+  /** The members of an entity in this state. */
+  readonly members: (status: string) => object;
+  readonly updates: string;
+  readonly one: string;
+  readonly all: string;
+}
+
+/** Both families, their entities under one set of names. */
+const families: Readonly<Record<string, Family>> = {
+  shipments: {
+    send: ({ webhooks }, entity, { id, status, time, also }) =>
+      webhooks.emitShipment({
+        id,
+        type: `shipment.${status}`,
+        created_at: time,
+        shipment: { id: entity, status, carrier: also },
+      }),
+    members: (status) => ({ status, stage: status.toUpperCase() }),
+    updates: `subscription ($after: String) { update: shipmentUpdates(after: $after) {
+      replayed event { eventId } entity: shipment { id: shipmentId status stage also: carrier updatedAt } } }`,
+    one: `query ($id: String!) { entity: shipment(shipmentId: $id) {
+      id: shipmentId status stage also: carrier updatedAt events { nodes { eventId } } } }`,
+    all: '{ entities: shipments(first: 100) { nodes { id: shipmentId updatedAt } } }',
+  },
+  payments: {
+    send: ({ webhooks }, entity, { id, status, time, also }) =>
+      webhooks.emitPayment({
+        id,
+        created: Date.parse(time) / 1000,
+        object: { id: entity, status, currency: also },
+      }),
+    members: (status) => ({ status }),
+    updates: `subscription ($after: String) { update: paymentUpdates(after: $after) {
+      replayed event { eventId } entity: payment { id: paymentId status also: currency updatedAt } } }`,
+    one: `query ($id: String!) { entity: payment(paymentId: $id) {
+      id: paymentId status also: currency updatedAt events { nodes { eventId } } } }`,
+    all: '{ entities: payments(first: 100) { nodes { id: paymentId updatedAt } } }',
+  },
+};
+
+interface Entity {
+  readonly id: string;
+  readonly updatedAt: string;
+}
+
+interface Update {
+  readonly replayed: boolean;
+  readonly event: { readonly eventId: string };
+  readonly entity: Entity;
+}
+
+/**
+ * What arrives, as `id state minute also`, and the entity as it is after each event that is delivered, as
+ * `state minute also`.
+ */
+type Case = readonly [name: string, arrivals: readonly string[], after: readonly string[]];
+
+const cases: readonly Case[] = [
+  [
+    'in order',
+    ['1 created 1 x', '2 in_transit 2', '3 delivered 3 y'],
+    ['created 1 x', 'in_transit 2 x', 'delivered 3 y'],
+  ],
+  [
+    'late',
+    ['1 created 1', '3 delivered 3 y', '2 in_transit 2 x'],
+    ['created 1', 'delivered 3 y', 'delivered 3 y'],
+  ],
+  [
+    'late, with news that no newer one has told',
+    ['3 delivered 3', '1 created 1 x', '2 in_transit 2 y', '0 created 0 z'],
+    ['delivered 3', 'delivered 3 x', 'delivered 3 y', 'delivered 3 y'],
+  ],
+  [
+    'repeated, at once and after newer ones',
+    ['1 created 1', '1 created 1', '2 in_transit 2', '1 created 1', '3 delivered 3', '2 in_transit 2'],
+    ['created 1', 'in_transit 2', 'delivered 3'],
+  ],
+  ['skipped, in between and at first', ['2 in_transit 2', '5 delivered 5'], ['in_transit 2', 'delivered 5']],
+  [
+    'in reverse',
+    ['4 delivered 4', '3 out_for_delivery 3', '2 in_transit 2', '1 created 1'],
+    ['delivered 4', 'delivered 4', 'delivered 4', 'delivered 4'],
+  ],
+  [
+    'of one time and one state: the later in the log counts',
+    ['1 in_transit 2 x', '2 in_transit 2 y'],
+    ['in_transit 2 x', 'in_transit 2 y'],
+  ],
+];
+
+const ofOneTime = ['1 out_for_delivery 2 x', '2 delivered 2 y', '3 created 2 z', '4 delivery_failed 2'];
+
+/** Equal times are settled by the stage's place in the list; a payment has no stages. */
+const casesOf: Readonly<Record<string, readonly Case[]>> = {
+  shipments: [
+    ...cases,
+    [
+      'of one time: the stage that is further in the list counts',
+      ofOneTime,
+      ['out_for_delivery 2 x', 'delivered 2 y', 'delivered 2 y', 'delivered 2 y'],
+    ],
+  ],
+  payments: [
+    ...cases,
+    [
+      'of one time: the later in the log counts',
+      ofOneTime,
+      ['out_for_delivery 2 x', 'delivered 2 y', 'created 2 z', 'delivery_failed 2 z'],
+    ],
+  ],
+};
+
+describe.each(engines)('on %s', (_, freshUrl) => {
+  let house: House;
+  let token: string;
+  let client: Client;
+
+  beforeAll(async () => {
+    const settings = { DATABASE_URL: await freshUrl(), SECRET_KEYS: randomBytes(32).toString('base64') };
+    house = await startHouse({ settings });
+    token = await house.signIn();
+    client = house.socket(token);
+  });
+  afterAll(async () => {
+    await client.dispose();
+    await house.stop();
+  });
+
+  describe.each(Object.entries(families))('events of %s', (name, { send, members, updates, one, all }) => {
+    let made = 0;
+
+    /** Sends events of an entity, one after the other, and gives their ids; every one is acknowledged. */
+    async function sendAll(entity: string, arrivals: readonly string[]): Promise<readonly string[]> {
+      const ids = [];
+      for (const arrival of arrivals) {
+        const [id = '', status = '', minute = '', also] = arrival.split(' ');
+        const told = { id: `${entity} ${id}`, status, time: timeOf(minute), also };
+        expect(await send(house.sandbox, entity, told)).toMatchObject({ state: 'acknowledged' });
+        ids.push(told.id);
+      }
+      return ids;
+    }
+
+    /** The updates after this place, as they come. */
+    function follow(after: string) {
+      const got: Update[] = [];
+      const following = client.iterate<{ update: Update }>({ query: updates, variables: { after } });
+      void (async () => {
+        for await (const { data } of following) got.push(data!.update);
+      })();
+      return {
+        async until(entity: string): Promise<readonly Update[]> {
+          await expect.poll(() => got.at(-1)?.entity.id, { timeout: 10_000 }).toBe(entity);
+          return got;
+        },
+        stop: () => following.return!(),
+      };
+    }
+
+    test.each(casesOf[name]!)('%s', async (__, arrivals, expected) => {
+      const entity = `${name} ${(made += 1)}`;
+      const [begin, end] = [`${entity} begin`, `${entity} end`];
+      const { data: place } = await house.ask('{ liveCursor }', {}, token);
+      const live = follow(place.liveCursor as string);
+      await sendAll(begin, ['0 created 0']);
+      await live.until(begin);
+      const sent = await sendAll(entity, arrivals);
+      await sendAll(end, ['0 created 0']);
+
+      const delivered = [...new Set(sent)];
+      const after = expected.map((known, at) => {
+        const [status = '', minute = '', also = null] = known.split(' ');
+        const updatedAt = timeOf(minute);
+        return {
+          event: { eventId: delivered[at] },
+          entity: { id: entity, ...members(status), also, updatedAt },
+        };
+      });
+      const told = (replayed: boolean) => after.map((update) => ({ replayed, ...update }));
+      expect((await live.until(end)).slice(1, -1)).toEqual(told(false));
+      const again = follow(place.liveCursor as string);
+      expect((await again.until(end)).slice(1, -1)).toEqual(told(true));
+      await Promise.all([live.stop(), again.stop()]);
+      const { data } = await house.ask(one, { id: entity }, token);
+      const nodes = delivered.toReversed().map((eventId) => ({ eventId }));
+      expect(data.entity).toEqual({ ...after.at(-1)!.entity, events: { nodes } });
+    });
+
+    test('leave the entities in the order of their newest events', async () => {
+      const { data } = await house.ask(all, {}, token);
+      const times = (data.entities.nodes as Entity[]).map(({ updatedAt }) => updatedAt);
+      expect(times.length).toBeGreaterThan(made);
+      expect(times).toEqual(times.toSorted().toReversed());
+    });
+  });
+});
