@@ -1,24 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaymentEvent } from '../../src/payments/model.js';
-import {
-  createPaymentFold,
-  paymentPosition,
-  toPayment,
-  type PaymentState,
-} from '../../src/payments/state.js';
-import { precedes } from '../../src/register.js';
+import { createPaymentFold, paymentPosition, toPayment } from '../../src/payments/state.js';
+import { foldContract, statesAfter } from '../events/fold.contract.js';
 import { paymentEvent } from './events.js';
 
-const folding = createPaymentFold({ unit: 'auto' });
+const { apply } = createPaymentFold({ unit: 'auto' });
 
-function fold(events: readonly PaymentEvent[]): PaymentState[] {
-  const states: PaymentState[] = [];
-  for (const event of events) states.push(folding.apply(states.at(-1), event, states.length + 1));
-  return states;
-}
-
-const paymentAfter = (events: readonly PaymentEvent[]) => toPayment(fold(events).at(-1)!);
+const paymentAfter = (events: readonly PaymentEvent[]) => toPayment(statesAfter(apply, events).at(-1)!);
 
 describe('the fold of payments', () => {
   it('tells what the newest event told, and its time as a date-time', () => {
@@ -74,56 +63,12 @@ describe('the fold of payments', () => {
   });
 
   const told = fc.option(fc.constantFrom('a', 'b', 'c'));
-  const histories = fc
-    .uniqueArray(fc.integer({ min: 1_700_000_000, max: 1_800_000_000 }), { minLength: 1, maxLength: 12 })
-    .chain((times) =>
-      fc.tuple(
-        ...times.map((created) =>
-          fc.record({
-            created: fc.constant(created),
-            livemode: fc.boolean(),
-            amount: fc.option(fc.nat(3)),
-            currency: told,
-            status: told,
-          }),
-        ),
-      ),
-    )
-    .map((history) => history.map(paymentEvent));
-
-  const arrivals = histories.chain((history) =>
-    fc.record({
-      history: fc.constant(history),
-      arrived: fc
-        .tuple(
-          fc.shuffledSubarray(history, { minLength: history.length }),
-          fc.array(fc.constantFrom(...history), { maxLength: 6 }),
-        )
-        .map(([all, repeated]) => [...repeated, ...all]),
-    }),
-  );
-
-  it('ends the same, in whatever order and however often events of different times arrive', () => {
-    fc.assert(
-      fc.property(arrivals, ({ history, arrived }) => {
-        const inOrder = history.toSorted((a, b) => a.created - b.created);
-        expect(paymentAfter(arrived)).toEqual(paymentAfter(inOrder));
-      }),
-    );
-  });
-
-  it('never moves back', () => {
-    fc.assert(
-      fc.property(arrivals, ({ arrived }) => {
-        const states = fold(arrived);
-        for (const [i, state] of states.slice(1).entries()) {
-          expect(precedes(state.newest.stamp, states[i]!.newest.stamp)).toBe(false);
-          for (const field of ['amount', 'currency', 'status'] as const) {
-            const [before, after] = [states[i]![field], state[field]];
-            expect(before !== null && (!after || precedes(after.stamp, before.stamp))).toBe(false);
-          }
-        }
-      }),
-    );
+  foldContract({
+    apply,
+    eventAt: (time) =>
+      fc
+        .record({ livemode: fc.boolean(), amount: fc.option(fc.nat(3)), currency: told, status: told })
+        .map((members) => paymentEvent({ ...members, created: 1_700_000_000 + time })),
+    registersOf: ({ newest, amount, currency, status }) => [newest, amount, currency, status],
   });
 });

@@ -1,19 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { precedes } from '../../src/register.js';
 import { stages, type ShipmentEvent } from '../../src/shipments/model.js';
-import { createShipmentFold, toShipment, type ShipmentState } from '../../src/shipments/state.js';
+import { createShipmentFold, toShipment } from '../../src/shipments/state.js';
+import { foldContract, statesAfter } from '../events/fold.contract.js';
 import { shipmentEvent } from './events.js';
 
-const folding = createShipmentFold();
+const { apply } = createShipmentFold();
 
-function fold(events: readonly ShipmentEvent[]): ShipmentState[] {
-  const states: ShipmentState[] = [];
-  for (const event of events) states.push(folding.apply(states.at(-1), event, states.length + 1));
-  return states;
-}
-
-const shipmentAfter = (events: readonly ShipmentEvent[]) => toShipment(fold(events).at(-1)!);
+const shipmentAfter = (events: readonly ShipmentEvent[]) => toShipment(statesAfter(apply, events).at(-1)!);
 
 describe('the fold of shipments', () => {
   it('tells what the newest event told, its time as it was written', () => {
@@ -73,56 +67,15 @@ describe('the fold of shipments', () => {
   });
 
   const told = fc.option(fc.constantFrom('a', 'b', 'c'));
-  const histories = fc
-    .uniqueArray(fc.nat(999_999), { minLength: 1, maxLength: 12 })
-    .chain((times) =>
-      fc.tuple(
-        ...times.map((time) =>
-          fc.record({
-            stage: fc.constantFrom(...stages),
-            occurredAt: fc.constant(`2026-01-01T00:00:00.${String(time).padStart(6, '0')}Z`),
-            status: told,
-            carrier: told,
-            trackingNumber: told,
-          }),
-        ),
-      ),
-    )
-    .map((history) => history.map(shipmentEvent));
-
-  const arrivals = histories.chain((history) =>
-    fc.record({
-      history: fc.constant(history),
-      arrived: fc
-        .tuple(
-          fc.shuffledSubarray(history, { minLength: history.length }),
-          fc.array(fc.constantFrom(...history), { maxLength: 6 }),
-        )
-        .map(([all, repeated]) => [...repeated, ...all]),
-    }),
-  );
-
-  it('ends the same, in whatever order and however often events of different times arrive', () => {
-    fc.assert(
-      fc.property(arrivals, ({ history, arrived }) => {
-        const inOrder = history.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1));
-        expect(shipmentAfter(arrived)).toEqual(shipmentAfter(inOrder));
-      }),
-    );
-  });
-
-  it('never moves back', () => {
-    fc.assert(
-      fc.property(arrivals, ({ arrived }) => {
-        const states = fold(arrived);
-        for (const [i, state] of states.slice(1).entries()) {
-          expect(precedes(state.newest.stamp, states[i]!.newest.stamp)).toBe(false);
-          for (const field of ['status', 'carrier', 'trackingNumber'] as const) {
-            const [before, after] = [states[i]![field], state[field]];
-            expect(before !== null && (!after || precedes(after.stamp, before.stamp))).toBe(false);
-          }
-        }
-      }),
-    );
+  foldContract({
+    apply,
+    eventAt: (time) =>
+      fc
+        .record({ stage: fc.constantFrom(...stages), status: told, carrier: told, trackingNumber: told })
+        .map((members) => {
+          const occurredAt = `2026-01-01T00:00:00.${String(time).padStart(6, '0')}Z`;
+          return shipmentEvent({ ...members, occurredAt });
+        }),
+    registersOf: ({ newest, status, carrier, trackingNumber }) => [newest, status, carrier, trackingNumber],
   });
 });
