@@ -39,8 +39,8 @@ interface Stretch {
   /** The places of their entries. */
   readonly seqs: readonly number[];
   /** The last entry's place. */
-  readonly end: number;
-  /** Of the entry after it, where that is not there at once. */
+  readonly to: number;
+  /** Of the entry after it, where rendering that takes time. */
   readonly next?: Promise<Payload>;
 }
 
@@ -71,8 +71,9 @@ export function createMulticast(sources: Sources): Multicast {
 /**
  * A group walks the log once for all its members. A newcomer first reads, at its own pace, up to where the group is;
  * there it joins, in the same turn in which it is seen to be there, so that nothing falls between and nothing comes
- * twice. No event is passed over because it could not be made: the client would never know. After each payload comes a turn for everybody else, in which sockets send what they were given: a burst
- * must not pass for slowness.
+ * twice. No event is passed over because it could not be made: the client would never know. What is in memory goes out
+ * together; after that comes a turn for everybody else, in which sockets send what they were given: a burst must not
+ * pass for slowness.
  */
 function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
   const { tail, persistence } = sources;
@@ -109,7 +110,10 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     walking = true;
     try {
       while (isWanted() && position < tail.position()) {
-        const stretch = readOn();
+        const found = reader.entry(position + 1);
+        const entry = found instanceof Promise ? await found : found;
+        if (!entry) break;
+        const stretch = readOn(entry);
         advance(stretch);
         if (stretch.next) advance(single(position + 1, await stretch.next));
         if (stretch.next || stretch.payloads.length > 0) await turn();
@@ -121,34 +125,29 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     }
   }
 
-  function readOn(): Stretch {
+  /** This entry, and those after it as far as they are in memory and are rendered at once. */
+  function readOn(first: LogEntry): Stretch {
     const payloads: string[] = [];
     const seqs: number[] = [];
-    let end = position;
-    for (let size = 0; end < tail.position() && size < mostInTurn; end += 1) {
-      const payload = payloadAt(end + 1);
-      if (payload instanceof Promise) return { payloads, seqs, end, next: payload };
+    let to = position;
+    let size = 0;
+    for (let entry: LogEntry | undefined = first; entry && size < mostInTurn; entry = tail.entry(to + 1)) {
+      // Where nobody has joined, those who arrive will read it themselves.
+      const payload = joined.size > 0 && concerns(entry) ? make(entry, false, isWanted) : undefined;
+      if (payload instanceof Promise) return { payloads, seqs, to, next: payload };
+      to = entry.seq;
       if (payload === undefined) continue;
       size += payload.length;
       payloads.push(payload);
-      seqs.push(end + 1);
+      seqs.push(to);
     }
-    return { payloads, seqs, end };
-  }
-
-  function payloadAt(seq: number): Payload | Promise<Payload> {
-    const entry = reader.entry(seq);
-    return entry instanceof Promise ? entry.then(makeLive) : makeLive(entry);
-  }
-
-  /** Where nobody has joined, those who arrive will read it themselves. */
-  function makeLive(entry: LogEntry | undefined): Payload | Promise<Payload> {
-    return entry && joined.size > 0 && concerns(entry) ? make(entry, false, isWanted) : undefined;
+    return { payloads, seqs, to };
   }
 
   /** One whose place is past an entry came from a replica that had read further. */
-  function advance({ payloads, seqs, end }: Stretch): void {
-    position = end;
+  function advance({ payloads, seqs, to }: Stretch): void {
+    position = to;
+    if (payloads.length === 0) return;
     for (const [member, place] of joined) {
       const due = place < seqs[0]! ? payloads : payloads.filter((_, at) => place < seqs[at]!);
       if (due.length > 0 && !member.deliver(due)) leave(member);
@@ -200,8 +199,8 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
 
 function single(seq: number, payload: Payload): Stretch {
   return payload === undefined
-    ? { payloads: [], seqs: [], end: seq }
-    : { payloads: [payload], seqs: [seq], end: seq };
+    ? { payloads: [], seqs: [], to: seq }
+    : { payloads: [payload], seqs: [seq], to: seq };
 }
 
 /** A failure as a rejection. */
@@ -209,7 +208,7 @@ function begin<T>(work: () => T | Promise<T>): T | Promise<T> {
   try {
     return work();
   } catch (error) {
-    return Promise.reject(error as Error);
+    return Promise.reject(error);
   }
 }
 

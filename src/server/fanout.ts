@@ -18,6 +18,7 @@ import type { Following } from '../events/feed.js';
 import { Unrenderable } from '../events/insist.js';
 import type { Member, Multicast, Rendering } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
+import type { Messenger } from './frames.js';
 import type { Rules } from './rules.js';
 
 /** A subscription, and the socket and operation that its messages are for. */
@@ -43,8 +44,9 @@ export function createFanout(options: {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
   readonly multicast: Multicast;
+  readonly messenger: Messenger;
 }): Fanout {
-  const { schema, rules, multicast } = options;
+  const { schema, rules, multicast, messenger } = options;
   const surveys = new WeakMap<DocumentNode, Survey>();
 
   function surveyOf(document: DocumentNode): Survey {
@@ -80,6 +82,27 @@ export function createFanout(options: {
     };
   }
 
+  function memberOn(
+    { socket, operationId }: Pick<SocketSubscription, 'socket' | 'operationId'>,
+    after: number | undefined,
+    end: Member['end'],
+  ): Member {
+    return {
+      after,
+      end,
+      replay: (payload) =>
+        new Promise((resolve) => {
+          if (socket.readyState !== socket.OPEN) return resolve(false);
+          messenger.send(socket, operationId, [payload], (error) => resolve(!error));
+        }),
+      deliver(payloads) {
+        if (!takesMore(socket)) return false;
+        messenger.send(socket, operationId, payloads);
+        return true;
+      },
+    };
+  }
+
   return {
     async subscribe({ socket, operationId, ...args }) {
       const source = await createSourceEventStream(args);
@@ -89,32 +112,9 @@ export function createFanout(options: {
       // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
       const end = (error?: unknown) =>
         error instanceof Unrenderable ? socket.close(tryAgainLater, 'Resume elsewhere') : waiting.end(error);
-      const member = memberOn(socket, operationId, source.wish.after, end);
+      const member = memberOn({ socket, operationId }, source.wish.after, end);
       const leave = multicast.join(groupOf(args), rendering(args, source), member);
       return waiting.iterable(leave);
-    },
-  };
-}
-
-function memberOn(
-  socket: WebSocket,
-  operationId: string,
-  after: number | undefined,
-  end: Member['end'],
-): Member {
-  const head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
-  return {
-    after,
-    end,
-    replay: (payload) =>
-      new Promise((resolve) => {
-        if (socket.readyState !== socket.OPEN) return resolve(false);
-        socket.send(`${head}${payload}}`, (error) => resolve(!error));
-      }),
-    deliver(payload) {
-      if (!takesMore(socket)) return false;
-      socket.send(`${head}${payload}}`);
-      return true;
     },
   };
 }

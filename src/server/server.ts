@@ -143,7 +143,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.listen({ host, port });
   const { port: listening } = app.server.address() as AddressInfo;
   origins = new Set([...ownOrigins(host, listening, publicUrl), ...options.allowedOrigins]);
-  const fanout = createFanout({ schema, rules, multicast: options.feed.multicast });
+  const messenger = options.frames ? createFrameMessenger() : plainMessenger;
+  const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger });
   const sockets = createGraphqlSockets({ ...options, server: app.server, drain, rules, callers, fanout });
 
   return {

@@ -88,7 +88,7 @@ function createMember(log: Log, feed: Feed, { key, rendering, family }: Group) {
         if (slow > 0) await sleep(slow);
         return here && take(payload);
       },
-      deliver: (payload) => (here ? take(payload) : expect.fail('It has left.')),
+      deliver: (payloads) => (here ? payloads.every(take) : expect.fail('It has left.')),
       end: (error) => (failure ??= error ?? new Error('It ended.')),
     });
     if (last === undefined && after === undefined) began = [began![0], await log.head()];

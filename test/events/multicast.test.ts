@@ -38,9 +38,9 @@ function createMember(after?: number, changes: Partial<Member> = {}) {
       got.push(payload);
       return changes.replay?.(payload) ?? true;
     },
-    deliver(payload) {
-      got.push(payload);
-      return changes.deliver?.(payload) ?? true;
+    deliver(payloads) {
+      got.push(...payloads);
+      return changes.deliver?.(payloads) ?? true;
     },
     end: (error) => end(error),
   };
@@ -202,12 +202,25 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       const [full, other] = [createMember(undefined, { deliver: () => false }), createMember()];
       feed.multicast.join('group', createRendering(), full);
       feed.multicast.join('group', createRendering(), other);
-      await append(3);
+      await append(1);
+      await expectGot(other, '1');
+      await append(2);
       await expectGot(other, '1 2 3');
       expect(full.got).toEqual(['1']);
     });
 
-    test('gives everybody else a turn after each payload', async () => {
+    test('gives at once what is there at once, and the same array to all', async () => {
+      const taken: (readonly string[])[] = [];
+      const note = (payloads: readonly string[]) => taken.push(payloads) > 0;
+      const members = [1, 2].map(() => createMember(undefined, { deliver: note }));
+      for (const member of members) feed.multicast.join('group', createRendering(), member);
+      await append(30);
+      for (const member of members) await expectGot(member, numbers(30).join(' '));
+      expect(taken.length).toBeLessThan(60);
+      expect(new Set(taken).size).toBe(taken.length / 2);
+    });
+
+    test('gives everybody else a turn after much, and after each payload of the past', async () => {
       const turns: number[] = [];
       let turn = 0;
       const count = () => {
@@ -216,19 +229,19 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       };
       let counting = setImmediate(count);
       const note = () => turns.push(turn) > 0;
+      const great = createRendering((entry, replayed) => text(entry, replayed).padEnd(40_000));
       const member = createMember(undefined, { deliver: note });
-      feed.multicast.join('group', createRendering(), member);
+      feed.multicast.join('group', great, member);
       await append(20);
-      await expectGot(member, numbers(20).join(' '));
+      await expect.poll(() => member.got.length, { timeout: 5_000 }).toBe(20);
       const late = createMember(0, { replay: async () => note() });
       feed.multicast.join('group', createRendering(), late);
-      await expectGot(
-        late,
-        numbers(20)
-          .map((n) => `${n}*`)
-          .join(' '),
-      );
+      await expect.poll(() => late.got.length, { timeout: 5_000 }).toBe(20);
       clearImmediate(counting);
+      expect([...member.got, ...late.got].map((payload) => payload.trim())).toEqual([
+        ...numbers(20).map(String),
+        ...numbers(20).map((n) => `${n}*`),
+      ]);
       expect(new Set(turns).size).toBe(40);
     });
   });

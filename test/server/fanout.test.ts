@@ -9,6 +9,7 @@ import { createFeed } from '../../src/events/feed.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { createFanout } from '../../src/server/fanout.js';
+import { createFrameMessenger } from '../../src/server/frames.js';
 import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { delivery, openJournal } from '../events/journal.js';
@@ -49,7 +50,8 @@ test('an event that cannot be rendered closes the sockets of its group so that t
     },
   });
   const rules = createRules({ schema, introspection: false, telemetry });
-  const fanout = createFanout({ schema, rules, multicast: feed.multicast });
+  const messenger = createFrameMessenger();
+  const fanout = createFanout({ schema, rules, multicast: feed.multicast, messenger });
   const subscribe = async (text: string) => {
     const pair = await openPair();
     const contextValue = { requestId: 'request' };
