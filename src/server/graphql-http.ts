@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
+import { ApolloServer, HeaderMap, type ApolloServerOptions, type ApolloServerPlugin } from '@apollo/server';
 import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GraphQLError, type GraphQLSchema } from 'graphql';
+import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { MakeContext } from './door.js';
 import type { Lane } from './lane.js';
+import { createMemory } from './memory.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
@@ -17,6 +18,7 @@ export interface GraphqlHttp {
 }
 
 const deadlineMs = 30_000;
+const mostDocuments = 500;
 
 /** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers come by https. */
 export async function createGraphqlHttp(options: {
@@ -37,6 +39,7 @@ export async function createGraphqlHttp(options: {
     validationRules: [...rules.validationRules],
     csrfPrevention: true,
     persistedQueries: false,
+    documentStore: createDocumentStore(),
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
@@ -88,6 +91,16 @@ export async function createGraphqlHttp(options: {
         .send(body.string);
     },
     stop: () => apollo.stop(),
+  };
+}
+
+/** Apollo's own store takes 30 MB of documents as text, which are some hundreds in memory. */
+function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['documentStore']> {
+  const documents = createMemory<DocumentNode>(mostDocuments);
+  return {
+    get: async (key) => documents.get(key),
+    set: async (key, document) => documents.set(key, document, document.loc?.source.body.length),
+    delete: async (key) => documents.delete(key),
   };
 }
 

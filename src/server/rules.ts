@@ -14,6 +14,7 @@ import {
 import type { Context } from '../context.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
+import { createMemory } from './memory.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
@@ -44,7 +45,7 @@ export function createRules(options: {
 }): Rules {
   const { schema, introspection, telemetry } = options;
   const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
-  const documents = new Map<string, DocumentNode>();
+  const documents = createMemory<DocumentNode>(mostDocuments);
 
   function check(query: string): DocumentNode | readonly GraphQLError[] {
     const refusal = tooDeep(query);
@@ -69,10 +70,7 @@ export function createRules(options: {
       const known = documents.get(query);
       if (known) return known;
       const checked = check(query);
-      if ('kind' in checked) {
-        documents.set(query, checked);
-        if (documents.size > mostDocuments) documents.delete(documents.keys().next().value!);
-      }
+      if ('kind' in checked) documents.set(query, checked);
       return checked;
     },
     show(error, operation) {
