@@ -2,16 +2,19 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { postGraphql } from '../drain/asking.js';
 import { paymentUpdates, subscribe, type Subscriber } from '../replicas/subscriber.js';
 import { engines } from '../support/engines.js';
-import { type House, startHouse } from '../support/house.js';
+import { allGrants, type House, startHouse } from '../support/house.js';
 import { execute } from '../support/postgres.js';
+import { startGatewayProcess } from '../support/process.js';
 
 const hourMs = 3_600_000;
+const patience = { timeout: 30_000 };
 const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
   endpointId errors { code } } }`;
 
-/** Payments that are sent without a pause, four at a time, to these gateways in turn. */
+/** Payments that are sent without a pause, two at a time, to these gateways in turn. */
 function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly House[]) {
   const statuses: (number | null)[] = [];
   const sent: string[] = [];
@@ -26,15 +29,15 @@ function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly House[]
       statuses.push(attempts[0]!.status);
     }
   }
-  const senders = Array.from({ length: 4 }, send);
+  const senders = Array.from({ length: 2 }, send);
   return {
     sent,
     statuses,
     begun: () => begun,
     /** Resolves when many more deliveries have been answered. */
     async goesOn(): Promise<void> {
-      const enough = statuses.length + 30;
-      await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(enough);
+      const enough = statuses.length + 20;
+      await expect.poll(() => statuses.length, patience).toBeGreaterThan(enough);
     },
     async stop(): Promise<void> {
       running = false;
@@ -48,14 +51,15 @@ async function run(url: string, statement: string): Promise<void> {
   if (!url.startsWith('sqlite:')) return void (await execute(url, statement));
   const file = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 0 });
   // To wait inside of SQLite would keep the gateway, in this process too, from ending what it is writing.
-  await vi.waitFor(() => file.exec(statement), { timeout: 20_000, interval: 5 });
+  await vi.waitFor(() => file.exec(statement), { ...patience, interval: 5 });
   file.close();
 }
 
 // On Postgres the deliveries go to two replicas in turn, and the rotations to the first.
-describe.each(engines)('a rotation under traffic on %s', (engine, freshUrl) => {
+describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (engine, freshUrl) => {
   let sandbox: Sandbox;
   let url: string;
+  let settings: Readonly<Record<string, string>>;
   let houses: House[];
   let token: string;
   let subscriber: Subscriber;
@@ -65,10 +69,16 @@ describe.each(engines)('a rotation under traffic on %s', (engine, freshUrl) => {
   beforeEach(async () => {
     sandbox = await startSandbox();
     url = await freshUrl();
-    const settings = { DATABASE_URL: url, SECRET_KEYS: randomBytes(32).toString('base64') };
+    settings = {
+      ...sandbox.settings,
+      DATABASE_URL: url,
+      SECRET_KEYS: randomBytes(32).toString('base64'),
+      GRANTS: JSON.stringify({ '*': allGrants }),
+      LOG_LEVEL: 'warn',
+    };
     houses = [];
     while (houses.length < (engine === 'sqlite' ? 1 : 2))
-      houses.push(await startHouse({ sandbox, settings: { ...settings, LOG_LEVEL: 'warn' } }));
+      houses.push(await startHouse({ sandbox, settings }));
     token = await houses[0]!.signIn();
     subscriber = await subscribe(houses.at(-1)!.url, token, { query: paymentUpdates });
     traffic = startTraffic(sandbox, houses);
@@ -94,7 +104,7 @@ describe.each(engines)('a rotation under traffic on %s', (engine, freshUrl) => {
       act: { kind: 'afterwards', act: { kind: 'delay', ms: 500 } },
     });
     const rotation = houses[0]!.ask(rotate, {}, token);
-    await expect.poll(current, { interval: 5 }).not.toBe(before);
+    await expect.poll(current, { ...patience, interval: 5 }).not.toBe(before);
     const begun = traffic.begun();
     await meanwhile();
     const { data, errors } = await rotation;
@@ -118,7 +128,7 @@ describe.each(engines)('a rotation under traffic on %s', (engine, freshUrl) => {
     await traffic.goesOn();
     await traffic.stop();
     expect([new Set(traffic.statuses), refusals()]).toEqual([new Set([200]), []]);
-    await expect.poll(() => subscriber.got.toSorted()).toEqual(traffic.sent.toSorted());
+    await expect.poll(() => subscriber.got.toSorted(), patience).toEqual(traffic.sent.toSorted());
     await sandbox.clock.advance(23 * hourMs);
     expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 200]);
     await sandbox.clock.advance(hourMs);
@@ -149,4 +159,25 @@ describe.each(engines)('a rotation under traffic on %s', (engine, freshUrl) => {
     expect(await weRotate()).toEqual(rotated);
     await expectWell(previous);
   });
+
+  test.runIf(engine === 'postgres')(
+    'that is cut off by a kill, and that another replica repeats',
+    async () => {
+      const previous = current();
+      const replica = await startGatewayProcess(settings);
+      sandbox.faults.add({
+        service: 'payments',
+        times: 1,
+        act: { kind: 'afterwards', act: { kind: 'hang' } },
+      });
+      const gone = postGraphql(replica.url, rotate, {}, { token }).catch(() => 'gone');
+      await expect.poll(current, patience).not.toBe(previous);
+      await replica.end('SIGKILL');
+      expect(await gone).toBe('gone');
+      await traffic.goesOn();
+      await sandbox.clock.advance(30_000); // for so long it might still be at it
+      expect(await weRotate()).toEqual(rotated);
+      await expectWell(previous);
+    },
+  );
 });
