@@ -101,7 +101,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     );
     ring.clear();
     ({ id, place } = end);
-    for (const hear of [...followers]) hear(null, expired());
+    for (const hear of followers) hear(null, expired());
   }
 
   const unlisten = database.listen('log', (payload) => {

@@ -67,7 +67,7 @@ export function serveHealth(
 }
 
 function databaseStatus(database: Database): Promise<'ok' | 'no database'> {
-  return database.ping().then(
+  return database.ready().then(
     () => 'ok',
     () => 'no database',
   );

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { migrate } from './migrations.js';
 import { openPostgres } from './postgres.js';
+import { createReadiness } from './readiness.js';
 import type { Tables } from './schema.js';
 import type { Channel } from './signals.js';
 import { openSqlite } from './sqlite.js';
@@ -33,6 +34,8 @@ export interface Database {
   readonly lost: Promise<Error>;
   /** Rejects when the database does not answer. */
   ping(): Promise<void>;
+  /** Rejects when it does not answer or takes no writes; looks once a second, however often it is asked. */
+  ready(): Promise<void>;
   /** Ends what runs, then closes. */
   stop(): Promise<void>;
 }
@@ -55,8 +58,10 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
     await opened.stop();
     throw error;
   }
+  const { fault, ...engine } = opened;
   return {
-    ...opened,
+    ...engine,
+    ready: createReadiness(opened.kysely, { fault, log }),
     async ping() {
       await sql`select 1`.execute(opened.kysely);
     },

@@ -159,6 +159,7 @@ function assemble(
         .catch((error: unknown) => log.warn({ err: error, channel }, 'a signal was lost'));
     },
     listen: signals.listen,
+    fault: () => undefined,
     lost: new Promise<Error>(() => undefined), // it connects again, whatever happens
     async stop() {
       await listener.stop();

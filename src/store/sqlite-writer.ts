@@ -30,8 +30,11 @@ function startWorker(path: string): Worker {
   return new Worker(start, { ...options, eval: true, execArgv: [] });
 }
 
-/** Opens (and where it is missing, makes) the database; rejects with a `SqliteError`. */
-export async function startWriter(path: string): Promise<Writer> {
+/**
+ * Opens (and where it is missing, makes) the database; rejects with a `SqliteError`. What a statement fails with is
+ * given to `notice`.
+ */
+export async function startWriter(path: string, notice: (error: SqliteError) => Error): Promise<Writer> {
   const worker = startWorker(path);
   const pending: Pending[] = [];
   let ended: Error | undefined;
@@ -56,7 +59,7 @@ export async function startWriter(path: string): Promise<Writer> {
   worker.on('message', (answer: WriterAnswer) => {
     const { resolve, reject } = pending.shift()!;
     if ('outcome' in answer) resolve(answer.outcome);
-    else reject(new SqliteError(answer.error.message, answer.error.code));
+    else reject(notice(new SqliteError(answer.error.message, answer.error.code)));
   });
   worker.on('error', end);
   const exit = new Promise<void>((resolve) => {

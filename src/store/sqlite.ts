@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import type { Logger } from 'pino';
+import { createDamage, type Damage } from './damage.js';
 import { createMutex } from './mutex.js';
 import type { Tables } from './schema.js';
 import { createSignals } from './signals.js';
@@ -25,15 +26,25 @@ const reasons: Readonly<Record<string, string>> = {
   EEXIST: 'a part of its path is not a directory',
 };
 
-function openReader(path: string): Reader {
+function openReader(path: string, { notice }: Damage): Reader {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
-  return { ...createStatements(database), stop: () => database.close() };
+  const statements = createStatements(database);
+  return {
+    run(sql, parameters) {
+      try {
+        return statements.run(sql, parameters);
+      } catch (error) {
+        throw notice(error);
+      }
+    },
+    stop: () => database.close(),
+  };
 }
 
-async function openParts(path: string) {
+async function openParts(path: string, damage: Damage) {
   try {
-    const writer = await startWriter(path);
-    return { writer, reader: openReader(path), turn: createMutex(turnMs) };
+    const writer = await startWriter(path, damage.notice);
+    return { writer, reader: openReader(path, damage), turn: createMutex(turnMs) };
   } catch (error) {
     const { code, message } = toSqliteError(error);
     throw new UnusableDatabase(`Cannot open the database ${path}: ${reasons[code] ?? message}.`, {
@@ -47,7 +58,8 @@ export async function openSqlite(given: string, log: Logger) {
   if (!given || given === ':memory:')
     throw new UnusableDatabase('The address of an embedded database is sqlite:<path of a file>.');
   const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock a file, whatever its name
-  const parts = await openParts(path);
+  const damage = createDamage(log);
+  const parts = await openParts(path, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
   const signals = createSignals(log);
   return {
@@ -56,6 +68,7 @@ export async function openSqlite(given: string, log: Logger) {
     signal: signals.hear,
     listen: signals.listen,
     lost: parts.writer.lost,
+    fault: damage.found,
     stop: () => kysely.destroy(),
   };
 }
