@@ -10,7 +10,8 @@ export interface Callers {
   admits(origin: string | undefined): boolean;
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
-   * even a wrong one; so does `given`, what a client says on another way than in a header.
+   * even a wrong one; so does `given`, what a client says on another way than in a header. Rejects with a fault of
+   * status 503 while sessions cannot be looked up.
    */
   find(headers: IncomingHttpHeaders, given?: unknown): Promise<Session | undefined>;
 }
@@ -22,9 +23,15 @@ export function createCallers(sessions: Sessions, origins: () => ReadonlySet<str
     async find(headers, given) {
       const token =
         given == null ? (bearer(headers.authorization) ?? cookieToken(headers, origins())) : bearer(given);
-      return token === undefined ? undefined : sessions.find(token);
+      return token === undefined ? undefined : sessions.find(token).catch(unavailable);
     },
   };
+}
+
+/** Whoever has a session is not to be told that they have none, nor that the gateway is broken. */
+function unavailable(cause: unknown): never {
+  const fault = new Error('Sessions cannot be looked up.', { cause });
+  throw Object.assign(fault, { statusCode: 503 });
 }
 
 /** The token of a bearer, be it empty; undefined for another scheme, which is not meant for us. */

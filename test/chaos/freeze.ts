@@ -1,8 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 
-/** Stops the time of every process of the Postgres at this address for so long: it keeps its connections, and is mute. */
-export async function freezePostgres(url: string, ms: number): Promise<void> {
+/**
+ * Stops the time of every process of the Postgres at this address: it keeps its connections, and is mute. Gives the
+ * way to let it go on.
+ */
+export async function freezePostgres(url: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
@@ -11,16 +13,14 @@ export async function freezePostgres(url: string, ms: number): Promise<void> {
   const frozen = await pids("select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid");
   const thaw = () => signal(frozen, 'SIGCONT');
   process.once('exit', thaw);
-  try {
-    signal(frozen, 'SIGSTOP'); // from now on it begets no others
-    frozen.push(...(await pids('select pid from pg_stat_activity')));
-    signal(frozen, 'SIGSTOP');
-    await sleep(ms);
-  } finally {
+  signal(frozen, 'SIGSTOP'); // from now on it begets no others
+  frozen.push(...(await pids('select pid from pg_stat_activity')));
+  signal(frozen, 'SIGSTOP');
+  return async () => {
     thaw();
     process.off('exit', thaw);
     await client.end();
-  }
+  };
 }
 
 function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {

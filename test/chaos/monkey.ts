@@ -69,9 +69,11 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
   }
 
   function freezeDatabase({ server }: Base, force: number): Promise<void> {
-    return takeDatabaseAway('databaseFreezes', () =>
-      freezePostgres(server.url, force * longestDatabaseFreezeMs),
-    );
+    return takeDatabaseAway('databaseFreezes', async () => {
+      const thaw = await freezePostgres(server.url);
+      await sleep(force * longestDatabaseFreezeMs);
+      await thaw();
+    });
   }
 
   type Act = (replica: Replica, force: number) => Promise<void>;

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { postGraphql } from '../drain/asking.js';
+import { noPostgres } from '../support/engines.js';
+import { startPostgres } from '../support/postgres-server.js';
+import { startGatewayProcess } from '../support/process.js';
+import { findFaults } from './check.js';
+import { readContents } from './contents.js';
+import { createEvent, signedHeaders, type Endpoint } from './events.js';
+import { freezePostgres } from './freeze.js';
+import { enter } from './leavers.js';
+import { createRandom } from './random.js';
+import type { Sent } from './sender.js';
+import { readStanding } from './standing.js';
+import { startSubscriber } from './subscriber.js';
+
+const endpoint: Endpoint = { family: 'shipments', id: 'sub_frozen', secret: 'a-secret-of-the-test' };
+const random = createRandom('frozen');
+
+/** A gateway over a Postgres of its own. */
+async function startGateway() {
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.stop());
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const gateway = await startGatewayProcess({
+    ...sandbox.settings,
+    DATABASE_URL: postgres.url,
+    SECRET_KEYS: randomBytes(32).toString('base64'),
+    GRANTS: JSON.stringify({ '*': ['shipments:read', 'payments:read'] }),
+    SHIPMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
+  });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  return { url: gateway.url, databaseUrl: postgres.url };
+}
+
+test.skipIf(noPostgres)(
+  'a Postgres that is mute costs 503s and nothing else',
+  { timeout: 120_000 },
+  async () => {
+    const { url, databaseUrl } = await startGateway();
+    const { token, after } = (await enter({ url: () => url, random, patienceMs: 20_000 }))!;
+    const subscribers = (['all', 'nested'] as const).map((selects) =>
+      startSubscriber({
+        habit: { name: selects, family: 'shipments', selects },
+        token,
+        after,
+        url: () => url,
+        random,
+      }),
+    );
+    onTestFinished(async () => void (await Promise.all(subscribers.map((subscriber) => subscriber.stop()))));
+    const sent: Sent[] = [];
+    const deliver = async (event = createEvent('shipments', random)) => {
+      const answer = await fetch(`${url}/webhooks/shipments/${endpoint.id}`, {
+        method: 'POST',
+        headers: signedHeaders(endpoint, event),
+        body: event.body,
+      });
+      sent.push({ ...event, family: 'shipments', acknowledged: answer.status === 200 });
+      return answer;
+    };
+    const findings = async () => {
+      const [contents, standing] = [await readContents(databaseUrl), await readStanding(url, token)];
+      return findFaults({ sent, contents, standing, subscribers, bookings: [] });
+    };
+    expect((await deliver()).status).toBe(200);
+
+    const thaw = await freezePostgres(databaseUrl);
+    // More than there are connections: some wait on one that is mute, some for one that is not made.
+    const asked = Array.from({ length: 12 }, (_, number) =>
+      postGraphql(url, '{ viewer { id } }', {}, { token: `unknown ${number}` }),
+    );
+    const refused = await Promise.all([deliver(), deliver(), deliver()]);
+    expect(refused.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(Number(refused[0].headers.get('retry-after'))).toBeGreaterThan(0);
+    await thaw();
+
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses).toContain(503);
+    expect(statuses.filter((status) => status !== 503 && status !== 200)).toEqual([]);
+    const again = await Promise.all(sent.map((event) => deliver(event)));
+    expect(again.map(({ status }) => status)).toEqual(again.map(() => 200));
+    while ((await findings()).length > 0) await sleep(100);
+    expect(subscribers.flatMap(({ endings }) => endings)).toEqual([]);
+  },
+);
