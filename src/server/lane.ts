@@ -6,9 +6,11 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  type SelectionSetNode,
 } from 'graphql';
 import { compileQuery, isCompiledQuery, type CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
+import { createMemory } from './memory.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
@@ -65,16 +67,13 @@ const ownHeaders = new Set([
 
 /** A lane over a schema. */
 export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
-  const documents = new Map<string, Admitted>();
+  const documents = createMemory<Admitted>(mostDocuments);
   const learned = new Map<string, Readonly<Record<string, string>>>();
   const begun = new WeakMap<IncomingMessage, Left>();
 
   function find({ query, operationName }: PlainRequest): CompiledQuery | null {
     const admitted = documents.get(query);
     if (!admitted || (operationName ?? admitted.operationName) !== admitted.operationName) return null;
-    // The latest used stand last, so that the first are those to forget.
-    documents.delete(query);
-    documents.set(query, admitted);
     if (admitted.compiled === undefined) admitted.compiled = compile(schema, admitted.document);
     return admitted.compiled;
   }
@@ -107,10 +106,8 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     },
     left: (request) => begun.get(request),
     admit(source, document) {
-      const operation = documents.has(source) ? undefined : plainQuery(source, document);
-      if (!operation) return;
-      documents.set(source, { document, operationName: operation.name?.value });
-      if (documents.size > mostDocuments) documents.delete(documents.keys().next().value!);
+      const operation = documents.get(source) ? undefined : plainQuery(source, document);
+      if (operation) documents.set(source, { document, operationName: operation.name?.value });
     },
     learn(request, headers) {
       if (!isPlain(request) || learned.has(kindOf(request))) return;
@@ -152,18 +149,46 @@ function compile(schema: GraphQLSchema, document: DocumentNode): CompiledQuery |
   return isCompiledQuery(compiled) ? compiled : null;
 }
 
-/**
- * What is left to Apollo Server: introspection; and fields left out by a variable, which the compiler puts in another
- * order where they come again.
- */
-const notCompiled = /\b__(schema|type)\b|@(skip|include)\b/;
+/** What is left to Apollo Server. */
+const introspection = /\b__(schema|type)\b/;
+const conditions = /@(skip|include)\b/;
 
 /** The one query of a document that has no other operation. */
 function plainQuery(source: string, { definitions }: DocumentNode): OperationDefinitionNode | undefined {
   const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
-  return plain && !notCompiled.test(source) ? only : undefined;
+  if (!plain || introspection.test(source)) return undefined;
+  return conditions.test(source) && !comeOnce(only.selectionSet, fragmentsOf(definitions)) ? undefined : only;
+}
+
+type Fragments = ReadonlyMap<string, SelectionSetNode>;
+
+function fragmentsOf(definitions: DocumentNode['definitions']): Fragments {
+  const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
+  return new Map(fragments.map(({ name, selectionSet }) => [name.value, selectionSet]));
+}
+
+/**
+ * Whether every name of the answer comes once where it stands, all fragments spread. The compiler puts a field in
+ * another order where it comes again and the first of them is left out by a variable.
+ */
+function comeOnce(
+  { selections }: SelectionSetNode,
+  fragments: Fragments,
+  names: Set<string> = new Set(),
+): boolean {
+  return selections.every((selection) => {
+    if (selection.kind === Kind.FIELD) {
+      const { name, alias = name, selectionSet } = selection;
+      const isNew = !names.has(alias.value);
+      names.add(alias.value);
+      return isNew && (!selectionSet || comeOnce(selectionSet, fragments));
+    }
+    const spread =
+      selection.kind === Kind.INLINE_FRAGMENT ? selection.selectionSet : fragments.get(selection.name.value);
+    return spread !== undefined && comeOnce(spread, fragments, names);
+  });
 }
 
 interface PlainRequest {

@@ -1,6 +1,6 @@
-import { ApolloServer } from '@apollo/server';
 import { Kind, parse } from 'graphql';
-import { afterAll, vi } from 'vitest';
+import { afterAll } from 'vitest';
+import { watchApollo } from './apollo.js';
 
 /**
  * A setup for whole test files: every query that a test sends has been asked once before, by nobody and so without a
@@ -8,7 +8,7 @@ import { afterAll, vi } from 'vitest';
  */
 const usual = globalThis.fetch;
 const asked = new Set<string>();
-const seenByApollo = new Set<string | null>();
+const seenByApollo = watchApollo();
 const left: string[] = [];
 let compiled = 0;
 
@@ -20,16 +20,6 @@ globalThis.fetch = async (url, init) => {
   if (response.status === 200) await tell(query, response);
   return response;
 };
-
-const { executeHTTPGraphQLRequest } = ApolloServer.prototype;
-vi.spyOn(ApolloServer.prototype, 'executeHTTPGraphQLRequest').mockImplementation(async function (
-  this: ApolloServer,
-  request,
-) {
-  const { requestId } = (await request.context()) as unknown as { readonly requestId: string };
-  seenByApollo.add(requestId);
-  return executeHTTPGraphQLRequest.call(this, request);
-});
 
 afterAll(() => {
   // oxlint-disable-next-line no-console -- how much of the file was on this way
@@ -75,6 +65,6 @@ async function askBefore(url: string, init: RequestInit, query: string): Promise
 async function tell(query: string, response: Response): Promise<void> {
   const { errors } = (await response.clone().json()) as { readonly errors?: unknown };
   if (errors !== undefined) return;
-  if (seenByApollo.has(response.headers.get('x-request-id'))) left.push(query);
+  if (seenByApollo.has(response.headers.get('x-request-id') ?? '')) left.push(query);
   else compiled += 1;
 }
