@@ -145,7 +145,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   test('answers what it knows when the row cannot be settled, and settles it later', async () => {
     fail({ kind: 'delay', ms: 200 });
     const under = booked({ idempotencyKey: 'k' });
-    await expect.poll(posts).toBe(1);
+    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const putBack = await takeAway();
     const back = sleep(2_000).then(putBack);
     const made = await under;
@@ -155,26 +155,26 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     await back;
     expect((await list())[0]!.confirmation).toBe('UNCONFIRMED');
     expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
-    await expect.poll(list, { timeout: 5_000 }).toEqual([made]);
+    await expect.poll(list, { timeout: 15_000 }).toEqual([made]);
     expect([await booked({ idempotencyKey: 'k' }), posts()]).toEqual([made, 1]);
   });
 
   test('frees the key of what was refused later, when it cannot at once', async () => {
     fail({ kind: 'delay', ms: 200, act: { kind: 'answer', status: 422 } });
     const under = book({ idempotencyKey: 'k' });
-    await expect.poll(posts).toBe(1);
+    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const putBack = await takeAway();
     expect(await under).toEqual({ refused: 422 });
     expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
     await putBack();
-    await expect.poll(list, { timeout: 5_000 }).toEqual([]);
+    await expect.poll(list, { timeout: 15_000 }).toEqual([]);
     expect((await booked({ idempotencyKey: 'k', appointment: other })).status).toBe('FULFILLED');
   });
 
   test('leaves what it could not settle before its end as unconfirmed, and never posts it again', async () => {
     fail({ kind: 'delay', ms: 200 });
     const under = booked({ idempotencyKey: 'k' });
-    await expect.poll(posts).toBe(1);
+    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     await replica.database.stop();
     const made = await under;
     expect(made.confirmation).toBe('CONFIRMED');
@@ -188,7 +188,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   test('stops when what is under way is settled, and hurries', async () => {
     fail({ kind: 'delay', ms: 200 });
     const under = booked();
-    await expect.poll(posts).toBe(1);
+    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const putBack = await takeAway();
     const back = sleep(1_200).then(putBack);
     await replica.ledger.stop();

@@ -28,7 +28,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
   /** The first booking misbehaves so. */
   const fail = (act: Act) => sandbox.faults.add({ service: 'appointments', times: 1, act });
   const posted = async (count: number) => {
-    await expect.poll(() => postsOf(sandbox)).toBe(count);
+    await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(count);
   };
 
   test('post once for fifty of the same key at the same moment', async () => {
