@@ -30,14 +30,19 @@ function startWorker(path: string): Worker {
   return new Worker(start, { ...options, eval: true, execArgv: [] });
 }
 
+function toError({ error }: Extract<WriterAnswer, { error: unknown }>): SqliteError {
+  return new SqliteError(error.message, error.code);
+}
+
 /**
  * Opens (and where it is missing, makes) the database; rejects with a `SqliteError`. What a statement fails with is
- * given to `notice`.
+ * given to `notice`, once it is open.
  */
 export async function startWriter(path: string, notice: (error: SqliteError) => Error): Promise<Writer> {
   const worker = startWorker(path);
   const pending: Pending[] = [];
   let ended: Error | undefined;
+  let opened = false;
   let stopping = false;
 
   const expectAnswer = () =>
@@ -59,7 +64,7 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
   worker.on('message', (answer: WriterAnswer) => {
     const { resolve, reject } = pending.shift()!;
     if ('outcome' in answer) resolve(answer.outcome);
-    else reject(notice(new SqliteError(answer.error.message, answer.error.code)));
+    else reject(opened ? notice(toError(answer)) : toError(answer));
   });
   worker.on('error', end);
   const exit = new Promise<void>((resolve) => {
@@ -72,6 +77,7 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
 
   try {
     await expectAnswer();
+    opened = true;
   } catch (error) {
     stopping = true;
     await worker.terminate();
