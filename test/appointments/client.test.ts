@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type AppointmentsClient,
@@ -16,6 +13,7 @@ import { type Database, openDatabase } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
+import { createTestFile } from '../support/engines.js';
 
 const appointment: NewAppointment = {
   status: 'BOOKED',
@@ -70,8 +68,7 @@ const booked = () => sandbox.appointments.booked.length;
 beforeEach(async () => {
   log = '';
   sandbox = await startSandbox();
-  const file = join(await mkdtemp(join(tmpdir(), 'trivium-test-')), 'gateway.db');
-  database = await openDatabase(`sqlite:${file}`, { log: telemetry.log });
+  database = await openDatabase(await createTestFile(), { log: telemetry.log });
   settings = {
     baseUrl: sandbox.settings['APPOINTMENTS_BASE_URL']!,
     authUrl: sandbox.settings['APPOINTMENTS_AUTH_URL']!,
