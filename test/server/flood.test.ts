@@ -1,0 +1,76 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSchema } from '../../src/schema.js';
+import { createRules } from '../../src/server/rules.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { watchApollo } from '../support/apollo.js';
+import { startHouse, type House } from '../support/house.js';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const megabyte = 2 ** 20;
+
+/** What is in use once everything that can go has gone. */
+function inUse(): number {
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** One of endlessly many documents of about the same size. */
+const documentOf = (at: number, fields = 40) =>
+  `query Q${at} { ${Array.from({ length: fields }, (_, field) => `a${at}_${field}: __typename`).join(' ')} }`;
+
+describe('a flood of new documents', () => {
+  const seenByApollo = watchApollo();
+  let house: House;
+  beforeAll(async () => {
+    house = await startHouse({ settings: { LOG_LEVEL: 'error' } });
+  });
+  afterAll(() => house.stop());
+
+  /** Without `expect`, which keeps something of whatever it was given. */
+  async function ask(query: string): Promise<void> {
+    const { data } = await house.ask(query);
+    if (Object.values(data).some((value) => value !== 'Query'))
+      throw new Error(`${query} is answered otherwise.`);
+  }
+
+  /** Sends each document twice, so that it is compiled, and gives how many answers came from Apollo Server. */
+  async function send(from: number, to: number): Promise<number> {
+    seenByApollo.clear();
+    for (let at = from; at < to; at += 10) {
+      const documents = Array.from({ length: 10 }, (_, next) => documentOf(at + next));
+      for (const asked of [documents, documents]) await Promise.all(asked.map(ask));
+    }
+    return seenByApollo.size;
+  }
+
+  test('is compiled, and leaves no more behind than its first thousand', { timeout: 180_000 }, async () => {
+    expect(await send(0, 1_000)).toBe(1_000);
+    const before = inUse();
+    expect(await send(1_000, 3_000)).toBe(2_000);
+    const grown = (inUse() - before) / megabyte;
+    // oxlint-disable-next-line no-console -- the figure that the bound is for
+    console.log(`${grown.toFixed(1)} MB more after 3,000 documents than after 1,000`);
+    expect(grown).toBeLessThan(10);
+  });
+
+  test('at the other doors is bounded too', () => {
+    const rules = createRules({
+      schema: createSchema(),
+      introspection: true,
+      telemetry: createTelemetry('silent'),
+    });
+    const prepare = (from: number, to: number) => {
+      for (let at = from; at < to; at += 1)
+        expect(rules.prepare(documentOf(at))).toMatchObject({ kind: 'Document' });
+    };
+    prepare(0, 1_000);
+    const before = inUse();
+    prepare(1_000, 3_000);
+    expect((inUse() - before) / megabyte).toBeLessThan(5);
+    expect(rules.prepare(documentOf(2_999))).toBe(rules.prepare(documentOf(2_999)));
+  });
+});

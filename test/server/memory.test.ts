@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { createMemory } from '../../src/server/memory.js';
+
+test('keeps so many, those used latest', () => {
+  const memory = createMemory<number>(3);
+  for (const [at, key] of ['a', 'b', 'c'].entries()) memory.set(key, at);
+  expect(memory.get('a')).toBe(0);
+  memory.set('d', 3);
+  expect(['a', 'b', 'c', 'd'].map(memory.get)).toEqual([0, undefined, 2, 3]);
+});
+
+test('keeps so much text, however it is shared out', () => {
+  const memory = createMemory<string>(100, 10);
+  memory.set('aaaa', 'four');
+  memory.set('k', 'six', 6);
+  expect([memory.get('aaaa'), memory.get('k')]).toEqual(['four', 'six']);
+  memory.set('bb', 'two');
+  expect(['aaaa', 'k', 'bb'].map(memory.get)).toEqual([undefined, 'six', 'two']);
+  memory.set('k', 'one', 1);
+  memory.set('cccccc', 'six');
+  expect(['k', 'bb', 'cccccc'].map(memory.get)).toEqual(['one', 'two', 'six']);
+  memory.set('too long to be kept', 'all');
+  expect(['k', 'bb', 'cccccc', 'too long to be kept'].map(memory.get)).toEqual(Array(4).fill(undefined));
+  memory.set('e', 'one');
+  memory.delete('e');
+  expect(memory.get('e')).toBeUndefined();
+});
