@@ -9,6 +9,10 @@ import type { ClientOptions, ConnectionInitMessage, Message, SubscribeMessage } 
  * `subscriptionExchange`. An `after` that is no longer good arrives as the server's other errors do, with
  * `extensions.code` `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
  *
+ * Without an `after`, what happens between the first subscribing and the first message is not known to the client:
+ * begin at a `liveCursor`. An event that the filter leaves out brings no cursor, so one that rarely lets any through may
+ * have a `CURSOR_EXPIRED` after a cut.
+ *
  * Unless told otherwise the client connects again whatever happened, for ever, also while nothing listens; by itself
  * graphql-ws would give up at the first refused connection. A close with `4401` is final.
  */
@@ -16,17 +20,43 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
 ): ClientOptions<P> {
   /** The last cursor seen, by the id of the subscription. */
-  const cursors = new Map<string, string>();
-  const { on, jsonMessageReplacer } = options;
+  let cursors = new Map<string, string>();
+  /** Those of the connection before: what is not subscribed again on the next one was ended while there was none. */
+  let earlier = cursors;
+  const { on, jsonMessageReplacer, generateID } = options;
+
+  function forget(id: string): void {
+    for (const known of [cursors, earlier]) known.delete(id);
+  }
+
+  /** The cursor to go on from; it is one of this connection now. */
+  function carry(id: string): string | undefined {
+    const cursor = cursors.get(id) ?? earlier.get(id);
+    if (cursor !== undefined) cursors.set(id, cursor);
+    return cursor;
+  }
+
   return {
     retryAttempts: Infinity,
     shouldRetry: () => true,
     ...options,
+    ...(generateID && {
+      generateID(payload) {
+        const id = generateID(payload);
+        forget(id); // whoever had it before has ended
+        return id;
+      },
+    }),
     on: {
       ...on,
+      connected(...socket) {
+        // All that still stand are sent again together, or none where the connection is cut at this very moment.
+        if (cursors.size > 0) [earlier, cursors] = [cursors, new Map()];
+        on?.connected?.(...socket);
+      },
       message(message) {
         if (message.type === 'next') note(cursors, message.id, message.payload.data);
-        if (message.type === 'error' || message.type === 'complete') cursors.delete(message.id);
+        if (message.type === 'error' || message.type === 'complete') forget(message.id);
         on?.message?.(message);
       },
     },
@@ -34,8 +64,8 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
       const replaced: unknown = jsonMessageReplacer ? jsonMessageReplacer.call(this, key, value) : value;
       if (key !== '') return replaced;
       const message = replaced as Message;
-      if (message.type === 'complete') cursors.delete(message.id);
-      return message.type === 'subscribe' ? from(message, cursors.get(message.id)) : message;
+      if (message.type === 'complete') forget(message.id);
+      return message.type === 'subscribe' ? from(message, carry(message.id)) : message;
     },
   };
 }

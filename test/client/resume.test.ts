@@ -3,7 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ApolloClient, gql, InMemoryCache } from '@apollo/client';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { createClient as createUrql, subscriptionExchange, type ExecutionResult } from '@urql/core';
-import { createClient, type Client, type ClientOptions } from 'graphql-ws';
+import {
+  createClient,
+  MessageType,
+  type Client,
+  type ClientOptions,
+  type SubscribeMessage,
+} from 'graphql-ws';
 import WebSocket from 'ws';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { resuming } from '../../src/client/resume.js';
@@ -277,6 +283,51 @@ describe('resuming', () => {
     expect(seen).toEqual(expect.arrayContaining(['connection_ack', 'next']));
     expect(replaced).toEqual(expect.arrayContaining(['connection_init', 'subscribe']));
     await updates.return?.();
+  });
+
+  describe('forgets a cursor', () => {
+    const socket = {} as WebSocket;
+    /** The options at work, without a socket: what comes in, and the `after` of what goes out. */
+    function drive(more: Partial<ClientOptions> = {}) {
+      const { on, jsonMessageReplacer, generateID } = resuming(options(more));
+      return {
+        hear: (id: string, cursor: string) =>
+          on!.message!({ id, type: MessageType.Next, payload: { data: { update: { cursor } } } }),
+        connect: () => on!.connected!(socket, undefined, true),
+        begin: () => generateID!({ query }),
+        afterOf(id: string): unknown {
+          const message = { id, type: MessageType.Subscribe, payload: { query } };
+          return (jsonMessageReplacer!.call({}, '', message) as SubscribeMessage).payload.variables?.[
+            'after'
+          ];
+        },
+      };
+    }
+
+    test('when its subscription has ended while there was no connection', () => {
+      const client = drive();
+      client.connect();
+      for (const id of ['stays', 'ends']) client.hear(id, `cursor of ${id}`);
+      client.connect();
+      expect(client.afterOf('stays')).toBe('cursor of stays');
+      client.connect();
+      expect(['stays', 'ends'].map(client.afterOf)).toEqual(['cursor of stays', undefined]);
+    });
+
+    test('but not because connections were cut before anything was sent on them', () => {
+      const client = drive();
+      client.connect();
+      client.hear('stays', 'cursor');
+      for (let cut = 0; cut < 5; cut += 1) client.connect();
+      expect(client.afterOf('stays')).toBe('cursor');
+    });
+
+    test('when the application gives its id to another subscription', () => {
+      const client = drive({ generateID: () => 'one' });
+      client.connect();
+      client.hear('one', 'cursor');
+      expect(client.afterOf(client.begin())).toBeUndefined();
+    });
   });
 
   test('is of no harm to a query over the socket', async () => {
