@@ -20,7 +20,8 @@ const edges = ['server', 'schema', 'context', 'config'];
 // (`*/model`). A new room needs a row.
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['config', 'gateway', 'sandbox'],
-  gateway: [...edges, ...domains, ...mechanisms, ...ground],
+  gateway: ['recording', ...edges, ...domains, ...mechanisms, ...ground],
+  recording: ['events/commit', 'events/delivery', '*/state', '*/webhook', 'store/procedure'],
   config: ['setting'],
   setting: [],
   server: ['schema', 'context', 'sessions', 'events', 'store/database', ...ground],

@@ -1,8 +1,12 @@
+import { sql, type RawBuilder } from 'kysely';
 import { digest } from '../seal.js';
-import type { Database, Executor } from '../store/database.js';
+import type { Executor } from '../store/database.js';
+import type { Store } from '../store/procedure.js';
+import { insertRows, rowsOf, runTogether, type Columns } from '../store/rows.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
-import { foldAll, type Folds, type Placed } from './fold.js';
+import { createStates, selectStates, type Folds, type Placed, type States } from './fold.js';
+import { witnessOf, type Place } from './place.js';
 import { keepRenderings } from './renderings.js';
 
 /** What became of a delivery: it is a new event; the same again; the same event with another body. */
@@ -11,7 +15,7 @@ export type Outcome = 'stored' | 'duplicate' | 'altered';
 /** What one transaction did: an outcome for each delivery, and where the log ends now if it grew. */
 export interface Commit {
   readonly outcomes: readonly Outcome[];
-  readonly head: number | undefined;
+  readonly head: Place | undefined;
 }
 
 interface Known {
@@ -19,34 +23,51 @@ interface Known {
   readonly bodyDigest: string;
 }
 
-interface Digested {
+/** A delivery, with its id as a key and the digest of its body. */
+interface Item {
   readonly delivery: Delivery;
+  readonly eventKey: string;
   readonly bodyDigest: string;
 }
 
+type Fresh = Item & Placed;
+
 /**
  * Takes deliveries into the log in one transaction, in their order. The lock of the head's row makes the order of
- * commits the order of numbers, without gaps: a reader past `seq` never misses a row that commits late.
+ * commits the order of numbers, without gaps: a reader past `seq` never misses a row that commits late. Every statement
+ * takes its rows as one parameter, and they are few: on Postgres each is a way there and back.
  */
-export function commitDeliveries(
-  database: Database,
+export async function commitDeliveries(
+  { engine, kysely }: Store,
   folds: Folds,
   deliveries: readonly Delivery[],
 ): Promise<Commit> {
-  const batch = deliveries.map((delivery) => ({ delivery, bodyDigest: digest(delivery.body) }));
-  return database.kysely.transaction().execute(async (db) => {
+  const unknown = deliveries.find(({ family }) => !Object.hasOwn(folds, family));
+  if (unknown) throw new Error(`The log has no fold for the family ${unknown.family}.`);
+  const batch = deliveries.map(toItem);
+  return kysely.transaction().execute(async (db) => {
     const head = await lockHead(db);
-    const { outcomes, fresh, altered } = classify(batch, await findKnown(db, deliveries), head.seq);
+    const { known, states } = await findKept(engine, db, folds, batch);
+    const { outcomes, fresh, altered } = classify(batch, known, head.seq);
     await keepRenderings(
       db,
       altered.filter(({ seq }) => seq > head.pruned),
     );
-    if (fresh.length === 0) return { outcomes, head: undefined };
-    await insertFresh(db, fresh, await foldAll(db, folds, fresh));
-    const grown = head.seq + fresh.length;
-    await db.updateTable('log_head').set({ seq: grown }).where('id', '=', 1).execute();
-    return { outcomes, head: grown };
+    const last = fresh.at(-1);
+    if (!last) return { outcomes, head: undefined };
+    const events = fresh.map((item) => toRow(item, states.fold(item)));
+    await runTogether(engine, db, [
+      insertRows(engine, 'event_ids', idColumns, fresh.map(toIdRow)),
+      insertRows(engine, 'events', eventColumns, events),
+      ...states.save(),
+      sql`update log_head set seq = ${last.seq} where id = 1`,
+    ]);
+    return { outcomes, head: placeOf(last) };
   });
+}
+
+function toItem(delivery: Delivery): Item {
+  return { delivery, eventKey: keyText(delivery.eventId), bodyDigest: digest(delivery.body) };
 }
 
 /** An update, since it locks the row on both engines, and tells what the holder before has committed. */
@@ -59,32 +80,48 @@ function lockHead(db: Executor): Promise<{ readonly seq: number; readonly pruned
     .executeTakeFirstOrThrow();
 }
 
-function keyOf({ family, eventId }: Delivery): string {
-  return `${family} ${keyText(eventId)}`;
+const keyOf = (family: string, eventKey: string) => `${family} ${eventKey}`;
+
+interface KeptRow {
+  readonly family: string;
+  readonly key: string;
+  /** Null where the row is an entity's state. */
+  readonly seq: number | null;
+  readonly text: string;
 }
 
-function unique(values: readonly string[]): readonly string[] {
-  return [...new Set(values)];
+/** The ids that are known already, and the states of the entities: one statement for all. */
+async function findKept(
+  engine: Store['engine'],
+  db: Executor,
+  folds: Folds,
+  batch: readonly Item[],
+): Promise<{ readonly known: Map<string, Known>; readonly states: States }> {
+  const states = createStates(engine, folds);
+  const known = new Map<string, Known>();
+  const { rows } = await sql<KeptRow>`${sql.join(
+    [selectKnown(engine, batch), ...selectStates(engine, folds, batch)],
+    sql` union all `,
+  )}`.execute(db);
+  for (const { family, key, seq, text } of rows)
+    if (seq === null) states.put(family, key, text);
+    else known.set(keyOf(family, key), { seq, bodyDigest: text });
+  return { known, states };
 }
 
-async function findKnown(db: Executor, deliveries: readonly Delivery[]): Promise<Map<string, Known>> {
-  const rows = await db
-    .selectFrom('event_ids')
-    .select(['family', 'event_id', 'seq', 'body_digest'])
-    .where('family', 'in', unique(deliveries.map(({ family }) => family)))
-    .where('event_id', 'in', unique(deliveries.map(({ eventId }) => keyText(eventId))))
-    .execute();
-  return new Map(
-    rows.map((row) => [`${row.family} ${row.event_id}`, { seq: row.seq, bodyDigest: row.body_digest }]),
-  );
+function selectKnown(engine: Store['engine'], batch: readonly Item[]): RawBuilder<unknown> {
+  const ids = batch.map(({ delivery: { family }, eventKey }) => ({ family, key: eventKey }));
+  return sql`select given.family as family, given.key as key, ids.seq as seq, ids.body_digest as text
+    from (${rowsOf(engine, { family: 'text', key: 'text' }, ids)}) as given
+    join event_ids as ids on ids.family = given.family and ids.event_id = given.key`;
 }
 
 /** Sorts new events, which get the numbers after `head`, from known ones; an id may repeat within the batch. */
-function classify(batch: readonly Digested[], known: Map<string, Known>, head: number) {
-  const fresh: (Placed & Digested)[] = [];
-  const altered: (Placed & Digested)[] = [];
+function classify(batch: readonly Item[], known: Map<string, Known>, head: number) {
+  const fresh: Fresh[] = [];
+  const altered: Fresh[] = [];
   const outcomes = batch.map((item): Outcome => {
-    const key = keyOf(item.delivery);
+    const key = keyOf(item.delivery.family, item.eventKey);
     const first = known.get(key);
     if (!first) {
       const seq = head + fresh.length + 1;
@@ -99,34 +136,32 @@ function classify(batch: readonly Digested[], known: Map<string, Known>, head: n
   return { outcomes, fresh, altered };
 }
 
-async function insertFresh(
-  db: Executor,
-  fresh: readonly (Placed & Digested)[],
-  entities: ReadonlyMap<number, unknown>,
-): Promise<void> {
-  await db
-    .insertInto('event_ids')
-    .values(
-      fresh.map(({ seq, delivery, bodyDigest }) => ({
-        family: delivery.family,
-        event_id: keyText(delivery.eventId),
-        seq,
-        body_digest: bodyDigest,
-      })),
-    )
-    .execute();
-  await db
-    .insertInto('events')
-    .values(fresh.map((placed) => toRow(placed, entities.get(placed.seq))))
-    .execute();
+const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };
+
+function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: Fresh) {
+  return { family, event_id: eventKey, seq, body_digest: bodyDigest };
 }
 
-function toRow({ seq, delivery }: Placed, entity: unknown) {
-  const { family, eventId, endpointId, type, apiVersion, receivedAt, body, known } = delivery;
+const eventColumns: Columns = {
+  seq: 'integer',
+  family: 'text',
+  event_id: 'text',
+  endpoint_id: 'text',
+  type: 'text',
+  api_version: 'text',
+  entity_id: 'text',
+  received_at: 'integer',
+  body: 'text',
+  event: 'text',
+  entity: 'text',
+};
+
+function toRow({ seq, eventKey, delivery }: Fresh, entity: string | null) {
+  const { family, endpointId, type, apiVersion, receivedAt, body, known } = delivery;
   return {
     seq,
     family,
-    event_id: keyText(eventId),
+    event_id: eventKey,
     endpoint_id: keyText(endpointId),
     type: keyText(type),
     api_version: apiVersion === null ? null : keyText(apiVersion),
@@ -134,6 +169,10 @@ function toRow({ seq, delivery }: Placed, entity: unknown) {
     received_at: Date.parse(receivedAt),
     body,
     event: known && JSON.stringify(known.event),
-    entity: known && JSON.stringify(entity),
+    entity,
   };
+}
+
+function placeOf({ seq, eventKey, delivery: { family, receivedAt } }: Fresh): Place {
+  return { seq, witness: witnessOf(family, eventKey, Date.parse(receivedAt)) };
 }

@@ -1,17 +1,21 @@
-import type { Executor } from '../store/database.js';
+import { sql, type RawBuilder } from 'kysely';
+import type { Store } from '../store/procedure.js';
+import { insertRows, rowsOf, type Columns, type Row } from '../store/rows.js';
+import type { Tables } from '../store/schema.js';
+import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
-/**
- * How a domain folds its events `E` into the state `S` of an entity, both JSON. `load` and `save` are called in one
- * transaction, under the lock of the log's head: nobody else writes between the two.
- */
+/** How a domain folds its events `E` into the state `S` of an entity, both JSON, and where the states are kept. */
 export interface Fold<E, S> {
-  /** The states of those of these entities that have one. */
-  load(db: Executor, entityIds: readonly string[]): Promise<ReadonlyMap<string, S>>;
+  readonly table: keyof Tables;
+  /** The column of the entity's id; the state is in the column `state`. */
+  readonly key: string;
+  /** The other columns, for filters and order. */
+  readonly columns: Columns;
   /** The state after the event, which is at `seq` in the log. Pure. */
   apply(before: S | undefined, event: E, seq: number): S;
-  /** Keeps these states: one statement or few, not one a state. */
-  save(db: Executor, states: ReadonlyMap<string, S>): Promise<void>;
+  /** What is in the other columns. Pure. */
+  toRow(state: S): Row;
 }
 
 /** The folds by family. A family's events are what its own domain has parsed, so each fold gets its own `E`. */
@@ -23,25 +27,74 @@ export interface Placed {
   readonly delivery: Delivery;
 }
 
-/** Folds new events in log order; gives for each that is not skipped the entity just after it, by `seq`. */
-export async function foldAll(
-  db: Executor,
+/** An entity's state, the same as JSON, and whether it is another than is kept. */
+interface Folded {
+  readonly state: unknown;
+  readonly text: string;
+  readonly changed: boolean;
+}
+
+/** The states that a batch begins with and ends with. */
+export interface States {
+  /** Takes in a state as it was kept. */
+  put(family: string, key: string, text: string): void;
+  /** Folds an event; gives the entity just after it, as JSON. */
+  fold(placed: Placed): string | null;
+  /** What keeps the states that were folded: one statement a family. */
+  save(): readonly RawBuilder<unknown>[];
+}
+
+const keyColumns: Columns = { key: 'text' };
+
+/** What selects the kept states of the entities of these deliveries, as `family`, `key`, `seq` (null) and `text`: one a family. */
+export function selectStates(
+  engine: Store['engine'],
   folds: Folds,
-  placed: readonly Placed[],
-): Promise<ReadonlyMap<number, unknown>> {
-  const entities = new Map<number, unknown>();
-  for (const [family, fold] of Object.entries(folds)) {
-    const events = placed.flatMap(({ seq, delivery }) =>
-      delivery.family === family && delivery.known ? [{ seq, ...delivery.known }] : [],
+  batch: readonly { readonly delivery: Delivery }[],
+): readonly RawBuilder<unknown>[] {
+  return Object.entries(folds).flatMap(([family, { table, key }]) => {
+    const ids = batch.flatMap(({ delivery }) =>
+      delivery.family === family && delivery.known ? [delivery.known.entityId] : [],
     );
-    if (events.length === 0) continue;
-    const states = new Map(await fold.load(db, [...new Set(events.map(({ entityId }) => entityId))]));
-    for (const { seq, entityId, event } of events) {
-      const state = fold.apply(states.get(entityId), event, seq);
-      states.set(entityId, state);
-      entities.set(seq, state);
-    }
-    await fold.save(db, states);
+    if (ids.length === 0) return [];
+    const given = rowsOf(
+      engine,
+      keyColumns,
+      [...new Set(ids)].map((id) => ({ key: keyText(id) })),
+    );
+    return sql`select ${sql.lit(family)} as family, given.key as key, null as seq, kept.state as text
+      from (${given}) as given join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
+  });
+}
+
+/** The states of one batch, folded in log order. */
+export function createStates(engine: Store['engine'], folds: Folds): States {
+  const states = new Map(Object.keys(folds).map((family) => [family, new Map<string, Folded>()]));
+
+  function saveFamily(family: string, { table, key, columns, toRow }: Fold<unknown, unknown>) {
+    const changed = [...states.get(family)!].filter(([, { changed: it }]) => it);
+    const rows = changed.map(([id, { state, text }]) => ({ [key]: id, state: text, ...toRow(state) }));
+    const all: Columns = { [key]: 'text', state: 'text', ...columns };
+    return rows.length === 0 ? [] : [insertRows(engine, table, all, rows, overwriting(key, all))];
   }
-  return entities;
+
+  return {
+    put: (family, key, text) =>
+      void states.get(family)!.set(key, { state: JSON.parse(text), text, changed: false }),
+    fold({ seq, delivery: { family, known } }) {
+      if (!known) return null;
+      const [key, kept] = [keyText(known.entityId), states.get(family)!];
+      const state = folds[family]!.apply(kept.get(key)?.state, known.event, seq);
+      const text = JSON.stringify(state);
+      kept.set(key, { state, text, changed: true });
+      return text;
+    },
+    save: () => Object.entries(folds).flatMap(([family, fold]) => saveFamily(family, fold)),
+  };
+}
+
+function overwriting(key: string, columns: Columns): RawBuilder<unknown> {
+  const others = Object.keys(columns).filter((name) => name !== key);
+  const set = others.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
+  return sql`on conflict (${sql.ref(key)}) do update set ${sql.join(set)}`;
 }

@@ -2,15 +2,14 @@ import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database, Executor } from '../store/database.js';
 import { fromKeyText } from '../store/text.js';
-import { commitDeliveries, type Outcome } from './commit.js';
+import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
-import type { Folds } from './fold.js';
-import { witnessOf, type Place } from './place.js';
+import { placeText, witnessOf, type Place } from './place.js';
 import { createQueue } from './queue.js';
 import { startRetention } from './retention.js';
 
 export type { Delivery } from './delivery.js';
-export type { Fold, Folds } from './fold.js';
+export type { Fold } from './fold.js';
 
 /** An event in the log; as a `Place`, the one just after it. */
 export interface LogEntry extends Place {
@@ -61,8 +60,8 @@ export interface Bounds {
 /** What a log works with. */
 export interface LogOptions {
   readonly database: Database;
-  /** How each family folds its events. */
-  readonly folds: Folds;
+  /** Takes deliveries into it, in one transaction (`commitDeliveries`). */
+  commit(deliveries: readonly Delivery[]): Promise<Commit>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** How long events stay readable. */
@@ -74,7 +73,7 @@ const greatestQueue = { items: 10_000, weight: 64_000_000 };
 
 /** The log in this database. */
 export function createLog(options: LogOptions): Log {
-  const { database, folds, telemetry } = options;
+  const { database, telemetry } = options;
   const retention = startRetention(options);
   const queue = createQueue<Delivery, Outcome>({
     commit,
@@ -89,18 +88,14 @@ export function createLog(options: LogOptions): Log {
   });
 
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
-    const { outcomes, head } = await commitDeliveries(database, folds, batch);
-    if (head !== undefined) database.signal('log', String(head));
+    const { outcomes, head } = await options.commit(batch);
+    if (head) database.signal('log', placeText(head));
     batch.forEach((delivery, at) => tell(telemetry, delivery, outcomes[at]!));
     return outcomes;
   }
 
   return {
-    async append(delivery) {
-      if (!Object.hasOwn(folds, delivery.family))
-        throw new Error(`The log has no fold for the family ${delivery.family}.`);
-      return (await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate';
-    },
+    append: async (delivery) => ((await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate'),
     bounds: () => readBounds(database.kysely),
     head: async () => (await readBounds(database.kysely)).head,
     place: (seq) => readPlace(database.kysely, seq),

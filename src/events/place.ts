@@ -20,3 +20,14 @@ const witnessLength = 8;
 export function witnessOf(family: string, eventKey: string, receivedAt: number): string {
   return digest(JSON.stringify([family, eventKey, receivedAt])).slice(0, witnessLength);
 }
+
+/** A place as the text that a signal carries. */
+export function placeText({ seq, witness }: Place): string {
+  return `${seq} ${witness}`;
+}
+
+/** The place that a signal tells of; undefined where it only says that there may be something new. */
+export function placeFrom(text: string): Place | undefined {
+  const [seq, witness] = text.split(' ');
+  return witness === undefined ? undefined : { seq: Number(seq), witness };
+}

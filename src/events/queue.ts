@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 /** What a queue works with. */
 export interface QueueOptions<T, R> {
   /** Commits a batch, one at a time, and gives an outcome for each item; when it rejects, nothing was committed. */
@@ -73,7 +75,7 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
       return new Promise((resolve, reject) => {
         queue.push({ item, weight: more, resolve, reject });
         weight += more;
-        running ??= Promise.resolve().then(run);
+        running ??= turn().then(run);
       });
     },
     async stop() {

@@ -41,9 +41,11 @@ export function createPaymentFold({
   readonly unit: CreatedUnit;
 }): Fold<PaymentEvent, PaymentState> {
   return {
-    load: loadStates,
+    table: 'payments',
+    key: 'payment_id',
+    columns: { status: 'text', currency: 'text', livemode: 'integer', updated_instant: 'text' },
     apply: (before, event, seq) => applyEvent(before, event, createdMillis(event.created, unit), seq),
-    save: saveStates,
+    toRow,
   };
 }
 
@@ -112,31 +114,12 @@ async function loadStates(
   return new Map(states.map((state) => [state.paymentId, state]));
 }
 
-async function saveStates(db: Executor, states: ReadonlyMap<string, PaymentState>): Promise<void> {
-  await db
-    .insertInto('payments')
-    .values([...states.values()].map(toRow))
-    .onConflict((conflict) =>
-      conflict.column('payment_id').doUpdateSet((eb) => ({
-        status: eb.ref('excluded.status'),
-        currency: eb.ref('excluded.currency'),
-        livemode: eb.ref('excluded.livemode'),
-        updated_instant: eb.ref('excluded.updated_instant'),
-        state: eb.ref('excluded.state'),
-      })),
-    )
-    .execute();
-}
-
-function toRow(state: PaymentState) {
-  const { paymentId, newest, status, currency } = state;
+function toRow({ newest, status, currency }: PaymentState) {
   return {
-    payment_id: keyText(paymentId),
     status: status && keyText(status.value),
     currency: currency && keyText(currency.value),
     livemode: Number(newest.value.livemode),
     updated_instant: newest.stamp[0],
-    state: JSON.stringify(state),
   };
 }
 

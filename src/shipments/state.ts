@@ -35,7 +35,13 @@ export interface Shipments {
  * one's word, equal times are settled by the stage, then by log order, and an absent field erases nothing.
  */
 export function createShipmentFold(): Fold<ShipmentEvent, ShipmentState> {
-  return { load: loadStates, apply: applyEvent, save: saveStates };
+  return {
+    table: 'shipments',
+    key: 'shipment_id',
+    columns: { stage: 'text', carrier: 'text', tracking_number: 'text', updated_instant: 'text' },
+    apply: applyEvent,
+    toRow,
+  };
 }
 
 function applyEvent(before: ShipmentState | undefined, event: ShipmentEvent, seq: number): ShipmentState {
@@ -100,31 +106,12 @@ async function loadStates(
   return new Map(states.map((state) => [state.shipmentId, state]));
 }
 
-async function saveStates(db: Executor, states: ReadonlyMap<string, ShipmentState>): Promise<void> {
-  await db
-    .insertInto('shipments')
-    .values([...states.values()].map(toRow))
-    .onConflict((conflict) =>
-      conflict.column('shipment_id').doUpdateSet((eb) => ({
-        stage: eb.ref('excluded.stage'),
-        carrier: eb.ref('excluded.carrier'),
-        tracking_number: eb.ref('excluded.tracking_number'),
-        updated_instant: eb.ref('excluded.updated_instant'),
-        state: eb.ref('excluded.state'),
-      })),
-    )
-    .execute();
-}
-
-function toRow(state: ShipmentState) {
-  const { shipmentId, newest, carrier, trackingNumber } = state;
+function toRow({ newest, carrier, trackingNumber }: ShipmentState) {
   return {
-    shipment_id: keyText(shipmentId),
     stage: newest.value.stage,
     carrier: carrier && keyText(carrier.value),
     tracking_number: trackingNumber && keyText(trackingNumber.value),
     updated_instant: newest.stamp[0].slice(0, keptInstant),
-    state: JSON.stringify(state),
   };
 }
 

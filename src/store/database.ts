@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { migrate } from './migrations.js';
 import { openPostgres } from './postgres.js';
 import { createReadiness } from './readiness.js';
+import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
 import type { Channel } from './signals.js';
 import { openSqlite } from './sqlite.js';
@@ -21,6 +22,11 @@ export type Executor = Kysely<Tables>;
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   readonly kysely: Kysely<Tables>;
+  /** Makes a procedure ready; a call of it has the writer to itself on SQLite, as a transaction has. */
+  procedure<Settings, Input, Output>(
+    procedure: Procedure<Settings, Input, Output>,
+    settings: Settings,
+  ): Promise<(input: Input) => Promise<Output>>;
   /**
    * Reaches every listener in every process on this database, this one too. To be called after the commit.
    * May be lost or repeated, so it says where to look, never what is there; at most some 7,000 bytes.

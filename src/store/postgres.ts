@@ -9,6 +9,7 @@ import { Client, DatabaseError, Pool, types, type ClientBase, type ClientConfig,
 import type { Logger } from 'pino';
 import { checkParameters, transactionEnded } from './parameters.js';
 import { channelName, startListener } from './postgres-listener.js';
+import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
 import { createSignals, type Channel } from './signals.js';
 import { UnusableDatabase } from './unusable.js';
@@ -150,9 +151,13 @@ function assemble(
   log: Logger,
 ) {
   const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pool) });
+  const store = { engine: 'postgres' as const, kysely };
   return {
-    engine: 'postgres' as const,
-    kysely,
+    ...store,
+    async procedure<S, I, O>({ begin }: Procedure<S, I, O>, chosen: S) {
+      const run = begin(chosen);
+      return (input: I) => run(store, input);
+    },
     signal(channel: Channel, payload: string) {
       pool
         .query('select pg_notify($1, $2)', [channelName(channel), payload])

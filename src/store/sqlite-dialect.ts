@@ -12,7 +12,6 @@ import {
 import type { Mutex } from './mutex.js';
 import { checkParameters, transactionEnded, type Parameter } from './parameters.js';
 import type { Outcome } from './sqlite-statements.js';
-import type { Writer } from './sqlite-writer.js';
 
 /** The connection that only reads, in this thread. */
 export interface Reader {
@@ -23,7 +22,11 @@ export interface Reader {
 /** What the connections of one database share. */
 export interface SqliteParts {
   readonly reader: Reader;
-  readonly writer: Writer;
+  /** The connection that writes, wherever it is. */
+  readonly writer: {
+    run(sql: string, parameters: readonly Parameter[]): Promise<Outcome>;
+    stop(): Promise<void>;
+  };
   /** Who has the writer: a transaction as a whole, any other statement for itself. */
   readonly turn: Mutex;
 }

@@ -2,15 +2,27 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
+import { Kysely } from 'kysely';
+import { createMutex } from './mutex.js';
 import type { Parameter } from './parameters.js';
-import { createStatements, toSqliteError, type Outcome } from './sqlite-statements.js';
+import type { Procedure } from './procedure.js';
+import type { Tables } from './schema.js';
+import { createSqliteDialect } from './sqlite-dialect.js';
+import { createStatements, toSqliteError } from './sqlite-statements.js';
 
-/** One statement for the writer; or the wish that it close the database and end. */
-export type WriterRequest = { readonly sql: string; readonly parameters: readonly Parameter[] } | 'stop';
+/**
+ * One statement for the writer; or a procedure that it is to have, or run; or the wish that it close the database and
+ * end.
+ */
+export type WriterRequest =
+  | { readonly sql: string; readonly parameters: readonly Parameter[] }
+  | { readonly load: string; readonly settings: unknown }
+  | { readonly call: string; readonly input: unknown }
+  | 'stop';
 
 /** The answers of the writer, in the order of the requests; the first says that the database is open. */
 export type WriterAnswer =
-  { readonly outcome: Outcome } | { readonly error: { readonly message: string; readonly code: string } };
+  { readonly outcome: unknown } | { readonly error: { readonly message: string; readonly code: string } };
 
 const busyMs = 5_000;
 // A process that is just ending may still hold the database.
@@ -34,8 +46,10 @@ function open(path: string) {
   database.exec('pragma synchronous = full');
   // A file that cannot be written fails here and not at the first event; to begin is not enough for that.
   database.exec('begin; pragma user_version = 0; rollback');
+  const statements = createStatements(database);
   return {
-    ...createStatements(database),
+    ...statements,
+    kysely: createKysely(statements),
     stop() {
       try {
         database.exec('pragma wal_checkpoint(truncate)'); // closing does not, while statements are not collected
@@ -48,29 +62,48 @@ function open(path: string) {
   };
 }
 
-function answer(work: () => Outcome): void {
+/** What procedures work with: the statements of this thread, at once. */
+function createKysely({ run }: ReturnType<typeof createStatements>): Kysely<Tables> {
+  const reader = { run, stop: () => undefined };
+  const writer = {
+    run: async (...statement: Parameters<typeof run>) => run(...statement),
+    stop: async () => undefined,
+  };
+  return new Kysely<Tables>({ dialect: createSqliteDialect({ reader, writer, turn: createMutex(busyMs) }) });
+}
+
+async function answer(work: () => unknown): Promise<void> {
   try {
-    port.postMessage({ outcome: work() } satisfies WriterAnswer);
+    port.postMessage({ outcome: await work() } satisfies WriterAnswer);
   } catch (error) {
     const { message, code } = toSqliteError(error);
     port.postMessage({ error: { message, code } } satisfies WriterAnswer);
   }
 }
 
+async function load(module: string, settings: unknown): Promise<void> {
+  const { procedure } = (await import(module)) as { procedure: Procedure<unknown, unknown, unknown> };
+  procedures.set(module, procedure.begin(settings));
+}
+
+function handle(request: WriterRequest): unknown {
+  if (request === 'stop') return database.stop();
+  if ('load' in request) return load(request.load, request.settings);
+  if ('sql' in request) return database.run(request.sql, request.parameters);
+  return procedures.get(request.call)!({ engine: 'sqlite', kysely: database.kysely }, request.input);
+}
+
 const port = parentPort!;
 const { path } = workerData as { readonly path: string };
+const procedures = new Map<string, ReturnType<Procedure<unknown, unknown, unknown>['begin']>>();
 let database: ReturnType<typeof open>;
 
-answer(() => {
+// One after the other, since a procedure takes more than one turn.
+let last = answer(() => {
   database = open(path);
-  return { rows: [] };
 });
 
 port.on('message', (request: WriterRequest) => {
-  if (request !== 'stop') return answer(() => database.run(request.sql, request.parameters));
-  answer(() => {
-    database.stop();
-    return { rows: [] };
-  });
-  port.close();
+  last = last.then(() => answer(() => handle(request)));
+  if (request === 'stop') void last.then(() => port.close());
 });

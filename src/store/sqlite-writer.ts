@@ -10,12 +10,14 @@ export interface Writer {
   run(sql: string, parameters: readonly Parameter[]): Promise<Outcome>;
   /** Resolves when the thread has ended unasked: nothing more can be written. */
   readonly lost: Promise<Error>;
+  /** Has the thread load the procedure of this module, and gives the way to run it there. */
+  load(module: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>>;
   /** Runs what was asked before, closes the database and ends the thread. */
   stop(): Promise<void>;
 }
 
 interface Pending {
-  resolve(outcome: Outcome): void;
+  resolve(outcome: unknown): void;
   reject(error: Error): void;
 }
 
@@ -46,7 +48,7 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
   let stopping = false;
 
   const expectAnswer = () =>
-    new Promise<Outcome>((resolve, reject) => {
+    new Promise<unknown>((resolve, reject) => {
       if (ended) reject(ended);
       else pending.push({ resolve, reject });
     });
@@ -84,7 +86,11 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
     throw error;
   }
   return {
-    run: (sql, parameters) => ask({ sql, parameters }),
+    run: (sql, parameters) => ask({ sql, parameters }) as Promise<Outcome>,
+    async load(module, settings) {
+      await ask({ load: module, settings });
+      return (input) => ask({ call: module, input });
+    },
     lost,
     async stop() {
       stopping = true;

@@ -5,6 +5,7 @@ import { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { createDamage, type Damage } from './damage.js';
 import { createMutex } from './mutex.js';
+import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
 import { createSignals } from './signals.js';
 import { createSqliteDialect, type Reader } from './sqlite-dialect.js';
@@ -65,6 +66,13 @@ export async function openSqlite(given: string, log: Logger) {
   return {
     engine: 'sqlite' as const,
     kysely,
+    async procedure<S, I, O>({ module }: Procedure<S, I, O>, settings: S) {
+      const call = (await parts.writer.load(module, settings)) as (input: I) => Promise<O>;
+      return async (input: I) => {
+        const release = await parts.turn.acquire();
+        return call(input).finally(release);
+      };
+    },
     signal: signals.hear,
     listen: signals.listen,
     lost: parts.writer.lost,

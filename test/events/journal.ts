@@ -1,47 +1,8 @@
-import { createLog, type Delivery, type Fold, type Log } from '../../src/events/log.js';
+import { createLog, type Delivery, type Log } from '../../src/events/log.js';
 import { openDatabase, type Database, type Executor } from '../../src/store/database.js';
 import { keyText } from '../../src/store/text.js';
 import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
-
-/** An event of the families below: a step of its entity, or one that no fold can take. */
-export interface Step {
-  readonly step: number | 'impossible';
-}
-
-/** Its entity: every step so far, in log order. */
-export interface Walk {
-  readonly entityId: string;
-  readonly steps: readonly number[];
-}
-
-/** A fold that any lost, doubled or misplaced event shows in; it keeps its states beside the shipments. */
-const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
-  async load(db, entityIds) {
-    const states = await readWalks(db, entityIds);
-    return new Map(states.map((state) => [state.entityId, state]));
-  },
-  apply(before, { entityId, step }) {
-    if (step === 'impossible') throw new Error('This event cannot be folded.');
-    return { entityId, steps: [...(before?.steps ?? []), step] };
-  },
-  async save(db, states) {
-    const rows = [...states.values()].map((state) => ({
-      shipment_id: keyText(state.entityId),
-      stage: '',
-      carrier: null,
-      tracking_number: null,
-      updated_instant: '',
-      state: JSON.stringify(state),
-    }));
-    await db
-      .insertInto('shipments')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.column('shipment_id').doUpdateSet(({ ref }) => ({ state: ref('excluded.state') })),
-      )
-      .execute();
-  },
-};
+import { procedure, type Step, type Walk } from './walks.js';
 
 /** The walks of these entities as they are kept. */
 export async function readWalks(db: Executor, entityIds: readonly string[]): Promise<readonly Walk[]> {
@@ -78,7 +39,7 @@ export async function openJournal(url: string, clock = createTestClock()): Promi
   const database = await openDatabase(url, telemetry);
   const log = createLog({
     database,
-    folds: { shipments: walkFold, payments: walkFold },
+    commit: await database.procedure(procedure, null),
     clock,
     telemetry,
     retentionDays: 90,

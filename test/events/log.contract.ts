@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mostRenderings } from '../../src/events/renderings.js';
+import { placeFrom } from '../../src/events/place.js';
 import { keyText } from '../../src/store/text.js';
 import { delivery, openJournal, readWalks, type Journal } from './journal.js';
 
@@ -68,7 +69,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('tells listeners where it ends, once that can be read', async () => {
       const heard = new Promise<string>((resolve) => journal.database.listen('log', resolve));
       await append('event');
-      expect(await heard).toBe('1');
+      expect(placeFrom(await heard)).toEqual(await journal.log.place(1));
     });
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../../src/events/log.js';
+import { placeFrom } from '../../src/events/place.js';
 import { engines } from '../support/engines.js';
 import { delivery, openJournal, readWalks, type Journal } from './journal.js';
 import { logContract } from './log.contract.js';
@@ -81,7 +82,7 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
       withReplicas(2, async ([one, other]) => {
         const heard = new Promise<string>((resolve) => other!.database.listen('log', resolve));
         await one!.log.append(delivery('event'));
-        expect(await heard).toBe('1');
+        expect(placeFrom(await heard)).toEqual(await other!.log.place(1));
       }));
   },
 );

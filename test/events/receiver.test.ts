@@ -14,10 +14,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createLog, type Log } from '../../src/events/log.js';
 import { createReceiver } from '../../src/events/receiver.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
-import { createPaymentFold } from '../../src/payments/state.js';
 import { createPaymentFamily } from '../../src/payments/webhook.js';
 import { createSealer } from '../../src/seal.js';
-import { createShipmentFold } from '../../src/shipments/state.js';
+import { procedure as recording } from '../../src/recording.js';
 import { createShipmentFamily } from '../../src/shipments/webhook.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
@@ -57,8 +56,8 @@ beforeAll(async () => {
       payments: new Map([['pe_1', 'whsec_payment']]),
     },
   });
-  const folds = { shipments: createShipmentFold(), payments: createPaymentFold({ unit: 'auto' }) };
-  log = createLog({ database, folds, clock, telemetry, retentionDays: 90 });
+  const commit = await database.procedure(recording, { unit: 'auto' });
+  log = createLog({ database, commit, clock, telemetry, retentionDays: 90 });
   const receiver = createReceiver({
     families: [
       createShipmentFamily({ skewSeconds: 300 }),

@@ -8,7 +8,7 @@ import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import type { PaymentUpdateFilter } from '../../src/generated/resolvers.js';
 import { createPaymentsClient } from '../../src/payments/client.js';
 import { paymentNodes, paymentResolvers, type PaymentsContext } from '../../src/payments/resolvers.js';
-import { createPaymentFold, createPayments } from '../../src/payments/state.js';
+import { createPayments } from '../../src/payments/state.js';
 import { toGlobalId } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { createTelemetry } from '../../src/telemetry.js';
@@ -42,7 +42,7 @@ let upstream: Upstream;
 let contextOf: (caller: Caller | null) => PaymentsContext;
 
 beforeAll(async () => {
-  live = await openLive(await createTestFile(), { payments: createPaymentFold({ unit: 'auto' }) });
+  live = await openLive(await createTestFile());
   const { database, feed, cursors, log } = live;
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../src/generated/resolvers.js';
 import {
-  createPaymentFold,
   createPayments,
   paymentPosition,
   type Payments,
@@ -36,7 +35,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
   let payments: Payments;
 
   beforeAll(async () => {
-    live = await openLive(await createDatabase(), { payments: createPaymentFold({ unit: 'auto' }) });
+    live = await openLive(await createDatabase());
     payments = createPayments({ database: live.database });
     for (const event of history) await live.log.append(deliveryOf(event, event.paymentId));
     await live.log.append(skippedDelivery(paymentEvent({ eventId: 'skipped', paymentId: 'early' })));

@@ -4,7 +4,7 @@ import type { Caller } from '../../src/caller.js';
 import type { ShipmentUpdateFilter } from '../../src/generated/resolvers.js';
 import { toGlobalId } from '../../src/relay.js';
 import { shipmentNodes, shipmentResolvers, type ShipmentsContext } from '../../src/shipments/resolvers.js';
-import { createShipmentFold, createShipments } from '../../src/shipments/state.js';
+import { createShipments } from '../../src/shipments/state.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
@@ -25,7 +25,7 @@ let live: Awaited<ReturnType<typeof openLive>>;
 let contextOf: (caller: Caller | null) => ShipmentsContext;
 
 beforeAll(async () => {
-  live = await openLive(await createTestFile(), { shipments: createShipmentFold() });
+  live = await openLive(await createTestFile());
   const { database, feed, cursors, log } = live;
   const shipments = createShipments({ database });
   const { signal } = new AbortController();

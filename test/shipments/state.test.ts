@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/relay.js';
 import {
-  createShipmentFold,
   createShipments,
   shipmentPosition,
   type Shipments,
@@ -46,7 +45,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   let shipments: Shipments;
 
   beforeAll(async () => {
-    live = await openLive(await createDatabase(), { shipments: createShipmentFold() });
+    live = await openLive(await createDatabase());
     shipments = createShipments({ database: live.database });
     for (const event of history) await live.log.append(deliveryOf(event, event.shipmentId));
     await live.log.append(skippedDelivery(shipmentEvent({ eventId: 'skipped', shipmentId: 'early' })));

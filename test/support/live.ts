@@ -13,20 +13,22 @@ import {
 import type { Caller } from '../../src/caller.js';
 import { systemClock } from '../../src/clock.js';
 import { createFeed } from '../../src/events/feed.js';
-import { createLog, type Folds } from '../../src/events/log.js';
+import { createLog } from '../../src/events/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
 import { filterMap } from '../../src/iterate.js';
+import { procedure as recording } from '../../src/recording.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
-/** A log that folds so, and its feed, on the database at `url`. */
-export async function openLive(url: string, folds: Folds) {
+/** The product's log, and its feed, on the database at `url`. */
+export async function openLive(url: string) {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
   const cursors = createCursors(createSealer([randomBytes(32)]));
-  const log = createLog({ database, folds, clock: systemClock, telemetry, retentionDays: 90 });
+  const commit = await database.procedure(recording, { unit: 'auto' });
+  const log = createLog({ database, commit, clock: systemClock, telemetry, retentionDays: 90 });
   const feed = await createFeed({ log, database, cursors, telemetry });
   return {
     database,

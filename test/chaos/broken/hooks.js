@@ -11,7 +11,7 @@ const breaks = {
         'queue.push({ item, weight: more, resolve, reject });',
         "queue.push({ item, weight: more, resolve() {}, reject() {} }); resolve('stored');",
       ],
-      ['Promise.resolve().then(run)', 'new Promise((resolve) => setTimeout(resolve, 30)).then(run)'],
+      ['turn().then(run)', 'new Promise((resolve) => setTimeout(resolve, 30)).then(run)'],
     ],
   },
   // Whether an event is known is looked up first, and nothing holds off who stores it in between.
@@ -19,14 +19,10 @@ const breaks = {
     module: '/dist/events/commit.js',
     pieces: [
       [
-        'const head = await lockHead(db);',
-        'const known = await findKnown(db, deliveries); const head = await lockHead(db);',
+        /(const head = await lockHead\(db\);)\s*(const \{ known, states \} = await findKept\([^;]*;)/,
+        '$2 $1',
       ],
-      ['await findKnown(db, deliveries), head.seq', 'known, head.seq'],
-      [
-        /(\.insertInto\('event_ids'\)[^;]*?)\s*\.execute\(\)/,
-        '$1.onConflict((it) => it.doNothing()).execute()',
-      ],
+      ['fresh.map(toIdRow))', 'fresh.map(toIdRow), sql`on conflict do nothing`)'],
     ],
   },
   // Numbers are handed out by themselves, as a sequence does, and commits overtake each other.
@@ -35,13 +31,13 @@ const breaks = {
     pieces: [
       [
         'const head = await lockHead(db);',
-        'const head = await lockHead(database.kysely, deliveries.length);\n' +
-          'head.seq -= deliveries.length;\n' +
+        'const head = await lockHead(kysely, batch.length);\n' +
+          'head.seq -= batch.length;\n' +
           'await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));',
       ],
       ['function lockHead(db)', 'function lockHead(db, count)'],
       ["({ ref }) => ({ seq: ref('seq') })", "({ eb }) => ({ seq: eb('seq', '+', count) })"],
-      ["await db.updateTable('log_head').set({ seq: grown }).where('id', '=', 1).execute();", ''],
+      ['sql `update log_head set seq = ${last.seq} where id = 1`,', ''],
     ],
   },
 };

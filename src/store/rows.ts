@@ -1,0 +1,56 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { checkParameters, type Parameter } from './parameters.js';
+import type { Store } from './procedure.js';
+import type { Tables } from './schema.js';
+
+/** Columns by name, and what they hold. */
+export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
+
+/** A value for each column. */
+export type Row = Readonly<Record<string, Parameter>>;
+
+/**
+ * Rows for a statement to select from: all of them one parameter, so that the statement is the same for any number of
+ * them. They are JSON on the way; what either engine would bend is refused as any other parameter is.
+ */
+export function rowsOf(engine: Store['engine'], columns: Columns, rows: readonly Row[]): RawBuilder<unknown> {
+  const names = Object.keys(columns);
+  for (const row of rows) checkParameters(names.map((name) => row[name]));
+  if (engine === 'postgres') {
+    const types = names.map(
+      (name) => sql`${sql.ref(name)} ${sql.raw(columns[name] === 'text' ? 'text' : 'bigint')}`,
+    );
+    return sql`select * from json_to_recordset(${JSON.stringify(rows)}) as given(${sql.join(types)})`;
+  }
+  // By their places, since looking for names in every row takes longer.
+  const values = JSON.stringify(rows.map((row) => names.map((name) => row[name])));
+  const selected = names.map((name, at) => sql`value ->> ${sql.lit(at)} as ${sql.ref(name)}`);
+  return sql`select ${sql.join(selected)} from json_each(${values})`;
+}
+
+/** Inserts rows; `conflict` is what is said after them. */
+export function insertRows(
+  engine: Store['engine'],
+  table: keyof Tables,
+  columns: Columns,
+  rows: readonly Row[],
+  conflict: RawBuilder<unknown> = sql``,
+): RawBuilder<unknown> {
+  const names = sql.join(Object.keys(columns).map((name) => sql.ref(name)));
+  // SQLite takes the `on` of a conflict for one of a join, unless there is a `where`.
+  return sql`insert into ${sql.table(table)} (${names}) select ${names} from (${rowsOf(engine, columns, rows)}) as rows where true ${conflict}`;
+}
+
+/** Runs statements that need nothing of each other: on Postgres as one, for the sake of the way there and back. */
+export async function runTogether(
+  engine: Store['engine'],
+  db: Kysely<Tables>,
+  statements: readonly RawBuilder<unknown>[],
+): Promise<void> {
+  if (engine === 'sqlite') {
+    for (const statement of statements) await statement.execute(db);
+    return;
+  }
+  const parts = statements.map((statement, at) => sql`${sql.ref(`part_${at}`)} as (${statement})`);
+  await sql`with ${sql.join(parts)} select 1`.execute(db);
+}
