@@ -3,7 +3,7 @@ import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
 import type { Persistence } from './insist.js';
 import type { Log, LogEntry } from './log.js';
-import { expired, type Place } from './place.js';
+import { expired, placeFrom, type Place } from './place.js';
 import { createRing } from './ring.js';
 
 /** What a tail works with. */
@@ -48,6 +48,8 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   const ring = createRing<LogEntry>({ items: recent, weight: greatestWeight });
   const followers = new Set<Follower>();
   let { id, place } = await findEnd(log);
+  /** The end of the log as signals have told of it. */
+  let newest = place;
   let busy = false;
   let again = false;
   let stopped = false;
@@ -63,6 +65,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     do {
       again = false;
       take(await persistence.insist(readNext, patience));
+      passOver();
     } while (again && !stopped);
     busy = false;
   }
@@ -101,13 +104,28 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     );
     ring.clear();
     ({ id, place } = end);
+    newest = place;
     for (const hear of followers) hear(null, expired());
   }
 
-  const unlisten = database.listen('log', (payload) => {
-    if (payload === '') persistence.wake();
-    if (payload === '' || Number(payload) > place.seq) wake();
-  });
+  /** What nobody follows is not read: whoever comes later begins here, and reads what came before from the log. */
+  function passOver(): void {
+    if (followers.size > 0 || newest.seq <= place.seq) return;
+    ring.clear();
+    place = newest;
+    again = false;
+  }
+
+  function hearSignal(payload: string): void {
+    const told = placeFrom(payload);
+    if (!told) persistence.wake();
+    if (told && told.seq <= newest.seq) return;
+    newest = told ?? newest;
+    if (told && followers.size === 0 && !busy) passOver();
+    else wake();
+  }
+
+  const unlisten = database.listen('log', hearSignal);
   const poll = setInterval(wake, pollMs).unref();
 
   return {
