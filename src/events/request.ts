@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** One request to the receiver, before anything of it was believed. */
 export interface WebhookRequest {
   readonly family: string;
@@ -7,7 +9,7 @@ export interface WebhookRequest {
   /** Names and values in turn, as `node:http` gives them. */
   readonly rawHeaders: readonly string[];
   /** The raw bytes; untouched where the request is refused before its body counts. */
-  readonly body: AsyncIterable<Buffer>;
+  readonly body: Readable;
 }
 
 /** A delivery that is not taken; its message is for the sender. */
@@ -25,7 +27,7 @@ export class Refusal extends Error {
 }
 
 const maxBodyBytes = 1024 * 1024;
-const maxDiscardedBytes = 16 * maxBodyBytes;
+const maxDiscardedBytes = 17 * maxBodyBytes;
 
 /** Only POST will do. */
 export function checkMethod({ method }: WebhookRequest): void {
@@ -43,53 +45,38 @@ export function checkEncoding(request: WebhookRequest): void {
 }
 
 /** The whole body, or a refusal as soon as it is known to be over the limit. */
-export async function readBody(request: WebhookRequest): Promise<Buffer> {
-  const chunks = request.body[Symbol.asyncIterator]();
-  const kept: Buffer[] = [];
+export function readBody(request: WebhookRequest): Promise<Buffer> {
+  const { body } = request;
   const [announced = 0] = headerValues(request, 'content-length').map(Number);
-  if (announced > maxBodyBytes) throw tooLarge(chunks);
   let size = 0;
-  for (;;) {
-    const next = await nextChunk(chunks);
-    if (next.done) return Buffer.concat(kept);
-    size += next.value.length;
-    if (size > maxBodyBytes) throw tooLarge(chunks);
-    kept.push(next.value);
-  }
-}
-
-async function nextChunk(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
-  try {
-    return await chunks.next();
-  } catch {
-    throw new Refusal(400, 'BODY_INCOMPLETE', 'The body broke off.');
-  }
-}
-
-function tooLarge(rest: AsyncIterator<Buffer>): Refusal {
-  void discard(rest);
-  return new Refusal(413, 'BODY_TOO_LARGE', `The body is over ${maxBodyBytes} bytes.`);
-}
-
-/**
- * Reads on without keeping anything: a sender that is cut off while it writes may never see the answer. One that goes
- * on past a further bound is let go of, which for a request of `node:http` closes the connection.
- */
-async function discard(rest: AsyncIterator<Buffer>): Promise<void> {
-  try {
-    let left = maxDiscardedBytes;
-    while (left > 0) {
-      const next = await rest.next();
-      if (next.done) return;
-      left -= next.value.length;
-    }
-    await rest.return?.();
-  } catch {
-    // The sender is gone: there is nothing left to discard.
-  }
+  let kept: Buffer[] = [];
+  return new Promise((resolve, reject) => {
+    const refuse = () => {
+      kept = [];
+      reject(new Refusal(413, 'BODY_TOO_LARGE', `The body is over ${maxBodyBytes} bytes.`));
+    };
+    const breakOff = () => {
+      if (!body.readableEnded) reject(new Refusal(400, 'BODY_INCOMPLETE', 'The body broke off.'));
+    };
+    if (announced > maxBodyBytes) refuse();
+    body.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBodyBytes && announced <= maxBodyBytes) return kept.push(chunk);
+      refuse();
+      // Read on without keeping anything: a sender that is cut off while it writes may never see the answer. One that
+      // goes on past a further bound is let go of, which closes the connection.
+      return size > maxDiscardedBytes && body.destroy();
+    });
+    body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));
+    body.on('error', breakOff).on('close', breakOff);
+  });
 }
 
 /** The values of every header of this name (in lower case), in order. */
 export function headerValues({ rawHeaders }: WebhookRequest, name: string): readonly string[] {
-  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === name);
+  const values: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    if (rawHeaders[at]!.length === name.length && rawHeaders[at]!.toLowerCase() === name)
+      values.push(rawHeaders[at + 1]!);
+  return values;
 }

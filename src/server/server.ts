@@ -21,7 +21,7 @@ import { createLane } from './lane.js';
 import { servePages } from './pages.js';
 import { serveGraphql, serveHealth, toErrors, type Fault } from './routes.js';
 import { createRules } from './rules.js';
-import { createWebhookAnswer, isWebhook, serveWebhooks } from './webhooks.js';
+import { serveWebhooks } from './webhooks.js';
 import { createGraphqlSockets } from './websocket.js';
 
 /** The front door. */
@@ -68,7 +68,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let origins: ReadonlySet<string> = new Set();
   const callers = createCallers(sessions, () => origins);
   const rules = createRules(options);
-  const answerWebhook = createWebhookAnswer(receiver);
   const refuse = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
@@ -91,7 +90,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: greatestBody,
     serverFactory(handler) {
-      const take = lane?.before(handler) ?? handler;
+      const take = serveWebhooks(receiver, lane?.before(handler) ?? handler);
       const server = createServer({ requestTimeout: patienceMs }, (request, response) => {
         drain.follow(response);
         take(request, response);
@@ -107,7 +106,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     logger: false,
     forceCloseConnections: false,
     frameworkErrors(error, request, reply) {
-      void (isWebhook(request) ? answerWebhook(request, reply) : refuse(error, request, reply));
+      void refuse(error, request, reply);
     },
   });
   app.setErrorHandler(refuse);
@@ -124,7 +123,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     strictTransportSecurity: false,
   });
   await app.register(cookie);
-  serveWebhooks(app, answerWebhook);
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin)),

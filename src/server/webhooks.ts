@@ -1,36 +1,47 @@
-import { METHODS } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestListener } from 'node:http';
 import type { Receiver } from '../events/receiver.js';
 
-/** Answers one webhook, or what was meant as one. */
-export type AnswerWebhook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+const mostATurn = 8;
 
 /**
- * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: before the server looks at its
- * type or its body, since any type will do and the signature is over the raw bytes.
+ * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any type will do, the signature is
+ * over the raw bytes, and none of what the other routes have is wanted here. All else goes to `next`. What comes at once
+ * is begun a few in a turn, so that a burst of deliveries holds up nobody else.
  */
-export function serveWebhooks(app: FastifyInstance, answer: AnswerWebhook): void {
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  app.route({ method: app.supportedMethods, url: '/webhooks/*', onRequest: answer, handler: answer });
-}
-
-/** Whether a request is for the receiver. */
-export function isWebhook({ url }: FastifyRequest): boolean {
-  return url.startsWith('/webhooks/');
+export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
+  const pace = createPace();
+  const answer = answerBy(receiver);
+  return (request, response) => {
+    if (request.url!.startsWith('/webhooks/')) pace(() => void answer(request, response));
+    else next(request, response);
+  };
 }
 
 /** Answers as the receiver says. */
-export function createWebhookAnswer(receiver: Receiver): AnswerWebhook {
-  return async ({ raw, url }, reply) => {
-    const [, , family = '', id = '', ...more] = url.split('?', 1)[0]!.split('/');
+function answerBy(receiver: Receiver) {
+  return async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+    const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
     const { status, headers, body } = await receiver.receive({
       family,
       endpointId: more.length === 0 ? decode(id) : '',
-      method: raw.method ?? '',
-      rawHeaders: raw.rawHeaders,
-      body: raw,
+      method: request.method ?? '',
+      rawHeaders: request.rawHeaders,
+      body: request,
     });
-    return reply.code(status).headers(headers).send(body);
+    const length = { 'content-length': Buffer.byteLength(body) };
+    response.writeHead(status, { ...headers, ...length, 'x-content-type-options': 'nosniff' }).end(body);
+  };
+}
+
+/** Begins what it is given in the order of asking, a few in each turn of the event loop. */
+function createPace(): (work: () => void) => void {
+  const waiting: (() => void)[] = [];
+  const run = () => {
+    for (const work of waiting.splice(0, mostATurn)) work();
+    if (waiting.length > 0) setImmediate(run);
+  };
+  return (work) => {
+    if (waiting.push(work) === 1) setImmediate(run);
   };
 }
 
