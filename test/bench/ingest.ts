@@ -11,7 +11,10 @@ import { onStage } from './stage.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 import { webhooks } from './webhooks.js';
 
-type Taken = Slice & Reading;
+interface Taken extends Slice, Reading {
+  /** Processor time of the whole gateway, its writer too, in microseconds. */
+  readonly cpuEach: number;
+}
 
 /** One that takes deliveries. */
 interface Target {
@@ -91,9 +94,10 @@ function turnOf({ who, server }: Target, { next }: Sender, ms: number): Turn<Tak
     who,
     score: ({ rate }) => rate,
     async run() {
-      await server.read();
+      const before = await server.read();
       const slice = await drive(server.url, askers, ms);
-      return { ...slice, ...(await server.read()) };
+      const reading = await server.read();
+      return { ...slice, ...reading, cpuEach: ((reading.cpuMs - before.cpuMs) * 1000) / slice.answers };
     },
   };
 }
@@ -110,6 +114,7 @@ function toRow({ name, who }: Target, { ratio, low, high, outcomes }: Outcome<Ta
     perSecond: middle(({ rate }) => rate),
     p50ms: middle(({ p50 }) => p50),
     p99ms: middle(({ p99 }) => p99),
+    cpuUsEach: middle(({ cpuEach }) => cpuEach),
     lagP99ms: middle(({ lagP99 }) => lagP99),
     loadBusy: middle(({ busy }) => busy),
   };
