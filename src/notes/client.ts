@@ -109,17 +109,11 @@ export function createNotesClient(
 
   function read<T>(
     flights: Flights<T | Refusal>,
-    { token, path, query, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     reader: Reader<T>,
   ): Promise<T | Refusal> {
-    const key = `${path}?${new URLSearchParams(query)}`;
-    const search = query && { query };
-    return flights.share(
-      token,
-      key,
-      (shared) => ask({ method: 'GET', path, ...search, token, signal: shared }, reader),
-      signal,
-    );
+    const start = (shared: AbortSignal) => ask({ method: 'GET', path, token, signal: shared }, reader);
+    return flights.share(token, path, start, signal);
   }
 
   async function write<T>(
@@ -163,7 +157,7 @@ export function createNotesClient(
       return granted(await read(tagLists, { path: '/tags', token, signal }, readTags));
     },
     list: (token, query, signal) =>
-      read(pages, { path: '/notes', query: toParameters(query), token, signal }, readPage),
+      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, readPage),
     create: (token, note, signal) =>
       write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote),
     update: (token, id, change, signal) =>
@@ -197,13 +191,13 @@ function refusal(outcome: true | Refusal): Refusal | undefined {
   return outcome === true ? undefined : outcome;
 }
 
-function toParameters({ tag, pinned, limit, cursor }: PageQuery): Record<string, string> {
-  return {
-    ...(tag !== undefined && { tag }),
-    ...(pinned !== undefined && { pinned: String(pinned) }),
-    limit: String(limit),
-    ...(cursor !== undefined && { cursor }),
-  };
+function toParameters({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {
+  const parameters = new URLSearchParams();
+  if (tag !== undefined) parameters.set('tag', tag);
+  if (pinned !== undefined) parameters.set('pinned', String(pinned));
+  parameters.set('limit', String(limit));
+  if (cursor !== undefined) parameters.set('cursor', cursor);
+  return parameters;
 }
 
 /** The service's spelling; JSON leaves out what is undefined. */

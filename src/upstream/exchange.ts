@@ -31,17 +31,18 @@ const isSuccess = (status: number) => status >= 200 && status < 300;
  * before the deadline, or one too large. A request that still waits for a connection at its deadline is never sent.
  */
 export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: Deadline): Promise<Reply> {
-  const { signal } = deadline;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     let head: { readonly status: number; readonly headers: IncomingHttpHeaders } | undefined;
     let connection: Dispatcher.DispatchController | undefined;
+    let forget = () => {};
 
     function finish(reason?: FailureReason, cause?: unknown): void {
-      signal.removeEventListener('abort', abort);
+      forget();
       // An error's status says all: its body may be cut, late or endless.
-      if (head && (!reason || !isSuccess(head.status))) resolve({ ...head, body: Buffer.concat(chunks) });
+      if (head && (!reason || !isSuccess(head.status)))
+        resolve({ ...head, body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) });
       else
         reject(
           new UpstreamError(request.upstream, reason ?? 'broken', {
@@ -56,19 +57,15 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: De
       connection?.abort(new Error(`given up: ${reason}`));
     }
 
-    function abort(): void {
-      giveUp(deadline.expired ? 'late' : 'abandoned');
-    }
-
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort);
+    if (deadline.over) return finish(deadline.over);
+    forget = deadline.whenOver(() => giveUp(deadline.over!));
     const { method, path, headers, body } = request;
     dispatcher.dispatch(
       { method, path, headers, body },
       {
         onRequestStart(controller) {
           // It has waited for a connection in vain: nobody wants it sent any more.
-          if (signal.aborted) return controller.abort(new Error('given up'));
+          if (deadline.over) return controller.abort(new Error('given up'));
           connection = controller;
         },
         onResponseStart(_, status, received) {

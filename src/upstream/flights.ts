@@ -36,35 +36,30 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
 
   function depart(owner: string, key: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> {
     const controller = new AbortController();
-    const outcome = start(controller.signal).finally(() => close(owner, key, flight));
-    outcome.catch(() => {}); // When all have left, nobody hears of a failure.
+    const outcome = start(controller.signal);
     const flight: Flight<T> = { outcome, controller, waiting: 0 };
+    const land = () => close(owner, key, flight);
+    outcome.then(land, land);
     const flights = owners.get(owner) ?? new Map<string, Flight<T>>();
     owners.set(owner, flights.set(key, flight));
     return flight;
   }
 
-  function arrival({ outcome }: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (!signal) return outcome;
-    return new Promise((resolve, reject) => {
-      const forget = whenAborted(signal, () => reject(new UpstreamError(upstream, 'abandoned')));
-      void outcome.then(resolve, reject).finally(forget);
-    });
-  }
-
   return {
-    async share(owner, key, start, signal) {
+    share(owner, key, start, signal) {
       const flight = owners.get(owner)?.get(key) ?? depart(owner, key, start);
       flight.waiting += 1;
-      try {
-        return await arrival(flight, signal);
-      } finally {
-        flight.waiting -= 1;
-        if (flight.waiting === 0) {
+      if (!signal) return flight.outcome;
+      return new Promise((resolve, reject) => {
+        const forget = whenAborted(signal, () => {
+          reject(new UpstreamError(upstream, 'abandoned'));
+          flight.waiting -= 1;
+          if (flight.waiting > 0) return;
           close(owner, key, flight);
           flight.controller.abort();
-        }
-      }
+        });
+        flight.outcome.then(resolve, reject).then(forget);
+      });
     },
     drop: (owner) => void owners.delete(owner),
   };

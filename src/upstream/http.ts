@@ -29,9 +29,8 @@ export interface Upstream {
 /** What to ask. Only a GET is ever sent again: twice at most, when the service fails or cannot be reached. */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the base address, each segment encoded. */
+  /** Below the base address, each segment encoded, with the query. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** Sent as a bearer token. */
@@ -129,13 +128,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   return {
-    async request({ method, path, query, body, token, signal }) {
+    async request({ method, path, body, token, signal }) {
       if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
-      const search = query ? `?${new URLSearchParams(query)}` : '';
       const sent: Exchange = {
         upstream: name,
         method,
-        path: `${prefix}${path}${search}`,
+        path: `${prefix}${path}`,
         headers: {
           accept: 'application/json',
           'accept-encoding': 'identity',
