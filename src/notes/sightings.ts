@@ -13,34 +13,60 @@ export interface Sightings {
   find(sessionId: string, noteId: string): PagePlace | undefined;
 }
 
+interface Seen {
+  readonly place: PagePlace;
+  readonly noteIds: readonly string[];
+}
+
+/** So many pages of one session are remembered: a note is looked for in each of them. */
+const pagesEach = 50;
+
 /**
- * A memory of the latest `size` sightings. A page of all notes counts for more than one of some: notes that were seen
- * side by side there are found again by one call, though lists of tags have shown them apart since.
+ * A memory of the latest `size` notes or so: the sessions that have read nothing for the longest are forgotten. A page
+ * of all notes counts for more than one of some: notes that were seen side by side there are found again by one call,
+ * though lists of tags have shown them apart since.
  */
 export function createSightings(size = 20_000): Sightings {
-  const places = new Map<string, PagePlace>();
+  const sessions = new Map<string, Seen[]>();
+  let kept = 0;
 
-  function remember(sessionId: string, place: PagePlace, notes: readonly Note[]): void {
-    const filtered = !ofAll(place);
-    for (const { upstreamId } of notes) {
-      const note = key(sessionId, upstreamId);
-      const known = filtered ? places.get(note) : undefined;
-      places.delete(note);
-      places.set(note, known && ofAll(known) ? known : place);
-    }
-    for (const oldest of places.keys()) {
-      if (places.size <= size) break;
-      places.delete(oldest);
+  const countOf = (pages: readonly Seen[]) => pages.reduce((sum, { noteIds }) => sum + noteIds.length, 0);
+
+  /** Those who have read nothing for the longest stand first. */
+  function makeRoom(): void {
+    for (const [sessionId, pages] of sessions) {
+      if (kept <= size) return;
+      sessions.delete(sessionId);
+      kept -= countOf(pages);
     }
   }
 
-  return { remember, find: (sessionId, noteId) => places.get(key(sessionId, noteId)) };
+  return {
+    remember(sessionId, place, notes) {
+      const before = sessions.get(sessionId) ?? [];
+      const others = before.filter((seen) => !isSame(seen.place, place)).slice(1 - pagesEach);
+      const pages = [...others, { place, noteIds: notes.map(({ upstreamId }) => upstreamId) }];
+      kept += countOf(pages) - countOf(before);
+      sessions.delete(sessionId);
+      sessions.set(sessionId, pages);
+      if (kept > size) makeRoom();
+    },
+    find(sessionId, noteId) {
+      const pages = (sessions.get(sessionId) ?? []).filter(({ noteIds }) => noteIds.includes(noteId));
+      return (pages.findLast(({ place }) => ofAll(place)) ?? pages.at(-1))?.place;
+    },
+  };
 }
 
 function ofAll({ filter: { tag, pinned } }: PagePlace): boolean {
   return tag === undefined && pinned === undefined;
 }
 
-function key(sessionId: string, noteId: string): string {
-  return `${sessionId} ${noteId}`;
+function isSame(one: PagePlace, other: PagePlace): boolean {
+  return (
+    one.start.cursor === other.start.cursor &&
+    one.start.limit === other.start.limit &&
+    one.filter.tag === other.filter.tag &&
+    one.filter.pinned === other.filter.pinned
+  );
 }
