@@ -36,12 +36,15 @@ export interface Edge<T> {
 export interface Connection<T> {
   readonly edges: readonly Edge<T>[];
   readonly nodes: readonly T[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
+  readonly pageInfo: PageInfo;
+}
+
+/** Where a page stands in its connection. */
+export interface PageInfo {
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  readonly startCursor: string | null;
+  readonly endCursor: string | null;
 }
 
 /** The arguments of a connection, as clients give them. */
@@ -112,27 +115,72 @@ function canonical(filter: unknown): unknown {
   return members.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** A connection over edges; `more` says whether rows lie beyond this page at either end. */
-export function toConnection<T>(
-  edges: readonly Edge<T>[],
-  more: { readonly before: boolean; readonly after: boolean },
-): Connection<T> {
-  return {
-    edges,
-    get nodes() {
-      return edges.map(({ node }) => node);
-    },
-    pageInfo: {
-      hasNextPage: more.after,
-      hasPreviousPage: more.before,
-      get startCursor() {
-        return edges[0]?.cursor ?? null;
-      },
-      get endCursor() {
-        return edges.at(-1)?.cursor ?? null;
-      },
-    },
-  };
+/** Gives the cursor of the row at an index of its page. */
+type CursorAt = (index: number) => string;
+
+// Classes, since an object literal with a getter is a hundred times as dear to make.
+
+/** The edge of the row at this index, whose cursor `cursorAt` seals. */
+class PageEdge<T> implements Edge<T> {
+  readonly node: T;
+  readonly #index: number;
+  readonly #cursorAt: CursorAt;
+
+  constructor(node: T, index: number, cursorAt: CursorAt) {
+    this.node = node;
+    this.#index = index;
+    this.#cursorAt = cursorAt;
+  }
+
+  get cursor(): string {
+    return this.#cursorAt(this.#index);
+  }
+}
+
+class RowPage<T> implements Connection<T>, PageInfo {
+  readonly nodes: readonly T[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  readonly #cursorAt: CursorAt;
+
+  constructor(nodes: readonly T[], cursorAt: CursorAt, more: More) {
+    this.nodes = nodes;
+    this.hasNextPage = more.after;
+    this.hasPreviousPage = more.before;
+    this.#cursorAt = cursorAt;
+  }
+
+  get edges(): readonly Edge<T>[] {
+    return this.nodes.map((node, index) => new PageEdge(node, index, this.#cursorAt));
+  }
+
+  get pageInfo(): PageInfo {
+    return this;
+  }
+
+  get startCursor(): string | null {
+    return this.nodes.length === 0 ? null : this.#cursorAt(0);
+  }
+
+  get endCursor(): string | null {
+    return this.nodes.length === 0 ? null : this.#cursorAt(this.nodes.length - 1);
+  }
+}
+
+/** Whether rows lie beyond a page at either end. */
+interface More {
+  readonly before: boolean;
+  readonly after: boolean;
+}
+
+/** A page of rows; what is not asked for is not made. */
+export function toConnection<T>(rows: readonly T[], cursorAt: CursorAt, more: More): Connection<T> {
+  return new RowPage(rows, cursorAt, more);
+}
+
+/** An edge by itself. */
+export function toEdge<T>(node: T, cursor: () => string): Edge<T> {
+  return new PageEdge(node, 0, cursor);
 }
 
 /** How rows of our own are read: in the connection's order, or backward; strictly beyond the given positions. */
@@ -159,14 +207,8 @@ export async function rowConnection<T>(
   const found = await read({ limit: size + 1, backward, after, before });
   const rows = found.slice(0, size);
   if (backward) rows.reverse();
-  const edges = rows.map((node) => ({
-    node,
-    get cursor() {
-      return cursors.seal(place, position(node));
-    },
-  }));
   const beyond = found.length > size;
-  return toConnection(edges, {
+  return toConnection(rows, (index) => cursors.seal(place, position(rows[index]!)), {
     after: backward ? before !== undefined : beyond,
     before: backward ? beyond : after !== undefined,
   });

@@ -7,6 +7,7 @@ import {
   type PageArguments,
   pageSize,
   toConnection,
+  toEdge,
 } from '../relay.js';
 import type { Note } from './model.js';
 import type { NoteList, Page, Pager } from './pages.js';
@@ -53,25 +54,32 @@ export async function noteConnection(
       ? { cursor: undefined, limit: Math.max(size, usualLimit), seen: [], inside: false }
       : unpack(cursors.open(place, after));
   const before = after != null;
-  if (size === 0) return toConnection([], { before, after: true });
+  if (size === 0) return toConnection([], () => '', { before, after: true });
 
-  const seal = (position: Position) => cursors.seal(place, pack(position));
   const seen = new Set(start.seen);
-  const edges: Edge<Note>[] = [];
+  const found: Spot[] = [];
   let more = false;
   for await (const { page, from } of resume(pager.walk(list, start.limit, start.cursor), start)) {
-    const edgeAt = edgesOf(page, seal);
     more = page.nextCursor !== undefined;
     for (const [index, note] of page.notes.entries()) {
       if (index < from || isSeen(note, seen)) continue;
-      more ||= edges.length === size;
-      if (edges.length === size) break;
-      edges.push(edgeAt(index));
+      more ||= found.length === size;
+      if (found.length === size) break;
+      found.push({ page, index });
     }
-    if (edges.length === size) break;
+    if (found.length === size) break;
     for (const note of page.notes) seen.add(fingerprint(note));
   }
-  return toConnection(edges, { before, after: more });
+  const fingerprintsOf = createFingerprints();
+  const cursorAt = (at: number) => {
+    const { page, index } = found[at]!;
+    return cursors.seal(place, pack(positionOf(page, fingerprintsOf(page).slice(0, index + 1))));
+  };
+  return toConnection(
+    found.map(({ page, index }) => page.notes[index]!),
+    cursorAt,
+    { before, after: more },
+  );
 }
 
 /** An edge for a note just created, good in the connection of `place`: what follows it there follows its cursor. */
@@ -80,12 +88,7 @@ export function newEdge(
   node: Note,
 ): Edge<Note> {
   const position = { cursor: undefined, limit: usualLimit, seen: [fingerprint(node)], inside: true };
-  return {
-    node,
-    get cursor() {
-      return cursors.seal(place, pack(position));
-    },
-  };
+  return toEdge(node, () => cursors.seal(place, pack(position)));
 }
 
 /** The pages, each with the index from which its rows follow `start`. */
@@ -120,16 +123,20 @@ function isSeen(note: Note, seen: ReadonlySet<string>): boolean {
   return seen.size > 0 && seen.has(fingerprint(note));
 }
 
-/** Makes the edges of a page; its rows' fingerprints are taken once, and only where a cursor is asked for. */
-function edgesOf(page: Page, seal: (position: Position) => string): (index: number) => Edge<Note> {
-  let rows: readonly string[] | undefined;
-  return (index) => ({
-    node: page.notes[index]!,
-    get cursor() {
-      rows ??= page.notes.map(fingerprint);
-      return seal(positionOf(page, rows.slice(0, index + 1)));
-    },
-  });
+/** Where a row was read. */
+interface Spot {
+  readonly page: Page;
+  readonly index: number;
+}
+
+/** Gives the fingerprints of a page's rows, which are taken once, and only where a cursor is asked for. */
+function createFingerprints(): (page: Page) => readonly string[] {
+  const known = new Map<Page, readonly string[]>();
+  return (page) => {
+    const rows = known.get(page) ?? page.notes.map(fingerprint);
+    known.set(page, rows);
+    return rows;
+  };
 }
 
 function positionOf({ notes, cursor, nextCursor, limit }: Page, seen: readonly string[]): Position {

@@ -75,6 +75,9 @@ async function countOf({ name }: Tag, context: NotesContext): Promise<number> {
 /** Names are case-insensitive (apis/notes.md §2): a note bears a tag once, however it is spelled. */
 function distinct(tags: readonly Tag[]): readonly Tag[] {
   if (tags.length < 2) return tags;
-  const names = tags.map(({ name }) => name.toLowerCase());
-  return tags.filter((_, index) => names.indexOf(names[index]!) === index);
+  const names = new Set<string>();
+  return tags.filter(({ name }) => {
+    const known = names.size;
+    return names.add(name.toLowerCase()).size > known;
+  });
 }

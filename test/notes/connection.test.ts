@@ -16,7 +16,8 @@ function reader(list: NoteList) {
   const pager = createPager();
   return async (first: number, after?: string) => {
     const page = await noteConnection({ cursors, place, pager, list }, { first, after: after ?? null });
-    return { ...page, keys: page.nodes.map(({ upstreamId }) => Number(upstreamId)) };
+    const { edges, pageInfo } = page;
+    return { edges, pageInfo, keys: page.nodes.map(({ upstreamId }) => Number(upstreamId)) };
   };
 }
 
