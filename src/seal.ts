@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
 
 const idBytes = 4;
 const nonceBytes = 12;
@@ -77,5 +77,5 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
 
 /** SHA-256 of a text, base64url: a key at rest for what must not be kept itself. */
 export function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+  return hash('sha256', text, 'base64url');
 }

@@ -52,8 +52,9 @@ export function createTelemetry(level: string, destination?: DestinationStream):
     log: destination ? pino(options, destination) : pino(options),
     counts,
     count(name, labels = {}) {
-      const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-      const key = pairs.length ? `${name}{${pairs.join(',')}}` : name;
+      let pairs = '';
+      for (const label in labels) pairs += `${pairs && ','}${label}="${labels[label]}"`;
+      const key = pairs ? `${name}{${pairs}}` : name;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     },
   };
