@@ -36,7 +36,8 @@ async function readAll<T>(url: string, token: string, list: keyof typeof lists):
   }`;
   const all: T[] = [];
   for (let after: string | null = null; ;) {
-    const { data } = await postGraphql(url, query, { after }, { token });
+    const { data, errors } = await postGraphql(url, query, { after }, { token });
+    if (errors) throw new Error(`The ${list} are not shown: ${JSON.stringify(errors)}`);
     const { nodes, pageInfo } = data.page as Page<T>;
     all.push(...nodes);
     if (!pageInfo.hasNextPage) return all;

@@ -24,7 +24,7 @@ function settingsOf(sandbox: Sandbox, url: string): Record<string, string> {
     ...sandbox.settings,
     DATABASE_URL: url,
     SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
-    GRANTS: JSON.stringify({ '*': ['shipments:read'] }),
+    GRANTS: JSON.stringify({ '*': ['shipments:read', 'payments:read'] }),
     SHIPMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
   };
 }
