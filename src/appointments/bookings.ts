@@ -31,16 +31,26 @@ export interface BookingQuery {
 
 /** The rows of the appointments ledger. */
 export interface Bookings {
-  /** Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. */
+  /**
+   * Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. `InDoubt` where it may be
+   * kept and may not: the database was not heard to answer the commit.
+   */
   insert(booking: Booking): Promise<boolean>;
   /** Says how a pending booking ended. */
   settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void>;
   /** Takes a booking back, as if it had never been; its key is free again. */
   erase(id: string): Promise<void>;
+  /** The same for one whose insertion is in doubt, also where it takes effect only now. */
+  undo(booking: Booking): Promise<void>;
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
   list(query: BookingQuery): Promise<readonly Booking[]>;
   /** The booking with this id, of this user where one is given. */
   find(id: string, userId?: string): Promise<Booking | undefined>;
+}
+
+/** Whether the booking was kept is not known. */
+export class InDoubt extends Error {
+  override readonly name = 'InDoubt';
 }
 
 const referencesAtOnce = 1_000;
@@ -48,17 +58,18 @@ const referencesAtOnce = 1_000;
 /** The rows in this database. */
 export function createBookings({ kysely }: Database): Bookings {
   return {
-    insert: (booking) =>
-      kysely.transaction().execute(async (transaction) => {
-        const kept = await transaction
-          .insertInto('bookings')
-          .values(booking)
-          .onConflict((conflict) => conflict.doNothing())
-          .returning('id')
-          .executeTakeFirst();
-        if (kept) await insertReferences(transaction, booking);
-        return kept !== undefined;
-      }),
+    async insert(booking) {
+      let kept = false;
+      try {
+        return await kysely.transaction().execute(async (transaction) => {
+          if (!(await insertUnlessTaken(transaction, booking))) return false;
+          await insertReferences(transaction, booking);
+          return (kept = true);
+        });
+      } catch (cause) {
+        throw kept ? new InDoubt('A booking may be kept, or not.', { cause }) : cause;
+      }
+    },
     async settle(id, state, upstreamId) {
       await kysely
         .updateTable('bookings')
@@ -66,10 +77,12 @@ export function createBookings({ kysely }: Database): Bookings {
         .where('id', '=', id)
         .execute();
     },
-    erase: (id) =>
+    erase: (id) => kysely.transaction().execute((transaction) => remove(transaction, id)),
+    undo: (booking) =>
       kysely.transaction().execute(async (transaction) => {
-        await transaction.deleteFrom('booking_participants').where('booking_id', '=', id).execute();
-        await transaction.deleteFrom('bookings').where('id', '=', id).execute();
+        // Waits for the end of a transaction, cut off from us, that is still about to insert it.
+        await insertUnlessTaken(transaction, booking);
+        await remove(transaction, booking.id);
       }),
     withKey: (userId, idempotencyKey) =>
       kysely
@@ -118,6 +131,21 @@ export function toAppointment(booking: Booking): Appointment {
     bookedBy: fromKeyText(booking.email),
     confirmation: booking.state === 'CONFIRMED' ? 'CONFIRMED' : 'UNCONFIRMED',
   };
+}
+
+async function insertUnlessTaken(executor: Executor, booking: Booking): Promise<boolean> {
+  const row = await executor
+    .insertInto('bookings')
+    .values(booking)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function remove(executor: Executor, id: string): Promise<void> {
+  await executor.deleteFrom('booking_participants').where('booking_id', '=', id).execute();
+  await executor.deleteFrom('bookings').where('id', '=', id).execute();
 }
 
 /** A row for each one who takes part, a thousand at once: a statement takes a bounded number of values. */

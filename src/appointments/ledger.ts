@@ -7,7 +7,7 @@ import type { Database } from '../store/database.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { UpstreamError } from '../upstream/failure.js';
-import { type Booking, type BookingQuery, createBookings, toAppointment } from './bookings.js';
+import { type Booking, type BookingQuery, createBookings, InDoubt, toAppointment } from './bookings.js';
 import type { AppointmentsClient, BookingOutcome, NewAppointment } from './client.js';
 import type { Appointment } from './model.js';
 import { createSettling } from './settling.js';
@@ -97,6 +97,16 @@ export function createLedger({
     };
   }
 
+  /** A row that may stand although its insertion failed is taken back: nothing was posted for it, and nothing will be. */
+  async function keep(booking: Booking): Promise<boolean> {
+    try {
+      return await bookings.insert(booking);
+    } catch (error) {
+      if (error instanceof InDoubt) await settling.settle(booking.id, () => bookings.undo(booking));
+      throw error;
+    }
+  }
+
   /** Writes the row, then posts: a crash in between leaves a row that reads as unconfirmed. */
   async function bookFirst(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
     const outcome = await post(appointment).catch((error: unknown) => ({ error }));
@@ -130,7 +140,7 @@ export function createLedger({
   ): Promise<BookingResult> {
     for (;;) {
       const booking = open(request, inputDigest, id);
-      if (await bookings.insert(booking)) return bookFirst(booking, request.appointment);
+      if (await keep(booking)) return bookFirst(booking, request.appointment);
       const other = await bookings.withKey(request.userId, key);
       if (other && other.input_digest !== inputDigest) return { conflict: true };
       if (other && (other.state !== 'PENDING' || other.pending_until <= clock.now()))
@@ -168,7 +178,7 @@ export function createLedger({
     const inputDigest = digestOf(appointment);
     if (idempotencyKey !== undefined) return join(request, idempotencyKey, inputDigest, id);
     const booking = open(request, inputDigest, id);
-    await bookings.insert(booking);
+    await keep(booking);
     return bookFirst(booking, appointment);
   }
 

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { noPostgres } from '../support/engines.js';
+import { createTestDatabase } from '../support/postgres.js';
+import { postsOf, requestOf, startReplica } from './room.js';
+
+/** A way to Postgres that is cut just when the first booking has been committed, before its client hears of it. */
+async function openWay(url: string) {
+  const { port, hostname } = new URL(url);
+  const sockets = new Set<Socket>();
+  let isArmed = true;
+
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    let hasBooked = false;
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => undefined));
+    near
+      .on('close', () => far.destroy())
+      .on('data', (bytes) => {
+        hasBooked ||= bytes.includes('insert into "bookings"');
+        far.write(bytes);
+      });
+    far
+      .on('close', () => near.destroy())
+      .on('data', (bytes) => {
+        if (!isArmed || !hasBooked || !bytes.includes('COMMIT\0')) return void near.write(bytes);
+        isArmed = false;
+        near.destroy();
+      });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return Object.assign(new URL(url), { port: String((server.address() as AddressInfo).port) }).href;
+}
+
+describe.skipIf(noPostgres)(
+  'a booking whose connection is lost after it is committed, before it is posted,',
+  () => {
+    test.each([undefined, 'k'])(
+      'leaves nothing behind, and is made by the next call (key: %s)',
+      async (idempotencyKey) => {
+        const sandbox = await startSandbox({ demo: false });
+        onTestFinished(() => sandbox.stop());
+        const replica = await startReplica(sandbox, await openWay(await createTestDatabase()));
+        onTestFinished(() => replica.stop());
+        const book = () =>
+          replica.ledger.book(requestOf(idempotencyKey === undefined ? {} : { idempotencyKey }));
+        const list = () => replica.ledger.list({ backward: false, limit: 100 });
+
+        await expect(book()).rejects.toThrow();
+        expect([await list(), postsOf(sandbox)]).toEqual([[], 0]);
+        const made = await book();
+        expect(made).toMatchObject({ appointment: { confirmation: 'CONFIRMED' } });
+        expect([(await list()).length, postsOf(sandbox)]).toEqual([1, 1]);
+      },
+    );
+  },
+);
