@@ -13,27 +13,34 @@ export interface Clients {
   readonly token: string;
   readonly senders: Senders;
   readonly subscribers: readonly Subscriber[];
-  readonly booker: Booker;
-  readonly rotator: Rotator;
-  readonly leavers: Leavers;
+  readonly others: Others | undefined;
   /** All but the subscribers begin nothing new, and have this long where a crash left something undecided. */
   finish(mostMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** Those whom the log alone does not concern. */
+export interface Others {
+  readonly booker: Booker;
+  readonly rotator: Rotator;
+  readonly leavers: Leavers;
+}
+
 /** How busy they are. */
 export interface ClientsOptions {
+  /** Whether there are only senders and subscribers. */
+  readonly logOnly?: boolean;
   /** About how many events a second; 50 unless told. */
   readonly rate?: number;
   /** By how much sooner than documented senders try again; 500 times unless told. */
   readonly haste?: number;
 }
 
-/** Starts clients of every kind, each with chance of its own. */
+/** Starts the clients, each with chance of its own. */
 export async function startClients(
   house: House,
   random: Random,
-  { rate = 50, haste = 500 }: ClientsOptions,
+  { logOnly = false, rate = 50, haste = 500 }: ClientsOptions,
 ): Promise<Clients> {
   const { sandbox, subscription, endpoint } = house;
   const chanceOf = (name: string) => {
@@ -50,21 +57,27 @@ export async function startClients(
     haste,
     ...chanceOf('senders'),
   });
-  const booker = startBooker({ sandbox, token, ...chanceOf('booker') });
-  const rotator = await startRotator({ endpoint, token, ...chanceOf('rotator') });
-  const leavers = startLeavers(chanceOf('leavers'));
+  const startOthers = async () => ({
+    booker: startBooker({ sandbox, token, ...chanceOf('booker') }),
+    rotator: await startRotator({ endpoint, token, ...chanceOf('rotator') }),
+    leavers: startLeavers(chanceOf('leavers')),
+  });
+  const others = logOnly ? undefined : await startOthers();
 
   async function finish(mostMs: number): Promise<void> {
-    await Promise.all([senders.finish(), booker.finish(mostMs), rotator.finish(mostMs), leavers.finish()]);
+    await Promise.all([
+      senders.finish(),
+      others?.booker.finish(mostMs),
+      others?.rotator.finish(mostMs),
+      others?.leavers.finish(),
+    ]);
   }
 
   return {
     token,
     senders,
     subscribers,
-    booker,
-    rotator,
-    leavers,
+    others,
     finish,
     async stop() {
       await Promise.all([finish(0), ...subscribers.map((subscriber) => subscriber.stop())]);

@@ -20,21 +20,22 @@ export interface Report {
 export type Traffic = ReturnType<typeof trafficOf>;
 
 /** Counts what the clients did. */
-export function trafficOf({ senders, subscribers, booker, rotator, leavers }: Clients) {
+export function trafficOf({ senders, subscribers, others }: Clients) {
   const { sent, attempts, refused } = senders;
-  const bookings = booker.bookings();
+  const bookings = others?.booker.bookings() ?? [];
+  const visitors = others?.leavers.subscribers ?? [];
   return {
     events: sent.length,
     deliveries: attempts,
     'answered 401 meanwhile': refused,
     acknowledged: sent.filter(({ acknowledged }) => acknowledged).length,
-    'updates seen': [...subscribers, ...leavers.subscribers].reduce((sum, { seen }) => sum + seen.length, 0),
+    'updates seen': [...subscribers, ...visitors].reduce((sum, { seen }) => sum + seen.length, 0),
     bookings: bookings.length,
     'bookings answered': bookings.filter(({ answers }) => answers.length > 0).length,
     'bookings at the service': bookings.reduce((sum, { booked }) => sum + booked.length, 0),
-    rotations: rotator.rotations,
-    'failed requests to rotate': rotator.failures,
-    'sign-outs': leavers.signOuts,
+    rotations: others?.rotator.rotations ?? 0,
+    'failed requests to rotate': others?.rotator.failures ?? 0,
+    'sign-outs': others?.leavers.signOuts ?? 0,
   };
 }
 

@@ -41,7 +41,7 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     await clients.finish(patienceMs);
     await clients.senders.replay();
     const evidence = await settle(house, clients, settleMs);
-    const outlived = await clients.leavers.findings(replicas.map(({ url }) => url));
+    const outlived = (await clients.others?.leavers.findings(replicas.map(({ url }) => url))) ?? [];
     await clients.stop();
     await house.close();
     return {
@@ -62,15 +62,15 @@ export async function runChaos(run: RunOptions): Promise<Report> {
 
 /** Gathers until nothing is found, or no longer. What subscribers see goes on coming. */
 async function settle(house: House, clients: Clients, mostMs: number): Promise<Evidence> {
-  const { token, senders, subscribers, leavers, booker } = clients;
+  const { token, senders, subscribers, others } = clients;
   const until = performance.now() + mostMs;
   for (;;) {
     const evidence = {
       sent: senders.sent,
       contents: await readContents(house.databaseUrl),
       standing: await readStanding(house.replicas[0]!.url, token),
-      subscribers: [...subscribers, ...leavers.subscribers],
-      bookings: booker.bookings(),
+      subscribers: [...subscribers, ...(others?.leavers.subscribers ?? [])],
+      bookings: others?.booker.bookings() ?? [],
     };
     if (performance.now() > until || findFaults(evidence).length === 0) return evidence;
     await sleep(200);
