@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, readConfig, type Config, type GatewayConfig } from './config.js';
 import { startGateway } from './gateway.js';
-import { startSandbox, type Sandbox } from './sandbox/sandbox.js';
+import type { Sandbox, SandboxOptions } from './sandbox/sandbox.js';
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** Loaded only where it is used. */
+async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const sandbox = await import('./sandbox/sandbox.js');
+  return sandbox.startSandbox(options);
+}
 
 /** `npm start`: the gateway, against the configured services or else the sandbox. */
 async function runGateway(): Promise<void> {

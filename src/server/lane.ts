@@ -8,7 +8,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { compileQuery, isCompiledQuery, type CompiledQuery } from 'graphql-jit';
+import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { createMemory } from './memory.js';
 
@@ -71,18 +71,21 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   const learned = new Map<string, Readonly<Record<string, string>>>();
   const begun = new WeakMap<IncomingMessage, Left>();
 
-  function find({ query, operationName }: PlainRequest): CompiledQuery | null {
+  function find({ query, operationName }: PlainRequest): Admitted | undefined {
     const admitted = documents.get(query);
-    if (!admitted || (operationName ?? admitted.operationName) !== admitted.operationName) return null;
-    if (admitted.compiled === undefined) admitted.compiled = compile(schema, admitted.document);
-    return admitted.compiled;
+    return admitted && (operationName ?? admitted.operationName) === admitted.operationName
+      ? admitted
+      : undefined;
   }
 
   /** Whether it was answered. An error is Apollo's to tell of: it runs the operation again. */
   async function answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<boolean> {
     const headers = learned.get(kindOf(request));
     const operation = headers && parsePlain(body.toString());
-    const compiled = operation && find(operation);
+    const admitted = operation && find(operation);
+    if (!admitted) return false;
+    if (admitted.compiled === undefined) admitted.compiled = await compile(schema, admitted.document);
+    const { compiled } = admitted;
     if (!compiled) return false;
     const context = await makeContext(request, response);
     begun.set(request, { body, context });
@@ -144,7 +147,9 @@ function kindOf({ headers: { accept = '', origin = '' } }: IncomingMessage): str
   return `${origin} ${accept}`;
 }
 
-function compile(schema: GraphQLSchema, document: DocumentNode): CompiledQuery | null {
+/** The compiler is loaded when it is first needed, which is not while a gateway starts. */
+async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<CompiledQuery | null> {
+  const { compileQuery, isCompiledQuery } = await import('graphql-jit');
   const compiled = compileQuery(schema, document);
   return isCompiledQuery(compiled) ? compiled : null;
 }

@@ -1,7 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { migrate } from './migrations.js';
-import { openPostgres } from './postgres.js';
 import { createReadiness } from './readiness.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
@@ -48,7 +47,10 @@ export interface Database {
 
 async function open(url: string, log: Logger) {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, log);
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    const { openPostgres } = await import('./postgres.js'); // an embedded database starts without its driver
+    return openPostgres(url, log);
+  }
   throw new UnusableDatabase('The address of a database is sqlite:<path> or postgres://….');
 }
 
