@@ -51,7 +51,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
       ...on,
       connected(...socket) {
         // All that still stand are sent again together, or none where the connection is cut at this very moment.
-        if (cursors.size > 0) [earlier, cursors] = [cursors, new Map()];
+        if (cursors.size > 0) [earlier, cursors] = [cursors, new Map<string, string>()];
         on?.connected?.(...socket);
       },
       message(message) {
