@@ -18,7 +18,7 @@ import type { Following } from '../events/feed.js';
 import { Unrenderable } from '../events/insist.js';
 import type { Member, Multicast, Rendering } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
-import type { Messenger } from './frames.js';
+import type { Messenger, Payloads } from './frames.js';
 import type { Rules } from './rules.js';
 
 /** A subscription, and the socket and operation that its messages are for. */
@@ -38,6 +38,8 @@ export interface Fanout {
 
 const tryAgainLater = 1013;
 const forever = new AbortController().signal;
+const ignore = (): void => undefined;
+const over = { done: true, value: undefined } as const;
 
 /** Fan-out over the feed's multicast. */
 export function createFanout(options: {
@@ -82,65 +84,77 @@ export function createFanout(options: {
     };
   }
 
-  function memberOn(
-    { socket, operationId }: Pick<SocketSubscription, 'socket' | 'operationId'>,
-    after: number | undefined,
-    end: Member['end'],
-  ): Member {
-    return {
-      after,
-      end,
-      replay: (payload) =>
-        new Promise((resolve) => {
-          if (socket.readyState !== socket.OPEN) return resolve(false);
-          messenger.send(socket, operationId, [payload], (error) => resolve(!error));
-        }),
-      deliver(payloads) {
-        if (!takesMore(socket)) return false;
-        messenger.send(socket, operationId, payloads);
-        return true;
-      },
-    };
-  }
-
   return {
     async subscribe({ socket, operationId, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isFollowing(source)) throw new Error('A subscription resolver gives what `Feed.follow` gives.');
-      const waiting = createWaiting();
-      // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
-      const end = (error?: unknown) =>
-        error instanceof Unrenderable ? socket.close(tryAgainLater, 'Resume elsewhere') : waiting.end(error);
-      const member = memberOn({ socket, operationId }, source.wish.after, end);
-      const leave = multicast.join(groupOf(args), rendering(args, source), member);
-      return waiting.iterable(leave);
+      const subscriber = new Subscriber(messenger, socket, operationId, source.wish.after);
+      subscriber.leave = multicast.join(groupOf(args), rendering(args, source), subscriber);
+      return subscriber;
     },
   };
 }
 
-/** An iterable without values, by which graphql-ws learns of the end and tells of the client's. */
-function createWaiting() {
-  let end: (error?: unknown) => void = () => undefined;
-  const over = { done: true, value: undefined } as const;
-  const ended = new Promise<typeof over>((resolve, reject) => {
-    end = (error) => (error === undefined ? resolve(over) : reject(error));
-  });
-  ended.catch(() => undefined); // whoever iterates hears of it
-  return {
-    end,
-    iterable: (leave: () => void): AsyncIterableIterator<never, undefined> => ({
-      next: () => ended,
-      return() {
-        leave();
-        end();
-        return ended;
-      },
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-    }),
-  };
+/**
+ * One subscription on one socket: a member of its group, and an iterable without values, by which graphql-ws learns of
+ * the end and tells of the client's. A class, as there are many: functions of their own would weigh more than the rest.
+ */
+class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
+  readonly after: number | undefined;
+  leave: () => void = ignore;
+  readonly #messenger: Messenger;
+  readonly #socket: WebSocket;
+  readonly #operationId: string;
+  readonly #ended: Promise<typeof over>;
+  #resolve!: (end: typeof over) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(messenger: Messenger, socket: WebSocket, operationId: string, after: number | undefined) {
+    this.#messenger = messenger;
+    this.#socket = socket;
+    this.#operationId = operationId;
+    this.after = after;
+    this.#ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#ended.catch(ignore); // whoever iterates hears of it
+  }
+
+  replay(payload: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.#socket.readyState !== this.#socket.OPEN) return resolve(false);
+      this.#messenger.send(this.#socket, this.#operationId, [payload], (error) => resolve(!error));
+    });
+  }
+
+  deliver(payloads: Payloads): boolean {
+    if (!takesMore(this.#socket)) return false;
+    this.#messenger.send(this.#socket, this.#operationId, payloads);
+    return true;
+  }
+
+  end(error?: unknown): void {
+    // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
+    if (error instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
+    if (error === undefined) this.#resolve(over);
+    else this.#reject(error);
+  }
+
+  next(): Promise<typeof over> {
+    return this.#ended;
+  }
+
+  return(): Promise<typeof over> {
+    this.leave();
+    this.end();
+    return this.#ended;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
 /** A failure that is none of the client's doing, and may be over soon: sent as an answer, it would cost the event. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
+import type { Socket as Connection } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getOperationAST, GraphQLError, type FormattedExecutionResult, type GraphQLSchema } from 'graphql';
 import {
@@ -25,11 +26,13 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
-/** What is kept of a socket. */
+/** What is kept of a socket: there are many, so that it is little. */
 interface Attachment extends Record<PropertyKey, unknown> {
   readonly socket: WebSocket;
-  readonly request: IncomingMessage;
-  /** Those under way, by the ids that the client gave them. */
+  readonly connection: Connection;
+  /** Of the upgrade, until it is known who is calling. */
+  headers?: IncomingHttpHeaders | undefined;
+  /** Those under way, by the ids that the client gave them; a subscription until it stands. */
   readonly operations: Map<string, Operation>;
   /** How many are under way: a client may use an id again while the query that had it still runs. */
   running: number;
@@ -79,10 +82,11 @@ export function createGraphqlSockets(options: {
   });
 
   async function admit({ connectionParams, extra }: Socket): Promise<boolean> {
-    const { socket, request } = extra;
+    const { socket, headers = {} } = extra;
+    extra.headers = undefined;
     let session: Session | undefined;
     try {
-      session = await callers.find(request.headers, connectionParams?.authorization);
+      session = await callers.find(headers, connectionParams?.authorization);
     } catch (err) {
       telemetry.log.warn({ err }, 'a websocket could not be admitted');
       socket.close(tryAgainLater, 'Try again later');
@@ -92,25 +96,28 @@ export function createGraphqlSockets(options: {
     // The client may have left meanwhile: then nothing would end the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;
-    socket.once(
+    socket.on(
       'close',
       sessions.watch(session, () => socket.close(unauthorized, 'Session ended')),
     );
     return true;
   }
 
-  function prepare({ extra }: Socket, id: string, { query, operationName, variables }: SubscribePayload) {
+  function prepare({ extra }: Socket, id: string, payload: SubscribePayload) {
+    const { query, operationName, variables } = payload;
     if (extra.running >= mostRunning) return [tooMany()];
     const document = rules.prepare(query);
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
     if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
+    // graphql-ws keeps the payload: let it keep the text that all share.
+    Object.assign(payload, { query: document.loc?.source.body });
     const controller = new AbortController();
     const contextValue = makeContext({
       session: extra.session,
       signal: operation.operation === 'subscription' ? controller.signal : withDeadline(controller.signal),
-      ip: extra.request.socket.remoteAddress ?? '',
+      ip: extra.connection.remoteAddress ?? '',
       requestId: randomUUID(),
     });
     extra.running += 1;
@@ -136,6 +143,12 @@ export function createGraphqlSockets(options: {
     onSubscribe: prepare,
     subscribe: (args) => fanout.subscribe(args as SocketSubscription),
     onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
+    // A subscription that stands needs its context no more, and graphql-ws keeps the arguments for as long as it stands.
+    onOperation({ extra: { operations } }, id, _, args, result) {
+      if (!(Symbol.asyncIterator in result)) return;
+      if (operations.get(id)?.context === args.contextValue) operations.delete(id);
+      args.contextValue = undefined;
+    },
     // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.
     onError: ({ extra }, id, _, errors) =>
       errors.map((error) => rules.show(error.originalError ?? error, extra.operations.get(id)?.context)),
@@ -165,14 +178,14 @@ export function createGraphqlSockets(options: {
             });
           }),
       },
-      { socket, request, operations: new Map(), running: 0 },
+      { socket, connection: request.socket, headers: request.headers, operations: new Map(), running: 0 },
     );
     socket.on('error', (err) => telemetry.log.debug({ err }, 'a websocket failed'));
-    socket.once('close', (code, reason) => void closed(code, String(reason)));
+    socket.on('close', (code, reason) => void closed(code, String(reason)));
   });
 
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', () => socket.destroy());
+    socket.on('error', destroy);
     if (drain.begun) return refuse(socket, '503 Service Unavailable');
     if (pathOf(request) !== '/graphql') return refuse(socket, '404 Not Found');
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
@@ -221,6 +234,11 @@ function keepAlive(sockets: WebSocketServer): NodeJS.Timeout {
 
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0]!;
+}
+
+/** Not a closure: it would keep the request for as long as the socket is open. */
+function destroy(this: Duplex): void {
+  this.destroy();
 }
 
 function refuse(socket: Duplex, status: string): void {
