@@ -3,6 +3,7 @@ import type { Feed, Place } from './events/feed.js';
 import type { NotesContext } from './notes/resolvers.js';
 import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';
+import type { Session } from './sessions/sessions.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
 
 /** What one operation has: the domains' slices, together. */
@@ -17,5 +18,102 @@ export type Context = SessionsContext &
     /** Under which the operation is logged. */
     readonly requestId: string;
     /** To be told when the notes service no longer knows the session's token. */
-    readonly endSession: () => void;
+    endSession(): void;
+    /** The same for one that outlives this operation: nothing ends it. */
+    lasting(): Context;
   };
+
+/** What a door knows of one operation. */
+export interface Incoming {
+  readonly session: Session | undefined;
+  /** Makes what is aborted at the operation's deadline, or when its client is gone; called once at most. */
+  readonly signal: () => AbortSignal;
+  readonly ip: string;
+  readonly requestId: string;
+  readonly cookie?: Context['cookie'];
+}
+
+/** Makes what one operation has. */
+export type MakeContext = (incoming: Incoming) => Context;
+
+type CommonName =
+  | 'sessions'
+  | 'grantsOf'
+  | 'appointments'
+  | 'shipments'
+  | 'payments'
+  | 'paymentsClient'
+  | 'webhookSecrets'
+  | 'feed'
+  | 'cursors';
+
+/** What all operations share. */
+export type Common = Pick<Context, CommonName>;
+
+/** How an operation gets what is its own. */
+export interface Own {
+  me(token: string, signal: AbortSignal): ReturnType<Context['me']>;
+  notes(operation: {
+    readonly token: string;
+    readonly sessionId: string;
+    readonly userId: string;
+    readonly signal: AbortSignal;
+  }): Context['notes'];
+  endSession(sessionId: string): void;
+}
+
+const never = new AbortController().signal;
+
+/** Makes contexts: what is an operation's own is made when it is first asked for. */
+export function createContexts(common: Common, own: Own): MakeContext {
+  // A class, since an object literal with getters is far dearer to make; Apollo Server copies its own members.
+  class Operation implements Omit<Context, CommonName> {
+    readonly caller: Context['caller'];
+    readonly requestId: string;
+    readonly logPlace = common.feed.place();
+    private readonly incoming: Incoming;
+    private readonly token: string;
+    private madeSignal: AbortSignal | undefined;
+    private madeNotes: Context['notes'] | undefined;
+    private madeMe: ReturnType<Context['me']> | undefined;
+
+    constructor(incoming: Incoming) {
+      this.incoming = incoming;
+      this.token = incoming.session?.notesToken ?? '';
+      this.caller = incoming.session?.caller ?? null;
+      this.requestId = incoming.requestId;
+    }
+
+    get ip() {
+      return this.incoming.ip;
+    }
+
+    get cookie() {
+      return this.incoming.cookie;
+    }
+
+    get signal() {
+      return (this.madeSignal ??= this.incoming.signal());
+    }
+
+    get notes() {
+      const { sessionId = '', userId = '' } = this.caller ?? {};
+      return (this.madeNotes ??= own.notes({ token: this.token, sessionId, userId, signal: this.signal }));
+    }
+
+    me() {
+      return (this.madeMe ??= own.me(this.token, this.signal));
+    }
+
+    endSession() {
+      own.endSession(this.caller?.sessionId ?? '');
+    }
+
+    lasting() {
+      return make({ ...this.incoming, signal: () => never });
+    }
+  }
+  Object.setPrototypeOf(Operation.prototype, common);
+  const make = (incoming: Incoming) => new Operation(incoming) as Operation & Common;
+  return make;
+}

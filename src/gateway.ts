@@ -2,7 +2,7 @@ import { createAppointmentsClient } from './appointments/client.js';
 import { createLedger } from './appointments/ledger.js';
 import { systemClock, type Clock } from './clock.js';
 import type { GatewayConfig } from './config.js';
-import type { Context } from './context.js';
+import { createContexts } from './context.js';
 import { createFeed } from './events/feed.js';
 import { createLog } from './events/log.js';
 import { createReceiver } from './events/receiver.js';
@@ -16,9 +16,7 @@ import { procedure as recording } from './recording.js';
 import { createCursors } from './relay.js';
 import { createSchema } from './schema.js';
 import { createSealer } from './seal.js';
-import type { Incoming } from './server/door.js';
 import { startServer } from './server/server.js';
-import type { User } from './sessions/model.js';
 import { grantsOf } from './sessions/grants.js';
 import { createSessions } from './sessions/sessions.js';
 import { createShipments } from './shipments/state.js';
@@ -127,37 +125,28 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     });
 
     const notesAccess = createNotesAccess({ client: notesClient, cursors });
-    const makeContext = ({ session, signal, ip, requestId, cookie }: Incoming): Context => {
-      const caller = session?.caller ?? null;
-      const { sessionId = '', userId = '' } = caller ?? {};
-      const token = session?.notesToken ?? '';
-      let me: Promise<User> | undefined;
-      const readMe = async (): Promise<User> => ({ kind: 'User', ...(await notesClient.me(token, signal)) });
-      return {
-        caller,
-        signal,
-        ip,
-        requestId,
-        ...(cookie && { cookie }),
+    const makeContext = createContexts(
+      {
         sessions,
-        me: () => (me ??= readMe()),
         grantsOf: (email) => grantsOf(grants, email),
-        endSession() {
-          sessions
-            .end(sessionId)
-            .catch((err: unknown) => telemetry.log.warn({ err }, 'a session could not be ended'));
-        },
-        notes: notesAccess({ token, sessionId, userId, signal }),
         appointments,
         shipments,
         payments,
         paymentsClient,
         webhookSecrets,
         feed,
-        logPlace: feed.place(),
         cursors,
-      };
-    };
+      },
+      {
+        me: async (token, signal) => ({ kind: 'User', ...(await notesClient.me(token, signal)) }),
+        notes: createNotesAccess({ client: notesClient, cursors }),
+        endSession(sessionId) {
+          sessions
+            .end(sessionId)
+            .catch((err: unknown) => telemetry.log.warn({ err }, 'a session could not be ended'));
+        },
+      },
+    );
 
     const server = begun(
       await startServer({

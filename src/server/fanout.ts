@@ -37,7 +37,6 @@ export interface Fanout {
 }
 
 const tryAgainLater = 1013;
-const forever = new AbortController().signal;
 const ignore = (): void => undefined;
 const over = { done: true, value: undefined } as const;
 
@@ -67,7 +66,7 @@ export function createFanout(options: {
 
   function rendering(args: ExecutionArgs, { wish, view }: Following<unknown>): Rendering {
     // Not the first member's: the group outlives it.
-    const context: Context = { ...(args.contextValue as Context), signal: forever };
+    const context = (args.contextValue as Context).lasting();
     const toPayload = ({ errors, ...result }: ExecutionResult): string => {
       const shown = errors?.map((error) => rules.show(error, context));
       if (shown?.some(isOurs)) throw new Error('An event could not be made into a message.');

@@ -3,10 +3,9 @@ import { ApolloServer, HeaderMap, type ApolloServerOptions, type ApolloServerPlu
 import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
-import type { Context } from '../context.js';
+import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
-import type { MakeContext } from './door.js';
 import type { Lane } from './lane.js';
 import { createMemory } from './memory.js';
 import type { Rules } from './rules.js';
@@ -51,7 +50,7 @@ export async function createGraphqlHttp(options: {
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Context> {
     return makeContext({
       session: await callers.find(request.headers),
-      signal: operationSignal(reply.raw),
+      signal: () => operationSignal(reply.raw),
       ip: request.ip,
       requestId: request.id,
       ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
@@ -137,10 +136,12 @@ function followOperations(
 export function operationSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const deadline = setTimeout(() => controller.abort(), deadlineMs).unref();
-  response.once('close', () => {
+  const close = () => {
     clearTimeout(deadline);
     if (!response.writableFinished) controller.abort();
-  });
+  };
+  if (response.closed) close();
+  else response.once('close', close);
   return controller.signal;
 }
 

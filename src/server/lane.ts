@@ -21,7 +21,7 @@ export interface Lane {
   /** Takes what it can answer; everything else goes to `next`. */
   before(next: RequestListener): RequestListener;
   /** What was done of a request before it was left to the usual way. */
-  left(request: IncomingMessage): Left | undefined;
+  left(request: IncomingMessage): Readonly<Work> | undefined;
   /** Apollo Server has taken this text: it is parsed and valid. */
   admit(source: string, document: DocumentNode): void;
   /** The usual way has answered this request with success and these headers. */
@@ -29,10 +29,10 @@ export interface Lane {
 }
 
 /** A request that the lane has begun. */
-export interface Left {
+export interface Work {
   readonly body: Buffer;
   /** Where the operation has run: it keeps what was read, so that the services are not asked twice. */
-  readonly context?: Context;
+  context?: Context;
 }
 
 /** What a lane works with. */
@@ -68,8 +68,8 @@ const ownHeaders = new Set([
 /** A lane over a schema. */
 export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   const documents = createMemory<Admitted>(mostDocuments);
-  const learned = new Map<string, Readonly<Record<string, string>>>();
-  const begun = new WeakMap<IncomingMessage, Left>();
+  const learned = new Map<string, readonly string[]>();
+  const left = new WeakMap<IncomingMessage, Work>();
 
   function find({ query, operationName }: PlainRequest): Admitted | undefined {
     const admitted = documents.get(query);
@@ -79,19 +79,19 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   }
 
   /** Whether it was answered. An error is Apollo's to tell of: it runs the operation again. */
-  async function answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<boolean> {
+  async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = learned.get(kindOf(request));
-    const operation = headers && parsePlain(body.toString());
+    const operation = headers && parsePlain(work.body.toString());
     const admitted = operation && find(operation);
     if (!admitted) return false;
     if (admitted.compiled === undefined) admitted.compiled = await compile(schema, admitted.document);
     const { compiled } = admitted;
     if (!compiled) return false;
     const context = await makeContext(request, response);
-    begun.set(request, { body, context });
+    work.context = context;
     const result = (await compiled.query(undefined, context, operation.variables ?? {})) as ExecutionResult;
     if (result.errors) return false;
-    send(response, headers, context.requestId, Buffer.from(`${JSON.stringify(result)}\n`));
+    send(response, headers, context.requestId, `${JSON.stringify(result)}\n`);
     return true;
   }
 
@@ -101,13 +101,15 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.once('end', () => {
-        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-        begun.set(request, { body });
-        const leave = () => next(request, response);
-        answer(request, response, body).then((answered) => answered || leave(), leave);
+        const work: Work = { body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
+        const leave = () => {
+          left.set(request, work);
+          next(request, response);
+        };
+        answer(request, response, work).then((answered) => answered || leave(), leave);
       });
     },
-    left: (request) => begun.get(request),
+    left: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
       if (operation) documents.set(source, { document, operationName: operation.name?.value });
@@ -115,19 +117,19 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     learn(request, headers) {
       if (!isPlain(request) || learned.has(kindOf(request))) return;
       const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name));
-      learned.set(kindOf(request), Object.fromEntries(kept.map(([name, value]) => [name, String(value)])));
+      learned.set(
+        kindOf(request),
+        kept.flatMap(([name, value]) => [name, String(value)]),
+      );
       if (learned.size > mostLearned) learned.delete(learned.keys().next().value!);
     },
   };
 }
 
-function send(
-  response: ServerResponse,
-  headers: Readonly<Record<string, string>>,
-  requestId: string,
-  body: Buffer,
-): void {
-  response.writeHead(200, { ...headers, 'x-request-id': requestId, 'content-length': body.length }).end(body);
+/** Head and body as one text go out in one write. */
+function send(response: ServerResponse, headers: readonly string[], requestId: string, body: string): void {
+  const own = ['x-request-id', requestId, 'content-length', String(Buffer.byteLength(body))];
+  response.writeHead(200, [...headers, ...own]).end(body);
 }
 
 /** A POST of plain JSON whose length is told. */
@@ -202,17 +204,19 @@ interface PlainRequest {
   readonly operationName?: string | null;
 }
 
+const plainNames: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
+
 /** A request with nothing in it that only Apollo knows. */
 function parsePlain(text: string): PlainRequest | undefined {
   const request: unknown = JSON.parse(text);
   if (!isObject(request)) return undefined;
-  const { query, variables, operationName, extensions, ...more } = request;
+  const { query, variables, operationName, extensions } = request;
   const plain =
     typeof query === 'string' &&
     (variables == null || isObject(variables)) &&
     (operationName == null || typeof operationName === 'string') &&
     (extensions == null || (isObject(extensions) && !('persistedQuery' in extensions))) &&
-    Object.keys(more).length === 0;
+    Object.keys(request).every((name) => plainNames.has(name));
   return plain ? (request as unknown as PlainRequest) : undefined;
 }
 

@@ -6,13 +6,13 @@ import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { printSchema, type GraphQLSchema } from 'graphql';
+import type { MakeContext } from '../context.js';
 import type { Feed } from '../events/feed.js';
 import type { Receiver } from '../events/receiver.js';
 import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
-import type { MakeContext } from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createFrameMessenger, plainMessenger } from './frames.js';
@@ -81,7 +81,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         makeContext: async (request, response) =>
           options.makeContext({
             session: await callers.find(request.headers),
-            signal: operationSignal(response),
+            signal: () => operationSignal(response),
             ip: request.socket.remoteAddress ?? '',
             requestId: requestId(request.headers['x-request-id']),
           }),

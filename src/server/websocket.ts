@@ -10,12 +10,11 @@ import {
   type SubscribePayload,
 } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { Context } from '../context.js';
+import type { Context, MakeContext } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import { takesMore } from './backlog.js';
 import type { Callers } from './callers.js';
-import type { MakeContext } from './door.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
 import type { Rules } from './rules.js';
@@ -116,7 +115,8 @@ export function createGraphqlSockets(options: {
     const controller = new AbortController();
     const contextValue = makeContext({
       session: extra.session,
-      signal: operation.operation === 'subscription' ? controller.signal : withDeadline(controller.signal),
+      signal: () =>
+        operation.operation === 'subscription' ? controller.signal : withDeadline(controller.signal),
       ip: extra.connection.remoteAddress ?? '',
       requestId: randomUUID(),
     });

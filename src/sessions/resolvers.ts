@@ -8,12 +8,12 @@ import type { Sessions } from './sessions.js';
 export interface SessionsContext extends OperationContext {
   readonly sessions: Sessions;
   /** The signed-in user, asked for at most once an operation; `UNAUTHENTICATED` for an anonymous caller. */
-  readonly me: () => Promise<User>;
+  me(): Promise<User>;
   readonly grantsOf: (email: string) => ReadonlySet<Grant>;
   /** The address of the client, for throttling. */
   readonly ip: string;
   /** The browser's session cookie, on doors that have one. */
-  readonly cookie?: { set(token: string, expiresAt: number): void; clear(): void };
+  readonly cookie?: { set(token: string, expiresAt: number): void; clear(): void } | undefined;
 }
 
 function credentialErrors(input: { email?: string | null; password?: string | null }): UserError[] {
