@@ -318,6 +318,29 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     });
   });
 
+  test('reads next to nothing while nobody follows, and misses nothing afterwards', async () => {
+    let taken = 0;
+    const idle = await openFeed({
+      log: {
+        async read(after, limit) {
+          const entries = await journal.log.read(after, limit);
+          taken += entries.length;
+          return entries;
+        },
+      },
+    });
+    await append(600);
+    await expect.poll(() => idle.reached()).toBe(600);
+    expect(taken).toBeLessThan(600);
+    expect(idle.place()).toMatchObject((await journal.log.place(600))!);
+    const [fromNow, fromStart] = [undefined, 0].map((after) =>
+      idle.updates({ family: 'shipments', ...(after !== undefined && { after }) }),
+    );
+    await append(2);
+    expect(await take(fromNow!, 2)).toBe('601 602');
+    expect(await take(fromStart!, 602)).toBe([...numbers(600).map((n) => `${n}*`), '601', '602'].join(' '));
+  });
+
   test('finds what no signal told of', async () => {
     const database = { ...journal.database, listen: () => () => undefined };
     const deaf = await createFeed({ ...journal, database, cursors });

@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { insertRows, rowsOf, runTogether, type Columns, type Row } from '../../src/store/rows.js';
+import { keyText } from '../../src/store/text.js';
+import { engines } from '../support/engines.js';
+import { open } from './opened.js';
+
+const columns: Columns = { key: 'text', value: 'text', expires_at: 'integer' };
+const row = (key: string, value: string, expires_at: number | null = null): Row => ({
+  key,
+  value,
+  expires_at,
+});
+
+describe.each(engines)('rows as one parameter on %s', (_, freshUrl) => {
+  const insert = async (...rows: readonly Row[]) => {
+    const { engine, kysely } = await open(await freshUrl());
+    await runTogether(engine, kysely, [insertRows(engine, 'keyv', columns, rows)]);
+    return kysely.selectFrom('keyv').selectAll().orderBy('key').execute();
+  };
+
+  test('come out as they went in', async () => {
+    const rows = [
+      row('a', '\\u0000 \\ud800 "quoted" \\ back'),
+      row('b', 'ß 漢 👩‍👧 \u2028 \r\n\t', Number.MAX_SAFE_INTEGER),
+      row('c', '', Number.MIN_SAFE_INTEGER),
+      row('d', '{"n":9007199254740993,"e":1e400}', 0),
+      row('e', 'null'),
+      row(keyText('NUL \0 and a lone \ud800'), keyText('\udfff'.repeat(5_000))),
+      row(keyText('long '.repeat(2_000)), 'x'.repeat(1_000_000)),
+    ];
+    const kept = await insert(...rows);
+    expect(kept).toHaveLength(rows.length);
+    expect(kept).toEqual(expect.arrayContaining(rows));
+  });
+
+  test.each([
+    ['a NUL', row('a', 'x\0y'), 'NUL'],
+    ['a lone surrogate', row('a', '\ud83d'), 'lone surrogate'],
+    ['an integer that is not exact', row('a', '', 2 ** 53), 'too large'],
+    ['no number', row('a', '', Number.NaN), 'NaN'],
+  ])('are refused where there is %s in one', async (_name, bad, fault) => {
+    await expect(insert(row('good', ''), bad)).rejects.toThrow(fault);
+  });
+
+  test('take what is said of a conflict, and need nothing of each other', async () => {
+    const { engine, kysely } = await open(await freshUrl());
+    const overwrite = sql`on conflict (key) do update set value = excluded.value`;
+    await runTogether(engine, kysely, [insertRows(engine, 'keyv', columns, [row('a', '1')])]);
+    await runTogether(engine, kysely, [
+      insertRows(engine, 'keyv', columns, [row('a', '2'), row('b', '3')], overwrite),
+      sql`update log_head set seq = ${7}`,
+    ]);
+    expect(await kysely.selectFrom('keyv').select(['key', 'value']).orderBy('key').execute()).toEqual([
+      { key: 'a', value: '2' },
+      { key: 'b', value: '3' },
+    ]);
+    expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 7 }]);
+  });
+
+  test('can be selected from, even where there are none', async () => {
+    const { engine, kysely } = await open(await freshUrl());
+    const read = (rows: readonly Row[]) => rowsOf(engine, columns, rows).execute(kysely);
+    expect((await read([])).rows).toEqual([]);
+    expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
+  });
+});
