@@ -3,8 +3,8 @@ import { register } from 'node:module';
 /** Loaded into a gateway, it leaves all as it is but the store: its log takes every event and keeps none. */
 const source = `
   import { createLog as create } from './log.js?kept';
-  export async function createLog(options) {
-    return { ...(await create(options)), append: async () => 'stored' };
+  export function createLog(options) {
+    return { ...create(options), append: async () => 'stored' };
   }`;
 const hooks = `
   export async function load(url, context, next) {
