@@ -103,9 +103,9 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
       times: 1,
       act: { kind: 'afterwards', act: { kind: 'delay', ms: 500 } },
     });
+    const begun = traffic.begun();
     const rotation = houses[0]!.ask(rotate, {}, token);
     await expect.poll(current, { ...patience, interval: 5 }).not.toBe(before);
-    const begun = traffic.begun();
     await meanwhile();
     const { data, errors } = await rotation;
     expect(traffic.begun()).toBeGreaterThan(begun);
