@@ -17,6 +17,8 @@ interface Sent {
   readonly p99: number;
   readonly lagP99: number;
   readonly busy: number;
+  /** Processor time of the server for a message, in microseconds; all of an event's is in it. */
+  readonly cpuUs: number;
 }
 
 const modes = ['burst', 'storm', 'paced'] as const;
@@ -24,6 +26,7 @@ type Mode = (typeof modes)[number];
 type Told = Readonly<Record<Mode, Sent>>;
 
 const pacedEachMs = 100;
+const alreadyThere = 1_000;
 
 /** What it costs to tell many subscribers of an event, beside a bare `ws.send` to each, and beside others' servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
@@ -51,12 +54,13 @@ export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]
 }
 
 async function startTargets({ startFile, startGateway }: Pick<Stage, 'startFile' | 'startGateway'>) {
-  const gateway = await startGateway({ database: `gateway-${Math.random()}.db` });
-  const session = await signIn(gateway.url);
-  const targets: Target[] = [
-    { who: 'raw ws', server: await startFile('servers/raw-ws.js'), init: {} },
-    { who: ours, server: gateway, init: { authorization: `Bearer ${session}` } },
-  ];
+  const targets: Target[] = [{ who: 'raw ws', server: await startFile('servers/raw-ws.js'), init: {} }];
+  const gateways = [{ who: ours }, { who: `${ours} by ws`, file: 'servers/public-ws.js' }];
+  for (const { who, ...start } of gateways) {
+    const server = await startGateway({ database: `gateway-${Math.random()}.db`, ...start });
+    const init = { authorization: `Bearer ${await signIn(server.url)}` };
+    targets.push({ who, server, init });
+  }
   if (installPeers())
     for (const who of ['graphql-ws', 'mercurius', 'yoga']) {
       const file = who === 'graphql-ws' ? who : `${who}-live`;
@@ -93,20 +97,22 @@ const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> =
 
 async function send(mode: Mode, hall: Hall, server: Server, ms: number): Promise<Sent> {
   hall.reset(mode === 'paced');
-  await server.read();
+  const { cpuMs } = await server.read();
   const cpu = process.cpuUsage();
   const began = performance.now();
   await ways[mode](hall, began + ms);
   await allTold(hall);
   const lasted = performance.now() - began;
   const { user, system } = process.cpuUsage(cpu);
-  const { lagP99 } = await server.read();
+  const after = await server.read();
+  const total = hall.subscribers.total();
   const took = hall.took.toSorted((a, b) => a - b);
   return {
-    perSecond: (hall.subscribers.total() / lasted) * 1000,
+    perSecond: (total / lasted) * 1000,
     p50: quantile(took, 0.5),
     p99: quantile(took, 0.99),
-    lagP99,
+    lagP99: after.lagP99,
+    cpuUs: ((after.cpuMs - cpuMs) * 1000) / total,
     busy: (user + system) / 1000 / lasted,
   };
 }
@@ -131,12 +137,12 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
   };
 }
 
-/** How much memory a subscriber takes, in processes that have done nothing else yet. */
+/** How much memory a subscriber more takes, in processes that have others already and do nothing else. */
 async function weigh(stage: Stage, count: number): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
   const kilobytes: (readonly [string, number])[] = [];
   for (const target of await startTargets(stage)) {
-    const first = await openHall(target, 100, 1);
+    const first = await openHall(target, alreadyThere, 1);
     await allListening(first);
     const before = await target.server.read({ settled: true });
     const hall = await openHall(target, count, 1);
@@ -173,6 +179,8 @@ function toRow(name: string, mode: Mode, { who, outcomes }: Outcome<Told>, base:
     p50ms: middle(({ p50 }) => p50),
     p99ms: middle(({ p99 }) => p99),
     lagP99ms: middle(({ lagP99 }) => lagP99),
+    cpuUs: middle(({ cpuUs }) => cpuUs),
+    perCpu: median(outcomes.map((told, round) => base.outcomes[round]![mode].cpuUs / told[mode].cpuUs)),
     loadBusy: middle(({ busy }) => busy),
   };
 }

@@ -15,6 +15,7 @@ export interface Target {
 /** How many webhooks may be under way at once. */
 export const senderCount = 64;
 const patienceMs = 30_000;
+const quietMs = 300;
 
 const document = `subscription Live($carrier: String!) {
   shipmentUpdates(filter: { carriers: [$carrier] }) {
@@ -106,9 +107,16 @@ export async function allListening({ subscribers, tellAll, reset }: Hall): Promi
   for (;;) {
     reset(true);
     await tellAll();
-    await sleep(200);
+    await quiet(subscribers);
     if (subscribers.counts.every((count) => count === 1)) return;
     if (performance.now() > deadline) throw new Error('Not all subscriptions stand.');
-    await sleep(300);
+  }
+}
+
+/** Waits until nobody has heard anything for a while: what comes late would pass for what is told next. */
+async function quiet({ total }: Hall['subscribers']): Promise<void> {
+  for (let heard = -1; heard < total();) {
+    heard = total();
+    await sleep(quietMs);
   }
 }

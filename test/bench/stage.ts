@@ -12,6 +12,8 @@ export interface GatewayStart extends Omit<Start, 'args'> {
   readonly database: string;
   /** Flags of node. */
   readonly flags?: readonly string[];
+  /** A file of `test/bench` that starts it in another way than the built `main.js`. */
+  readonly file?: string;
 }
 
 /** Where a suite plays: an upstream, a folder, and the processes that it starts. */
@@ -67,10 +69,10 @@ export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T>
           args: [...flags, `test/bench/${file}`],
           env: { UPSTREAM: upstream.url, LEDGER: join(folder, `${file.replaceAll('/', '-')}.db`) },
         }),
-      startGateway: ({ database, flags: more = [], env, ...rest }) =>
+      startGateway: ({ database, flags: more = [], file, env, ...rest }) =>
         start({
           ...rest,
-          args: [...flags, ...more, 'dist/main.js'],
+          args: [...flags, ...more, file === undefined ? 'dist/main.js' : `test/bench/${file}`],
           env: {
             ...settings,
             DATABASE_URL: database.includes('://') ? database : `sqlite:${join(folder, database)}`,
