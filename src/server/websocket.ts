@@ -229,7 +229,8 @@ function keepAlive(sockets: WebSocketServer): NodeJS.Timeout {
     socket.once('pong', () => silent.delete(socket));
     return socket.ping();
   };
-  return setInterval(() => sockets.clients.forEach(ping), pingMs).unref();
+  // In a process that was held up, pongs may be there that are not read yet: they are before what is set to be immediate.
+  return setInterval(() => setImmediate(() => sockets.clients.forEach(ping)), pingMs).unref();
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {
