@@ -54,7 +54,7 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   const fanout = createFanout({ schema, rules, multicast: feed.multicast, messenger });
   const subscribe = async (text: string) => {
     const pair = await openPair();
-    const contextValue = { requestId: 'request' };
+    const contextValue = { requestId: 'request', lasting: () => ({ requestId: 'group' }) };
     await fanout.subscribe({
       schema,
       document: parse(text),
