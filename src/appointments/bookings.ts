@@ -1,7 +1,9 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Executor } from '../store/database.js';
+import { createMutex, type Mutex } from '../store/mutex.js';
 import type { BookingTable, Tables } from '../store/schema.js';
 import { fromKeyText, keyText } from '../store/text.js';
+import { type BookingKey, createLookups } from './lookups.js';
 import type { Appointment, Participant } from './model.js';
 
 /** A booking as it is kept. Free texts are key texts. */
@@ -42,6 +44,7 @@ export interface Bookings {
   erase(id: string): Promise<void>;
   /** The same for one whose insertion is in doubt, also where it takes effect only now. */
   undo(booking: Booking): Promise<void>;
+  /** The booking that has this key; where others wait for one too, it is looked for together with theirs. */
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
   list(query: BookingQuery): Promise<readonly Booking[]>;
   /** The booking with this id, of this user where one is given. */
@@ -54,43 +57,37 @@ export class InDoubt extends Error {
 }
 
 const referencesAtOnce = 1_000;
+/** How many bookings are begun, and how many ended, at once: fewer than the database's connections, which all share. */
+const atOnce = 3;
+const patienceMs = 5_000;
 
 /** The rows in this database. */
 export function createBookings({ kysely }: Database): Bookings {
+  const beginnings = createMutex(patienceMs, atOnce);
+  const ends = createMutex(patienceMs, atOnce);
+  const lookups = createLookups((keys) => readWithKeys(kysely, keys));
+
   return {
-    async insert(booking) {
-      let kept = false;
-      try {
-        return await kysely.transaction().execute(async (transaction) => {
-          if (!(await insertUnlessTaken(transaction, booking))) return false;
-          await insertReferences(transaction, booking);
-          return (kept = true);
-        });
-      } catch (cause) {
-        throw kept ? new InDoubt('A booking may be kept, or not.', { cause }) : cause;
-      }
-    },
-    async settle(id, state, upstreamId) {
-      await kysely
-        .updateTable('bookings')
-        .set({ state, upstream_id: upstreamId === null ? null : keyText(upstreamId) })
-        .where('id', '=', id)
-        .execute();
-    },
-    erase: (id) => kysely.transaction().execute((transaction) => remove(transaction, id)),
-    undo: (booking) =>
-      kysely.transaction().execute(async (transaction) => {
-        // Waits for the end of a transaction, cut off from us, that is still about to insert it.
-        await insertUnlessTaken(transaction, booking);
-        await remove(transaction, booking.id);
+    insert: (booking) => inTurn(beginnings, () => insert(kysely, booking)),
+    settle: (id, state, upstreamId) =>
+      inTurn(ends, async () => {
+        await kysely
+          .updateTable('bookings')
+          .set({ state, upstream_id: upstreamId === null ? null : keyText(upstreamId) })
+          .where('id', '=', id)
+          .execute();
       }),
+    erase: (id) => inTurn(ends, () => kysely.transaction().execute((transaction) => remove(transaction, id))),
+    undo: (booking) =>
+      inTurn(ends, () =>
+        kysely.transaction().execute(async (transaction) => {
+          // Waits for the end of a transaction, cut off from us, that is still about to insert it.
+          await insertUnlessTaken(transaction, booking);
+          await remove(transaction, booking.id);
+        }),
+      ),
     withKey: (userId, idempotencyKey) =>
-      kysely
-        .selectFrom('bookings')
-        .selectAll()
-        .where('user_id', '=', keyText(userId))
-        .where('idempotency_key', '=', keyText(idempotencyKey))
-        .executeTakeFirst(),
+      lookups.find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
     list(query) {
       const direction = query.backward ? 'asc' : 'desc';
       return kysely
@@ -131,6 +128,36 @@ export function toAppointment(booking: Booking): Appointment {
     bookedBy: fromKeyText(booking.email),
     confirmation: booking.state === 'CONFIRMED' ? 'CONFIRMED' : 'UNCONFIRMED',
   };
+}
+
+async function inTurn<T>(turns: Mutex, work: () => Promise<T>): Promise<T> {
+  const release = await turns.acquire();
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}
+
+async function insert(executor: Executor, booking: Booking): Promise<boolean> {
+  let kept = false;
+  try {
+    return await executor.transaction().execute(async (transaction) => {
+      if (!(await insertUnlessTaken(transaction, booking))) return false;
+      await insertReferences(transaction, booking);
+      return (kept = true);
+    });
+  } catch (cause) {
+    throw kept ? new InDoubt('A booking may be kept, or not.', { cause }) : cause;
+  }
+}
+
+function readWithKeys(executor: Executor, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
+  return executor
+    .selectFrom('bookings')
+    .selectAll()
+    .where(({ and, or }) => or(keys.map((key) => and(key))))
+    .execute();
 }
 
 async function insertUnlessTaken(executor: Executor, booking: Booking): Promise<boolean> {

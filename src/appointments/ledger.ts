@@ -49,7 +49,6 @@ interface Flight {
 const bookingMs = 30_000;
 /** For settling the row after the call. */
 const settlingMs = 5_000;
-const pollMs = 100;
 /** Little enough to end, after a drain that takes its whole time, before the process is ended. */
 const patienceMs = 3_000;
 
@@ -131,7 +130,22 @@ export function createLedger({
     }
   }
 
-  /** Takes the key, or waits for whoever has it. */
+  /** What became of another's booking under this key; undefined where it came to nothing. Waiting, it only reads. */
+  async function outcomeOf(
+    userId: string,
+    key: string,
+    inputDigest: string,
+  ): Promise<BookingResult | undefined> {
+    for (;;) {
+      const other = await bookings.withKey(userId, key);
+      if (!other) return undefined;
+      if (other.input_digest !== inputDigest) return { conflict: true };
+      if (other.state !== 'PENDING' || other.pending_until <= clock.now())
+        return { appointment: toAppointment(other) };
+    }
+  }
+
+  /** Takes the key, or waits for whoever has it: another replica is at it, or has just been refused. */
   async function bookOnce(
     request: BookingRequest,
     key: string,
@@ -141,12 +155,8 @@ export function createLedger({
     for (;;) {
       const booking = open(request, inputDigest, id);
       if (await keep(booking)) return bookFirst(booking, request.appointment);
-      const other = await bookings.withKey(request.userId, key);
-      if (other && other.input_digest !== inputDigest) return { conflict: true };
-      if (other && (other.state !== 'PENDING' || other.pending_until <= clock.now()))
-        return { appointment: toAppointment(other) };
-      // Another replica is at it, or the service has just refused it and the key is free again.
-      if (other) await pause(pollMs * (0.5 + Math.random()));
+      const outcome = await outcomeOf(request.userId, key, inputDigest);
+      if (outcome) return outcome;
     }
   }
 

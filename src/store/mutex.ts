@@ -1,18 +1,18 @@
-/** Lets one through at a time, in the order of asking. */
+/** Lets one through at a time, or as many as it has places, in the order of asking. */
 export interface Mutex {
   /** Resolves with the way to let the next one through; rejects when the turn does not come in time. */
   acquire(): Promise<() => void>;
 }
 
 /** A mutex whose callers wait at most `patienceMs` for their turn. */
-export function createMutex(patienceMs: number): Mutex {
+export function createMutex(patienceMs: number, places = 1): Mutex {
   const waiting: (() => void)[] = [];
-  let taken = false;
+  let taken = 0;
 
   const release = () => {
     const next = waiting.shift();
     if (next) next();
-    else taken = false;
+    else taken -= 1;
   };
 
   const wait = () =>
@@ -30,8 +30,8 @@ export function createMutex(patienceMs: number): Mutex {
 
   return {
     async acquire() {
-      if (taken) await wait();
-      taken = true;
+      if (taken < places) taken += 1;
+      else await wait();
       return release;
     },
   };
