@@ -16,6 +16,10 @@ import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;
 const connections = 10;
+/** For a connection. */
+const patienceMs = 5_000;
+
+const durably = { text: 'set synchronous_commit = on', query_timeout: patienceMs };
 
 function exactNumber(text: string): number {
   const number = Number(text);
@@ -27,9 +31,10 @@ const settings: ClientConfig = {
   fallback_application_name: 'trivium',
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
-  connectionTimeoutMillis: 5_000,
-  statement_timeout: 20_000,
-  query_timeout: 25_000,
+  connectionTimeoutMillis: patienceMs,
+  // One that hangs, on a server that is mute or on a lock, gives its connection back well within an operation's deadline.
+  statement_timeout: 10_000,
+  query_timeout: 11_000,
   // A replica that froze inside a transaction must not hold the log's head for ever.
   idle_in_transaction_session_timeout: 30_000,
   types: {
@@ -100,8 +105,8 @@ function createPool(config: ClientConfig, log: Logger): Pool {
   const pool = new Pool({
     ...config,
     max: connections,
-    // pg-pool waits for the promise, whatever its types say.
-    onConnect: ((client) => client.query('set synchronous_commit = on')) as (client: ClientBase) => void,
+    // pg-pool waits for the promise, whatever its types say, and has no patience of its own for it.
+    onConnect: ((client) => client.query(durably)) as (client: ClientBase) => void,
   });
   // Without a listener, a connection lost while idle or in use would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'lost a connection to the database'));

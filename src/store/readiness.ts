@@ -1,8 +1,11 @@
 import type { Kysely } from 'kysely';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Tables } from './schema.js';
 
 const rememberedMs = 1_000;
+/** One that does not answer in this time is not ready: whoever asks has little patience. */
+const patienceMs = 1_500;
 
 /**
  * Looks whether the database takes writes, by making one: it may answer, and its disk be full. What was seen holds
@@ -13,11 +16,20 @@ export function createReadiness(
   { fault, log }: { readonly fault: () => Error | undefined; readonly log: Logger },
 ): () => Promise<void> {
   let seen: Promise<void> | undefined;
+  let writing: Promise<void> | undefined;
   let isReady = true;
 
   async function look(): Promise<void> {
     const found = fault();
     if (found) throw found;
+    // One that hangs is waited for again: it holds a connection.
+    writing ??= write().finally(() => (writing = undefined));
+    const late = new AbortController();
+    const { signal } = late;
+    await Promise.race([writing, refuse(signal)]).finally(() => late.abort());
+  }
+
+  async function write(): Promise<void> {
     const expires_at = Date.now(); // another value each time: SQLite does not write what is there already
     await kysely
       .insertInto('leases')
@@ -41,4 +53,10 @@ export function createReadiness(
   }
 
   return () => (seen ??= lookAndTell());
+}
+
+/** Rejects when it has taken too long. */
+async function refuse(signal: AbortSignal): Promise<void> {
+  await pause(patienceMs, undefined, { signal }).catch(() => undefined);
+  if (!signal.aborted) throw new Error(`The database did not answer for ${patienceMs} ms.`);
 }
