@@ -25,6 +25,8 @@ export interface Subscriber {
   readonly endings: readonly string[];
   /** How often in a row it was last turned away for want of a live session. */
   readonly refusals: number;
+  /** When a gateway last had its socket open and admitted, on the clock of `performance`. */
+  readonly servedAt: number;
   stop(): Promise<void>;
 }
 
@@ -53,6 +55,8 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
   const seen: Seen[] = [];
   const endings: string[] = [];
   let refusals = 0;
+  let servedAt = 0;
+  let isServed = false;
   let cursor = after;
   let stopped = false;
   let leave = () => {};
@@ -65,10 +69,16 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
         connectionParams: { authorization: `Bearer ${token}` },
         connectionAckWaitTimeout: 5_000,
         keepAlive: 2_000,
+        on: { connected: () => serve(true), closed: () => serve(false) },
         retryAttempts: Infinity,
         retryWait: () => sleep(random.between(20, 300)),
       }),
     );
+
+  function serve(admitted: boolean): void {
+    if (admitted || isServed) servedAt = performance.now();
+    isServed = admitted;
+  }
 
   function take({ update }: Answer): void {
     const { event, entity } = update;
@@ -117,6 +127,9 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
     endings,
     get refusals() {
       return refusals;
+    },
+    get servedAt() {
+      return isServed ? performance.now() : servedAt;
     },
     async stop() {
       stopped = true;

@@ -3,7 +3,7 @@
 
 /** By variant: the module, and pairs of what is there and what takes its place. */
 const breaks = {
-  // The sender hears 200 before the event is on the disk, which is a slow one.
+  // The sender hears 200 before the event is on the disk, which is so slow a one that any kill under traffic tells.
   'acknowledge-before-commit': {
     module: '/dist/events/queue.js',
     pieces: [
@@ -11,7 +11,7 @@ const breaks = {
         'queue.push({ item, weight: more, resolve, reject });',
         "queue.push({ item, weight: more, resolve() {}, reject() {} }); resolve('stored');",
       ],
-      ['turn().then(run)', 'new Promise((resolve) => setTimeout(resolve, 30)).then(run)'],
+      ['turn().then(run)', 'new Promise((resolve) => setTimeout(resolve, 1_500)).then(run)'],
     ],
   },
   // Whether an event is known is looked up first, and nothing holds off who stores it in between.
@@ -20,7 +20,7 @@ const breaks = {
     pieces: [
       [
         /(const head = await lockHead\(db\);)\s*(const \{ known, states \} = await findKept\([^;]*;)/,
-        '$2 $1',
+        '$2 await new Promise((resolve) => setTimeout(resolve, Math.random() * 50)); $1',
       ],
       ['fresh.map(toIdRow))', 'fresh.map(toIdRow), sql`on conflict do nothing`)'],
     ],
@@ -33,7 +33,7 @@ const breaks = {
         'const head = await lockHead(db);',
         'const head = await lockHead(kysely, batch.length);\n' +
           'head.seq -= batch.length;\n' +
-          'await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));',
+          'await new Promise((resolve) => setTimeout(resolve, Math.random() * 50));',
       ],
       ['function lockHead(db)', 'function lockHead(db, count)'],
       ["({ ref }) => ({ seq: ref('seq') })", "({ eb }) => ({ seq: eb('seq', '+', count) })"],
