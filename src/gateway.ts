@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './appointments/client.js';
 import { createLedger } from './appointments/ledger.js';
 import { systemClock, type Clock } from './clock.js';
@@ -49,6 +50,9 @@ export interface GatewayParts {
   readonly frames?: boolean;
 }
 
+/** Whatever hangs, the stop is over by then. */
+const longestStopMs = 8_800;
+
 /** Builds every part and opens the door; what was begun is ended again where a later part fails. */
 export async function startGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
   const {
@@ -60,8 +64,14 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   } = parts;
   const { upstreams } = config;
   const closers: (() => unknown)[] = [];
-  const stop = async () => {
+  const closeAll = async () => {
     for (const close of closers.splice(0).toReversed()) await close();
+  };
+  /** A database that is mute cannot hold it: what it did not answer was not acknowledged, and comes again. */
+  const stop = async () => {
+    const late = sleep(longestStopMs, 'late', { ref: false });
+    if ((await Promise.race([closeAll(), late])) === 'late')
+      telemetry.log.error('not all that was under way has ended in time: none of that was acknowledged');
   };
   /** Parts end in the reverse of the order in which they began. */
   const begun = <T extends { stop(): unknown }>(part: T): T => {
