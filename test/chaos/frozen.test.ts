@@ -33,8 +33,36 @@ async function startGateway() {
     SHIPMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
   });
   onTestFinished(async () => void (await gateway.end('SIGKILL')));
-  return { url: gateway.url, databaseUrl: postgres.url };
+  return { gateway, url: gateway.url, databaseUrl: postgres.url };
 }
+
+test.skipIf(noPostgres)(
+  'a Postgres that is mute is told of at once, and holds up no end',
+  { timeout: 120_000 },
+  async () => {
+    const { gateway, url, databaseUrl } = await startGateway();
+    const ready = () => fetch(`${url}/readyz`, { signal: AbortSignal.timeout(4_000) });
+    expect((await ready()).status).toBe(200);
+    const thaw = await freezePostgres(databaseUrl);
+    onTestFinished(thaw);
+    await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(503);
+    const event = createEvent('shipments', random);
+    const delivered = fetch(`${url}/webhooks/shipments/${endpoint.id}`, {
+      method: 'POST',
+      headers: signedHeaders(endpoint, event),
+      body: event.body,
+    }).then(
+      ({ status }) => status,
+      () => 'cut off',
+    );
+    await sleep(200);
+    const began = performance.now();
+    expect(await gateway.end('SIGTERM')).toBe(0);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(gateway.output()).toMatch(/not all that was under way has ended in time/);
+    expect(['cut off', 503]).toContain(await delivered);
+  },
+);
 
 test.skipIf(noPostgres)(
   'a Postgres that is mute costs 503s and nothing else',
