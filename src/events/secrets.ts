@@ -57,7 +57,7 @@ export interface Configured {
 
 const overlapMs = 24 * 60 * 60 * 1000;
 const refreshMs = 60_000;
-const leaseMs = 30_000;
+const leaseMs = 10_000;
 /** Between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
 const rereadPauseMs = 100;
 

@@ -6,7 +6,10 @@ import { keyText } from './text.js';
 
 /** How long a lease is good, and who tells the time. */
 export interface LeaseOptions {
-  /** Longer than the work can take: after it another may begin, whether or not this one has ended. */
+  /**
+   * For so long it stands when its holder has died, or cannot reach the database: then another may begin, whether or
+   * not this one has ended. Well beyond what the replicas' clocks may differ by.
+   */
   readonly ttlMs: number;
   readonly clock: Clock;
   /** Ends the waiting; the work is not interrupted. */
@@ -14,6 +17,10 @@ export interface LeaseOptions {
 }
 
 const pollMs = 50;
+/** How often in its life a lease is renewed while the work goes on. */
+const renewals = 3;
+/** Work that takes longer hangs. */
+const longestMs = 60_000;
 
 async function take({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions) {
   const now = clock.now();
@@ -29,9 +36,34 @@ async function take({ kysely }: Database, key: string, holder: string, { ttlMs, 
   return row !== undefined;
 }
 
+/** Lets the lease stand for as long as the work goes on; gives the way to end that. */
+function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions): () => void {
+  let isRenewing = false;
+
+  async function renew(): Promise<void> {
+    if (isRenewing) return;
+    isRenewing = true;
+    await kysely
+      .updateTable('leases')
+      .set({ expires_at: Math.ceil(clock.now() + ttlMs) })
+      .where('key', '=', key)
+      .where('holder', '=', holder)
+      .execute()
+      .catch(() => undefined); // the next one may succeed
+    isRenewing = false;
+  }
+
+  const timer = setInterval(() => void renew(), ttlMs / renewals).unref();
+  const longest = setTimeout(() => clearInterval(timer), longestMs).unref();
+  return () => {
+    clearInterval(timer);
+    clearTimeout(longest);
+  };
+}
+
 /**
  * Does the work while no other process does work under the same key; waits for its turn. Holds no connection:
- * the lease is a row, and one whose holder died expires. What a predecessor did is to be looked for inside.
+ * the lease is a row that is renewed, and one whose holder died expires. What a predecessor did is to be looked for inside.
  */
 export async function withLease<Result>(
   database: Database,
@@ -44,9 +76,11 @@ export async function withLease<Result>(
   while (!(await take(database, rowKey, holder, options))) {
     await pause(pollMs * (0.5 + Math.random()), undefined, { signal: options.signal });
   }
+  const release = keep(database, rowKey, holder, options);
   try {
     return await work();
   } finally {
+    release();
     await database.kysely
       .deleteFrom('leases')
       .where('key', '=', rowKey)

@@ -28,8 +28,8 @@ interface Kept {
 
 /** For so long the process does not look into the store. */
 const trustMs = 5_000;
-/** Longer than a call to an issuer may take. */
-const leaseMs = 20_000;
+/** For so long others wait for one who died at it. */
+const leaseMs = 10_000;
 /** The part of a token's life after which it is renewed, and how far chance may move that. */
 const renewal = { at: 0.9, jitter: 0.05 };
 

@@ -57,9 +57,9 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
       seen.push(key);
     };
     await see('free');
-    await withLease(database, 'died', { ttlMs: 500, clock }, async () => {
+    await withLease(database, 'died', { ttlMs: 60_000, clock }, async () => {
       const died = see('died');
-      const worked = await withLease(database, 'worked', { ttlMs: 500, clock }, async () => {
+      const worked = await withLease(database, 'worked', { ttlMs: 60_000, clock }, async () => {
         const seeing = see('worked');
         await pause(200);
         expect(seen).toEqual(['free']);
@@ -67,16 +67,27 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
       });
       await worked.seeing;
       expect(seen).toEqual(['free', 'worked']);
-      now += 500;
+      now += 60_000;
       await died;
     });
     expect(seen).toEqual(['free', 'worked', 'died']);
   });
 
+  test('stand for as long as the work goes on', async () => {
+    const database = await open(await freshUrl());
+    const short = { ttlMs: 600, clock: systemClock };
+    await withLease(database, 'token', short, async () => {
+      const signal = AbortSignal.timeout(2_500);
+      const early = withLease(database, 'token', { ...short, signal }, async () => 'too early');
+      await expect(early).rejects.toThrow(/abort/i);
+    });
+    expect(await withLease(database, 'token', short, async () => 'next')).toBe('next');
+  });
+
   test('expire where the holder died; a late holder does not take its successor’s', async () => {
     const database = await open(await freshUrl());
     let now = 1_000;
-    const own = { ttlMs: 500, clock: { now: () => now } };
+    const own = { ttlMs: 60_000, clock: { now: () => now } };
     let finish = () => undefined as void;
     let started = () => undefined as void;
     const begun = new Promise<void>((resolve) => (started = resolve));
@@ -89,12 +100,12 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     await expect(
       withLease(database, 'token', { ...own, signal: waiting }, async () => 'too early'),
     ).rejects.toThrow(/abort/i);
-    now += 500;
+    now += 60_000;
     await withLease(database, 'token', own, async () => {
       finish();
       await late;
       const rows = await database.kysely.selectFrom('leases').select('expires_at').execute();
-      expect(rows).toEqual([{ expires_at: 2_000 }]);
+      expect(rows).toEqual([{ expires_at: 121_000 }]);
     });
     expect(await database.kysely.selectFrom('leases').selectAll().execute()).toEqual([]);
   });
