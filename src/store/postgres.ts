@@ -36,7 +36,7 @@ const settings: ClientConfig = {
   statement_timeout: 10_000,
   query_timeout: 11_000,
   // A replica that froze inside a transaction must not hold the log's head for ever.
-  idle_in_transaction_session_timeout: 30_000,
+  idle_in_transaction_session_timeout: 10_000,
   types: {
     getTypeParser: ((oid: Parameters<typeof types.getTypeParser>[0], format?: 'text') =>
       oid === types.builtins.INT8
