@@ -130,5 +130,8 @@ async function openDatabase({ engine, postgres: server }: HouseOptions, random: 
 
 function hearComplaint(line: string, complaints: Map<string, number>): void {
   const [, message] = /"level":[56]0.*"msg":"([^"]*)"/.exec(line) ?? [];
-  if (message !== undefined) complaints.set(message, (complaints.get(message) ?? 0) + 1);
+  if (message === undefined) return;
+  const [, cause] = /"err":\{.*?"message":"([^"]*)"/.exec(line) ?? [];
+  const complaint = cause === undefined ? message : `${message}: ${cause}`;
+  complaints.set(complaint, (complaints.get(complaint) ?? 0) + 1);
 }
