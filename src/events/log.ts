@@ -41,10 +41,19 @@ export interface Log {
   bounds(): Promise<Bounds>;
   /** The events after this number, in order, at most `limit`; skipped ones are among them. */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
+  /** The same, and the place there as it is at that moment, whatever its own event has come to. */
+  readOn(after: number, limit: number): Promise<Onward>;
   /** Deletes the events that are older than the retention; this also happens by itself. */
   prune(): Promise<void>;
   /** Stores what was taken, then ends. */
   stop(): Promise<void>;
+}
+
+/** What comes after a place. */
+export interface Onward {
+  /** As `Log.place`. */
+  readonly place: Place | undefined;
+  readonly entries: readonly LogEntry[];
 }
 
 /** Where the log begins and ends at this time. */
@@ -99,7 +108,12 @@ export function createLog(options: LogOptions): Log {
     bounds: () => readBounds(database.kysely),
     head: async () => (await readBounds(database.kysely)).head,
     place: (seq) => readPlace(database.kysely, seq),
-    read: (after, limit) => readEntries(database.kysely, after, limit),
+    read: async (after, limit) => (await readRows(database.kysely, after, limit)).map(entryOf),
+    async readOn(after, limit) {
+      const rows = await readRows(database.kysely, after - 1, limit + 1);
+      const at = rows[0]?.seq === after ? rows.shift() : undefined;
+      return { place: at && placeOf(at), entries: rows.map(entryOf) };
+    },
     prune: () => retention.prune(),
     async stop() {
       await Promise.all([queue.stop(), retention.stop()]);
@@ -135,23 +149,34 @@ function readBounds(db: Executor): Promise<Bounds> {
 async function readPlace(db: Executor, seq: number): Promise<Place | undefined> {
   const row = await db
     .selectFrom('events')
-    .select(['family', 'event_id', 'received_at'])
+    .select(['seq', 'family', 'event_id', 'received_at'])
     .where('seq', '=', seq)
     .executeTakeFirst();
-  return row && { seq, witness: witnessOf(row.family, row.event_id, row.received_at) };
+  return row && placeOf(row);
 }
 
-async function readEntries(db: Executor, after: number, limit: number): Promise<readonly LogEntry[]> {
-  const rows = await db
+type PlaceRow = Pick<EventRow, 'seq' | 'family' | 'event_id' | 'received_at'>;
+
+function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
+  return { seq, witness: witnessOf(family, event_id, received_at) };
+}
+
+type EventRow = Awaited<ReturnType<typeof readRows>>[number];
+
+function readRows(db: Executor, after: number, limit: number) {
+  return db
     .selectFrom('events')
     .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])
     .where('seq', '>', after)
     .orderBy('seq')
     .limit(limit)
     .execute();
-  return rows.map(({ seq, family, event_id, type, entity_id, received_at, event, entity }) => ({
-    seq,
-    witness: witnessOf(family, event_id, received_at),
+}
+
+function entryOf(row: EventRow): LogEntry {
+  const { family, event_id, type, entity_id, received_at, event, entity } = row;
+  return {
+    ...placeOf(row),
     family,
     eventId: fromKeyText(event_id),
     type: fromKeyText(type),
@@ -160,5 +185,5 @@ async function readEntries(db: Executor, after: number, limit: number): Promise<
     event: event === null ? null : (JSON.parse(event) as unknown),
     entity: entity === null ? null : (JSON.parse(entity) as unknown),
     weight: (event?.length ?? 0) + (entity?.length ?? 0),
-  }));
+  };
 }

@@ -72,14 +72,12 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
   /** What comes after the place, or the end of another log that is there now. */
   async function readNext() {
-    // The entry before is read too, to see that it is still the same.
-    const page = await log.read(Math.max(place.seq - 1, 0), pageSize + 1);
-    const entries = page.filter(({ seq }) => seq > place.seq);
-    return (await isSame(page[0])) ? { entries } : findEnd(log);
+    const onward = await log.readOn(place.seq, pageSize);
+    return (await isSame(onward.place)) ? onward : findEnd(log);
   }
 
-  async function isSame(first: LogEntry | undefined): Promise<boolean> {
-    if (first?.seq === place.seq && first.witness === place.witness) return true;
+  async function isSame(found: Place | undefined): Promise<boolean> {
+    if (found?.witness === place.witness) return true;
     const bounds = await log.bounds();
     // Nothing comes before the first entry, nor is there what retention has taken.
     const mayLack = place.seq === 0 || bounds.pruned >= place.seq;
@@ -88,7 +86,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
   function take(found: Awaited<ReturnType<typeof readNext>> | undefined): void {
     if (stopped || !found) return;
-    if ('place' in found) return beginAnew(found);
+    if ('id' in found) return beginAnew(found);
     const { entries } = found;
     if (entries.length === 0) return;
     again ||= entries.length >= pageSize;

@@ -322,10 +322,10 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     let taken = 0;
     const idle = await openFeed({
       log: {
-        async read(after, limit) {
-          const entries = await journal.log.read(after, limit);
-          taken += entries.length;
-          return entries;
+        async readOn(after, limit) {
+          const onward = await journal.log.readOn(after, limit);
+          taken += onward.entries.length;
+          return onward;
         },
       },
     });
@@ -339,6 +339,14 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await append(2);
     expect(await take(fromNow!, 2)).toBe('601 602');
     expect(await take(fromStart!, 602)).toBe([...numbers(600).map((n) => `${n}*`), '601', '602'].join(' '));
+  });
+
+  test('goes on after an event that can be read no more, having read it already', async () => {
+    await append(1);
+    const updates = feed.updates({ family: 'shipments', after: 1 });
+    await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
+    await append(2);
+    expect(await take(updates, 2)).toBe('2 3');
   });
 
   test('finds what no signal told of', async () => {
@@ -356,9 +364,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     let failures = 4;
     const failing = await openFeed({
       log: {
-        async read(after, limit) {
+        async readOn(after, limit) {
           if (failures-- > 0) throw new Error('The database is away.');
-          return journal.log.read(after, limit);
+          return journal.log.readOn(after, limit);
         },
       },
     });

@@ -46,6 +46,16 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await read(10, 4)).toEqual([]);
     });
 
+    test('is read on from a place, and the place with it, also where its event can be read no more', async () => {
+      await Promise.all(numbers(4).map((n) => append(`event ${n}`)));
+      await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
+      const place = await journal.log.place(1);
+      expect(await journal.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2) });
+      expect(await journal.log.readOn(4, 2)).toEqual({ place: await journal.log.place(4), entries: [] });
+      expect(await journal.log.readOn(5, 2)).toEqual({ place: undefined, entries: [] });
+      await expect(journal.log.readOn(0, 2)).rejects.toThrow('JSON');
+    });
+
     test('gives every free text back as it came', async () => {
       const strange = 'NUL \0, a lone surrogate \ud800, a \\ and a "';
       const known = { entityId: strange, event: { entityId: strange, step: 1 } };

@@ -350,7 +350,10 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     test('from a replica that has read further gets nothing twice', async () => {
       let behind = true;
       const lagging = await openFeed({
-        log: { read: async (after, limit) => (behind ? [] : journal.log.read(after, limit)) },
+        log: {
+          readOn: async (after, limit) =>
+            behind ? { place: undefined, entries: [] } : journal.log.readOn(after, limit),
+        },
       });
       const [early, ahead] = [createMember(), createMember(2)];
       lagging.multicast.join('group', createRendering(), early);
