@@ -1,5 +1,6 @@
 import { GatewayError } from './errors.js';
 import type { Grant } from './generated/resolvers.js';
+import type { Signal } from './signal.js';
 
 /** Who is calling: one live session. Holds no token. */
 export interface Caller {
@@ -19,7 +20,7 @@ export interface CallerContext {
 /** What every domain has of an operation. */
 export interface OperationContext extends CallerContext {
   /** Aborted at the operation's deadline, or when its client is gone. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /** The caller, or `UNAUTHENTICATED`. */

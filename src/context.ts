@@ -5,6 +5,7 @@ import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';
 import type { Session } from './sessions/sessions.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
+import { Ending, type Signal } from './signal.js';
 
 /** What one operation has: the domains' slices, together. */
 export type Context = SessionsContext &
@@ -27,7 +28,7 @@ export type Context = SessionsContext &
 export interface Incoming {
   readonly session: Session | undefined;
   /** Makes what is aborted at the operation's deadline, or when its client is gone; called once at most. */
-  readonly signal: () => AbortSignal;
+  readonly signal: () => Signal;
   readonly ip: string;
   readonly requestId: string;
   readonly cookie?: Context['cookie'];
@@ -52,17 +53,17 @@ export type Common = Pick<Context, CommonName>;
 
 /** How an operation gets what is its own. */
 export interface Own {
-  me(token: string, signal: AbortSignal): ReturnType<Context['me']>;
+  me(token: string, signal: Signal): ReturnType<Context['me']>;
   notes(operation: {
     readonly token: string;
     readonly sessionId: string;
     readonly userId: string;
-    readonly signal: AbortSignal;
+    readonly signal: Signal;
   }): Context['notes'];
   endSession(sessionId: string): void;
 }
 
-const never = new AbortController().signal;
+const never = new Ending();
 
 /** Makes contexts: what is an operation's own is made when it is first asked for. */
 export function createContexts(common: Common, own: Own): MakeContext {
@@ -73,7 +74,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     readonly logPlace = common.feed.place();
     private readonly incoming: Incoming;
     private readonly token: string;
-    private madeSignal: AbortSignal | undefined;
+    private madeSignal: Signal | undefined;
     private madeNotes: Context['notes'] | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
 

@@ -11,6 +11,7 @@ const ground = [
   'iterate',
   'register',
   'seal',
+  'signal',
   'telemetry',
   'generated',
 ];

@@ -7,6 +7,7 @@ import { UpstreamError } from '../upstream/failure.js';
 import { createUpstream, isSendable, type UpstreamAnswer } from '../upstream/http.js';
 import { createTokens, type Issued } from '../upstream/tokens.js';
 import type { Appointment } from './model.js';
+import type { Signal } from '../signal.js';
 
 /** Where the appointment service and its token issuer are, and who we are there. */
 export interface AppointmentsSettings {
@@ -31,7 +32,7 @@ export interface AppointmentsClient {
    * Books, and sends the request at most once unless its token is refused. Where it rejects, nothing is booked if the
    * error is an `UpstreamError` that is not `uncertain`; after any other the outcome is unknown.
    */
-  book(appointment: NewAppointment, signal?: AbortSignal): Promise<BookingOutcome>;
+  book(appointment: NewAppointment, signal?: Signal): Promise<BookingOutcome>;
   stop(): Promise<void>;
 }
 
@@ -52,7 +53,7 @@ export function createAppointmentsClient(
   const tokens = createTokens({ ...options, issuer: 'issuer', key, obtain });
 
   /** `apis/appointments.md` §4, `POST {auth_url}/oauth/token`. */
-  async function obtain(signal: AbortSignal): Promise<Issued> {
+  async function obtain(signal: Signal): Promise<Issued> {
     const body = {
       grant_type: 'client_credentials',
       client_id: clientId,
@@ -71,7 +72,7 @@ export function createAppointmentsClient(
   }
 
   /** A token; where none can be had, it is certain that nothing was booked. */
-  async function authorize(signal: AbortSignal | undefined): Promise<string> {
+  async function authorize(signal: Signal | undefined): Promise<string> {
     try {
       return await tokens.get(signal);
     } catch (cause) {
@@ -81,7 +82,7 @@ export function createAppointmentsClient(
     }
   }
 
-  function post(body: unknown, token: string, signal: AbortSignal | undefined): Promise<UpstreamAnswer> {
+  function post(body: unknown, token: string, signal: Signal | undefined): Promise<UpstreamAnswer> {
     return service.request({ method: 'POST', path: '/appointments', body, token, signal });
   }
 

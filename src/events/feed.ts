@@ -8,6 +8,7 @@ import { createMulticast, type Multicast } from './multicast.js';
 import { expired, type Place } from './place.js';
 import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
+import type { Signal } from '../signal.js';
 
 export type { Place } from './place.js';
 export type { Update } from './subscription.js';
@@ -21,7 +22,7 @@ export interface Feed {
    * restored from a backup that did not have its entry. While the database does not answer it waits, as every
    * subscription does, until `signal` says that nobody wants it any more.
    */
-  position(cursor: string, signal?: AbortSignal): Promise<number>;
+  position(cursor: string, signal?: Signal): Promise<number>;
   /** The greatest number committed. */
   head(): Promise<number>;
   /** Up to which number this process has read the log: all of it is committed, so whatever is read from now on shows it. */

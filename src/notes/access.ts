@@ -16,13 +16,14 @@ import {
 import { findNotes } from './search.js';
 import { createSightings, type Sightings } from './sightings.js';
 import { createTurns } from './turns.js';
+import type { Signal } from '../signal.js';
 
 /** On whose behalf one operation reads and writes notes. */
 export interface NotesOperation {
   readonly token: string;
   readonly sessionId: string;
   readonly userId: string;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /** How far to read in a connection: forward only, since the service's cursors are. */

@@ -15,6 +15,7 @@ import {
   readToken,
 } from './answer.js';
 import type { Note, Tag } from './model.js';
+import type { Signal } from '../signal.js';
 
 /** Where the notes service is, and what its documents do not show. */
 export interface NotesSettings {
@@ -70,15 +71,15 @@ export interface Refusal {
  * after a write has ended sees that write.
  */
 export interface NotesClient {
-  signIn(email: string, password: string, signal?: AbortSignal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
-  me(token: string, signal?: AbortSignal): Promise<Profile>;
-  list(token: string, query: PageQuery, signal?: AbortSignal): Promise<NotePage | Refusal>;
-  tags(token: string, signal?: AbortSignal): Promise<readonly Tag[]>;
-  create(token: string, note: NewNote, signal?: AbortSignal): Promise<Note | Refusal>;
+  signIn(email: string, password: string, signal?: Signal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
+  me(token: string, signal?: Signal): Promise<Profile>;
+  list(token: string, query: PageQuery, signal?: Signal): Promise<NotePage | Refusal>;
+  tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
+  create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refusal>;
   /** Changes only what is given. */
-  update(token: string, id: string, change: NoteChange, signal?: AbortSignal): Promise<Note | Refusal>;
-  remove(token: string, id: string, signal?: AbortSignal): Promise<Refusal | undefined>;
-  share(token: string, id: string, share: Share, signal?: AbortSignal): Promise<Refusal | undefined>;
+  update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refusal>;
+  remove(token: string, id: string, signal?: Signal): Promise<Refusal | undefined>;
+  share(token: string, id: string, share: Share, signal?: Signal): Promise<Refusal | undefined>;
   stop(): Promise<void>;
 }
 
@@ -112,7 +113,7 @@ export function createNotesClient(
     { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     reader: Reader<T>,
   ): Promise<T | Refusal> {
-    const start = (shared: AbortSignal) => ask({ method: 'GET', path, token, signal: shared }, reader);
+    const start = (shared: Signal) => ask({ method: 'GET', path, token, signal: shared }, reader);
     return flights.share(token, path, start, signal);
   }
 

@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.js';
 import { member } from '../events/body.js';
 import { UpstreamError } from '../upstream/failure.js';
 import type { Upstream, UpstreamAnswer } from '../upstream/http.js';
+import type { Signal } from '../signal.js';
 
 /** The payment service refused a call; `refused` is its status. */
 export interface Refusal {
@@ -15,7 +16,7 @@ export interface PaymentsClient {
    * service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
    * secret.
    */
-  rotateSecret(endpointId: string, signal: AbortSignal): Promise<string | Refusal>;
+  rotateSecret(endpointId: string, signal: Signal): Promise<string | Refusal>;
 }
 
 /** How the payment service is called. */

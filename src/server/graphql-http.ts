@@ -9,6 +9,7 @@ import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
 import { createMemory } from './memory.js';
 import type { Rules } from './rules.js';
+import { Ending, type Signal } from '../signal.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
 export interface GraphqlHttp {
@@ -133,16 +134,16 @@ function followOperations(
 }
 
 /** Aborted at the operation's deadline, or when its client goes away. */
-export function operationSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  const deadline = setTimeout(() => controller.abort(), deadlineMs).unref();
+export function operationSignal(response: ServerResponse): Signal {
+  const ending = new Ending();
+  const deadline = setTimeout(() => ending.abort(), deadlineMs).unref();
   const close = () => {
     clearTimeout(deadline);
-    if (!response.writableFinished) controller.abort();
+    if (!response.writableFinished) ending.abort();
   };
   if (response.closed) close();
   else response.once('close', close);
-  return controller.signal;
+  return ending;
 }
 
 function cookieOf(reply: FastifyReply, secure: boolean): NonNullable<Context['cookie']> {

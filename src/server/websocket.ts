@@ -12,6 +12,7 @@ import {
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Context, MakeContext } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
+import { Ending, whenAborted, type Signal } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import { takesMore } from './backlog.js';
 import type { Callers } from './callers.js';
@@ -112,16 +113,15 @@ export function createGraphqlSockets(options: {
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
     // graphql-ws keeps the payload: let it keep the text that all share.
     Object.assign(payload, { query: document.loc?.source.body });
-    const controller = new AbortController();
+    const ending = new Ending();
     const contextValue = makeContext({
       session: extra.session,
-      signal: () =>
-        operation.operation === 'subscription' ? controller.signal : withDeadline(controller.signal),
+      signal: () => (operation.operation === 'subscription' ? ending : withDeadline(ending)),
       ip: extra.connection.remoteAddress ?? '',
       requestId: randomUUID(),
     });
     extra.running += 1;
-    extra.operations.set(id, { context: contextValue, end: () => controller.abort() });
+    extra.operations.set(id, { context: contextValue, end: () => ending.abort() });
     return {
       schema,
       document,
@@ -256,6 +256,8 @@ function tooMany(): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
 }
 
-function withDeadline(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(queryDeadlineMs)]);
+function withDeadline(ending: Ending): Signal {
+  const deadline = setTimeout(() => ending.abort(), queryDeadlineMs).unref();
+  whenAborted(ending, () => clearTimeout(deadline));
+  return ending;
 }

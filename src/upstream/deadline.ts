@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { whenAborted, type Signal } from '../signal.js';
 
 /** The end of a call: at its own time, or when the operation around it ends. */
 export interface Deadline {
@@ -10,11 +10,8 @@ export interface Deadline {
   stop(): void;
 }
 
-/**
- * Starts a deadline of `ms` milliseconds within an operation. It is no `AbortSignal`, since one of those, and to listen
- * to it, costs more than all else that a call does before it is sent.
- */
-export function startDeadline(ms: number, operation?: AbortSignal): Deadline {
+/** Starts a deadline of `ms` milliseconds within an operation. */
+export function startDeadline(ms: number, operation?: Signal): Deadline {
   let over: Deadline['over'];
   let act: (() => void) | undefined;
   const end = (how: NonNullable<typeof over>) => {
@@ -37,16 +34,4 @@ export function startDeadline(ms: number, operation?: AbortSignal): Deadline {
       forget?.();
     },
   };
-}
-
-/** Acts once, when the signal is aborted or at once where it is already; gives the way to call it off. */
-export function whenAborted(signal: AbortSignal, act: () => void): () => void {
-  if (signal.aborted) {
-    act();
-    return () => {};
-  }
-  // An operation may have many calls under way; Node.js takes more than ten listeners for a leak.
-  setMaxListeners(0, signal);
-  signal.addEventListener('abort', act, { once: true });
-  return () => signal.removeEventListener('abort', act);
 }

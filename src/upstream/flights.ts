@@ -1,4 +1,4 @@
-import { whenAborted } from './deadline.js';
+import { Ending, whenAborted, type Signal } from '../signal.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 
 /** Calls in flight, shared among those who ask for the same. */
@@ -7,19 +7,14 @@ export interface Flights<T> {
    * Joins the call in flight for this owner and key, or starts one. Each caller leaves by their own signal; the call
    * itself is given up only when all have left.
    */
-  share(
-    owner: string,
-    key: string,
-    start: (signal: AbortSignal) => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T>;
+  share(owner: string, key: string, start: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>;
   /** From now on nobody joins what is in flight for this owner; those who wait for it still get it. */
   drop(owner: string): void;
 }
 
 interface Flight<T> {
   readonly outcome: Promise<T>;
-  readonly controller: AbortController;
+  readonly ending: Ending;
   waiting: number;
 }
 
@@ -34,10 +29,10 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     if (flights.size === 0) owners.delete(owner);
   }
 
-  function depart(owner: string, key: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> {
-    const controller = new AbortController();
-    const outcome = start(controller.signal);
-    const flight: Flight<T> = { outcome, controller, waiting: 0 };
+  function depart(owner: string, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
+    const ending = new Ending();
+    const outcome = start(ending);
+    const flight: Flight<T> = { outcome, ending, waiting: 0 };
     const land = () => close(owner, key, flight);
     outcome.then(land, land);
     const flights = owners.get(owner) ?? new Map<string, Flight<T>>();
@@ -56,7 +51,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
           flight.waiting -= 1;
           if (flight.waiting > 0) return;
           close(owner, key, flight);
-          flight.controller.abort();
+          flight.ending.abort();
         });
         flight.outcome.then(resolve, reject).then(forget);
       });

@@ -14,6 +14,7 @@ import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './failure.js';
 import { createQuota } from './quota.js';
+import type { Signal } from '../signal.js';
 
 /** One service that the gateway calls. */
 export interface Upstream {
@@ -36,7 +37,7 @@ export interface UpstreamRequest {
   /** Sent as a bearer token. */
   readonly token?: string;
   /** The operation's; the call ends with it, or at its own deadline. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Signal | undefined;
 }
 
 /** What a service answered. */

@@ -4,11 +4,12 @@ import type { Database } from '../store/database.js';
 import { withLease } from '../store/leases.js';
 import type { UpstreamName } from './failure.js';
 import { createFlights } from './flights.js';
+import { toAbortSignal, type Signal } from '../signal.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
 export interface Tokens {
   /** A token that lives; asks for one only where no replica has one, and once for all who wait. */
-  get(signal?: AbortSignal): Promise<string>;
+  get(signal?: Signal): Promise<string>;
   /** Tells that a service refuses this token: it is not given again unless the issuer insists on it. */
   discard(token: string): void;
 }
@@ -40,7 +41,7 @@ export function createTokens(options: {
   readonly keyv: Keyv;
   readonly database: Database;
   readonly clock: Clock;
-  readonly obtain: (signal: AbortSignal) => Promise<Issued>;
+  readonly obtain: (signal: Signal) => Promise<Issued>;
 }): Tokens {
   const { issuer, key, keyv, database, clock, obtain } = options;
   const flights = createFlights<string>(issuer);
@@ -54,7 +55,7 @@ export function createTokens(options: {
 
   const isYoung = (kept: Kept | undefined) => kept !== undefined && clock.now() < kept.renewAt;
 
-  async function renew(signal: AbortSignal): Promise<Kept> {
+  async function renew(signal: Signal): Promise<Kept> {
     const asked = clock.now();
     const { token, lifetimeSeconds } = await obtain(signal);
     const lifeMs = lifetimeSeconds * 1000;
@@ -65,15 +66,20 @@ export function createTokens(options: {
     return kept;
   }
 
-  async function find(signal: AbortSignal): Promise<Kept> {
+  async function find(signal: Signal): Promise<Kept> {
     const old = await look();
     if (old && isYoung(old)) return old;
     try {
-      return await withLease(database, `token ${key}`, { ttlMs: leaseMs, clock, signal }, async () => {
-        // Whoever had the lease before has renewed it, most likely.
-        const kept = await look();
-        return kept && isYoung(kept) ? kept : renew(signal);
-      });
+      return await withLease(
+        database,
+        `token ${key}`,
+        { ttlMs: leaseMs, clock, signal: toAbortSignal(signal) },
+        async () => {
+          // Whoever had the lease before has renewed it, most likely.
+          const kept = await look();
+          return kept && isYoung(kept) ? kept : renew(signal);
+        },
+      );
     } catch (error) {
       // The last tenth of a token's life is there for an issuer that fails.
       if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
@@ -81,7 +87,7 @@ export function createTokens(options: {
     }
   }
 
-  async function fetch(signal: AbortSignal): Promise<string> {
+  async function fetch(signal: Signal): Promise<string> {
     const { token, expiresAt } = await find(signal);
     // It may have been discarded while it was looked for.
     if (token !== refused) trusted = { token, until: Math.min(clock.now() + trustMs, expiresAt) };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Signal } from '../../src/signal.js';
 import { createFlights } from '../../src/upstream/flights.js';
 
 /** A call that a test lets land. */
@@ -6,8 +7,8 @@ function startCall() {
   let resolve!: (outcome: string) => void;
   let reject!: (error: Error) => void;
   const landing = new Promise<string>((...ways) => ([resolve, reject] = ways));
-  const starts: AbortSignal[] = [];
-  const start = (signal: AbortSignal) => {
+  const starts: Signal[] = [];
+  const start = (signal: Signal) => {
     starts.push(signal);
     return landing;
   };
