@@ -134,7 +134,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       telemetry,
     });
 
-    const notesAccess = createNotesAccess({ client: notesClient, cursors });
     const makeContext = createContexts(
       {
         sessions,

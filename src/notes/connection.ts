@@ -162,8 +162,8 @@ function fingerprint({ upstreamId }: Note): string {
 
 function mixed(hash: number): number {
   const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  const whole = Math.imul(half ^ (half >>> 13), 0xc2b2ae35);
-  return whole ^ (whole >>> 16);
+  const both = Math.imul(half ^ (half >>> 13), 0xc2b2ae35);
+  return both ^ (both >>> 16);
 }
 
 /** 18 bits. */
