@@ -53,7 +53,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
           close(owner, key, flight);
           flight.ending.abort();
         });
-        flight.outcome.then(resolve, reject).then(forget);
+        void flight.outcome.then(resolve, reject).then(forget);
       });
     },
     drop: (owner) => void owners.delete(owner),
