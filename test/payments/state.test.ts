@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../src/generated/resolvers.js';
-import {
-  createPayments,
-  paymentPosition,
-  type Payments,
-} from '../../src/payments/state.js';
+import { createPayments, paymentPosition, type Payments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';

@@ -2,11 +2,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/relay.js';
-import {
-  createShipments,
-  shipmentPosition,
-  type Shipments,
-} from '../../src/shipments/state.js';
+import { createShipments, shipmentPosition, type Shipments } from '../../src/shipments/state.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { openLive } from '../support/live.js';
