@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -110,6 +110,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   });
   app.setErrorHandler(refuse);
+  // Fastify knows a few by itself; where another came, no route would be there to refuse it.
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const graphql = await createGraphqlHttp({
     ...options,
     rules,
