@@ -11,7 +11,8 @@ const overHttp = [
 const common = {
   // The one graphql that Node gives to the libraries too: two of them refuse each other's schemas.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
-  test: { testTimeout: 30_000, hookTimeout: 60_000 },
+  // Long enough for a machine with much else to do: what never comes is told a little later.
+  test: { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } },
 };
 
 export default defineConfig({

@@ -41,7 +41,7 @@ function delayNotes(act: Parameters<Sandbox['faults']['add']>[0]['act']): void {
 }
 
 const reached = () =>
-  vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5 });
+  vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5, timeout: 10_000 });
 
 async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
   const began = performance.now();
@@ -91,12 +91,12 @@ describe('SIGTERM', () => {
     let heard = '';
     socket.on('data', (bytes) => (heard += String(bytes)));
     socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
-    await vi.waitFor(() => expect(heard).toMatch(/ 200 OK/));
+    await expect.poll(() => heard).toMatch(/ 200 OK/);
     const ended = gateway.end();
     await sleep(100);
     socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n');
     socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
-    await vi.waitFor(() => expect(heard).toMatch(/ 503 Service Unavailable/));
+    await expect.poll(() => heard).toMatch(/ 503 Service Unavailable/);
     expect(await ended).toBe(0);
   });
 

@@ -123,7 +123,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   test(
     'gives every client each event since it began once, in log order, whatever is cut when',
     {
-      timeout: 120_000,
+      timeout: 300_000,
     },
     async () => {
       const journal = await openJournal(await freshUrl());

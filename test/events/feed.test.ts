@@ -43,7 +43,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const head = await journal.log.head();
     const ids = numbers(count).map((n) => `event ${head + n}`);
     await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
-    await vi.waitFor(() => expect(feed.reached()).toBe(head + count), { interval: 1 });
+    await vi.waitFor(() => expect(feed.reached()).toBe(head + count), { interval: 1, timeout: 10_000 });
   }
 
   /** The cursor just after the entry with this number. */

@@ -169,7 +169,7 @@ function check({ family, got, began, failure }: Member, entries: readonly LogEnt
 describe.each(engines)('the multicast on %s', (engine, freshUrl) => {
   test(
     'gives every member each event since it began once, in log order, whoever comes and goes when',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       const journal = await openJournal(await freshUrl());
       let runs = 0;

@@ -62,7 +62,7 @@ test('stop ends connections that wait for an answer', async () => {
   const sandbox = await startSandbox();
   sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
   const waiting = fetch(`${sandbox.url}/notes/v1/me`).catch(() => 'ended');
-  await vi.waitFor(() => expect(sandbox.calls).toHaveLength(1));
+  await expect.poll(() => sandbox.calls).toHaveLength(1);
   await sandbox.stop();
   expect(await waiting).toBe('ended');
 });

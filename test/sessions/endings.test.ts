@@ -93,7 +93,7 @@ describe.each(engines)('the end of a session on %s', (_, createUrl) => {
     await signOut('session 1');
     const before = looks;
     opened.signal('');
-    await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { interval: 1 });
-    await vi.waitFor(() => expect(ended).toEqual(['session 1']));
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { interval: 1, timeout: 10_000 });
+    await expect.poll(() => ended).toEqual(['session 1']);
   });
 });

@@ -59,7 +59,7 @@ describe.skipIf(noPostgres)('a postgres', () => {
     await vi.waitFor(() => expect(heard).toEqual(['']), { timeout: 10_000 });
     await database.ping();
     database.signal('log', 'found');
-    await vi.waitFor(() => expect(heard).toEqual(['', 'found']));
+    await expect.poll(() => heard).toEqual(['', 'found']);
   });
 
   test('that ends every connection while they are used harms only what was running', async () => {

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
@@ -14,10 +14,10 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     database.listen('sessions', (payload) => heard.push(`other ${payload}`));
     database.signal('log', 'a');
     expect(heard).toEqual([]); // never before the call returns
-    await vi.waitFor(() => expect(heard).toEqual(['one a', 'two a']));
+    await expect.poll(() => heard).toEqual(['one a', 'two a']);
     stop();
     database.signal('log', "b'\\");
-    await vi.waitFor(() => expect(heard).toEqual(['one a', 'two a', "two b'\\"]));
+    await expect.poll(() => heard).toEqual(['one a', 'two a', "two b'\\"]);
   });
 
   test('go to all, though one listener fails', async () => {
@@ -30,7 +30,7 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     });
     database.listen('secrets', (payload) => heard.push(payload));
     database.signal('secrets', 'a');
-    await vi.waitFor(() => expect(heard).toEqual(['a']));
+    await expect.poll(() => heard).toEqual(['a']);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('a listener failed');
     await database.stop();
@@ -49,5 +49,5 @@ test.skipIf(noPostgres)('signals reach another process on the same postgres', as
   const heard: string[] = [];
   other.listen('sessions', (payload) => heard.push(payload));
   one.signal('sessions', '42');
-  await vi.waitFor(() => expect(heard).toEqual(['42']));
+  await expect.poll(() => heard).toEqual(['42']);
 });

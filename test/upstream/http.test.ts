@@ -123,7 +123,7 @@ describe('an answer', () => {
     farSide.received.length = 0;
     farSide.answer = answering(200, JSON.stringify('x'.repeat(10_000_000)));
     expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', received: 1 });
-    await vi.waitFor(() => expect(farSide.open).not.toContain(farSide.received[0]?.port));
+    await expect.poll(() => farSide.open).not.toContain(farSide.received[0]?.port);
   });
 
   it.each([301, 302, 303, 304, 307, 308])('of %i is not followed', async (status) => {
@@ -181,7 +181,7 @@ describe('the deadline', () => {
     expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 1 });
     expect(await failure(post)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
     expect(performance.now() - started).toBeLessThan(4 * timeoutMs);
-    await vi.waitFor(() => expect(farSide.open).not.toContain(farSide.received[0]?.port));
+    await expect.poll(() => farSide.open).not.toContain(farSide.received[0]?.port);
   });
 
   it('ends a call that hangs, or drips, within its body', async () => {
@@ -212,7 +212,7 @@ describe('the deadline', () => {
     farSide.answer = () => {};
     const controller = new AbortController();
     const others = Array.from({ length: 128 }, () => failure({ ...get, signal: controller.signal }));
-    await vi.waitFor(() => expect(farSide.received).toHaveLength(128));
+    await expect.poll(() => farSide.received).toHaveLength(128);
     const waiting = await failure({ ...post, signal: AbortSignal.timeout(20) });
     expect(waiting).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     farSide.answer = answering(200);
@@ -305,7 +305,7 @@ describe('the breaker', () => {
     farSide.answer = () => {};
     const controllers = Array.from({ length: 15 }, () => new AbortController());
     const calls = controllers.map(({ signal }) => failure({ ...get, signal }));
-    await vi.waitFor(() => expect(farSide.received).toHaveLength(15));
+    await expect.poll(() => farSide.received).toHaveLength(15);
     for (const controller of controllers) controller.abort();
     await Promise.all(calls);
     farSide.answer = answering(200);
@@ -347,7 +347,7 @@ describe('the log', () => {
 it('stops with calls under way', async () => {
   farSide.answer = () => {};
   const call = failure(post);
-  await vi.waitFor(() => expect(farSide.received).toHaveLength(1));
+  await expect.poll(() => farSide.received).toHaveLength(1);
   await upstream.stop();
   expect(await call).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: true });
   expect(await failure(post)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
