@@ -47,6 +47,7 @@ interface Flight {
 }
 
 const bookingMs = 30_000;
+const pollMs = 100;
 /** For settling the row after the call. */
 const settlingMs = 5_000;
 /** Little enough to end, after a drain that takes its whole time, before the process is ended. */
@@ -142,6 +143,7 @@ export function createLedger({
       if (other.input_digest !== inputDigest) return { conflict: true };
       if (other.state !== 'PENDING' || other.pending_until <= clock.now())
         return { appointment: toAppointment(other) };
+      await pause(pollMs * (0.5 + Math.random()));
     }
   }
 
@@ -153,10 +155,11 @@ export function createLedger({
     id: string,
   ): Promise<BookingResult> {
     for (;;) {
-      const booking = open(request, inputDigest, id);
-      if (await keep(booking)) return bookFirst(booking, request.appointment);
+      // Looked for first: what is there is told also while others hold up the writer.
       const outcome = await outcomeOf(request.userId, key, inputDigest);
       if (outcome) return outcome;
+      const booking = open(request, inputDigest, id);
+      if (await keep(booking)) return bookFirst(booking, request.appointment);
     }
   }
 

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { BookingTable } from '../store/schema.js';
 
 /** By what a booking under an idempotency key is found. */
@@ -6,7 +5,7 @@ export type BookingKey = { readonly [name in 'user_id' | 'idempotency_key']: str
 
 /** Looks bookings up by their keys for all who wait for one, so that many who wait ask no more than one does. */
 export interface Lookups {
-  /** The booking as it stands after this call; one look at a time, with a pause before the next. */
+  /** The booking as it stands after this call; one look at a time. */
   find(key: BookingKey): Promise<BookingTable | undefined>;
 }
 
@@ -16,7 +15,6 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-const pauseMs = 100;
 const keysAtOnce = 100;
 
 /** Lookups by `read`, which gives those of the keys' bookings that are there. */
@@ -38,10 +36,7 @@ export function createLookups(
 
   async function run(): Promise<void> {
     running = true;
-    while (waiting.length > 0) {
-      await look(waiting.splice(0, keysAtOnce));
-      await pause(pauseMs * (0.5 + Math.random()), undefined, { ref: false });
-    }
+    while (waiting.length > 0) await look(waiting.splice(0, keysAtOnce));
     running = false;
   }
 
