@@ -1,6 +1,9 @@
 /** What both engines keep as it is given. */
 export type Parameter = string | number | null;
 
+/** What a statement is run with: values; or, on SQLite, a column of them for each, and it is run once for every row. */
+export type Bound = readonly Parameter[] | readonly (readonly Parameter[])[];
+
 /** Said to a statement of a transaction whose end is on its way: run after it, it would be for ever. */
 export const transactionEnded = 'The transaction has ended.';
 
@@ -19,6 +22,13 @@ export function checkParameters(values: readonly unknown[]): readonly Parameter[
     if (fault) throw new TypeError(`Parameter ${index + 1} ${fault}.`);
   });
   return values as readonly Parameter[];
+}
+
+/** The same for what SQLite takes. */
+export function checkBound(values: readonly unknown[]): Bound {
+  return values.some(Array.isArray)
+    ? values.map((column) => checkParameters(column as readonly unknown[]))
+    : checkParameters(values);
 }
 
 function faultOf(value: unknown): string | undefined {

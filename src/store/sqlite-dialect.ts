@@ -10,12 +10,12 @@ import {
   type QueryResult,
 } from 'kysely';
 import type { Mutex } from './mutex.js';
-import { checkParameters, transactionEnded, type Parameter } from './parameters.js';
+import { checkBound, transactionEnded, type Bound } from './parameters.js';
 import type { Outcome } from './sqlite-statements.js';
 
 /** The connection that only reads, in this thread. */
 export interface Reader {
-  run(sql: string, parameters: readonly Parameter[]): Outcome;
+  run(sql: string, parameters: Bound): Outcome;
   stop(): void;
 }
 
@@ -24,7 +24,7 @@ export interface SqliteParts {
   readonly reader: Reader;
   /** The connection that writes, wherever it is. */
   readonly writer: {
-    run(sql: string, parameters: readonly Parameter[]): Promise<Outcome>;
+    run(sql: string, parameters: Bound): Promise<Outcome>;
     stop(): Promise<void>;
   };
   /** Who has the writer: a transaction as a whole, any other statement for itself. */
@@ -45,7 +45,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
-    const values = checkParameters(parameters);
+    const values = checkBound(parameters);
     const { rows, changes } = await this.#run(sql, values, SelectQueryNode.is(query));
     return {
       rows: rows as Row[],
@@ -53,7 +53,7 @@ class SqliteConnection implements DatabaseConnection {
     };
   }
 
-  async #run(sql: string, values: readonly Parameter[], reads: boolean): Promise<Outcome> {
+  async #run(sql: string, values: Bound, reads: boolean): Promise<Outcome> {
     const { reader, writer, turn } = this.#parts;
     if (this.#ending) throw new Error(transactionEnded);
     if (this.#release) return writer.run(sql, values);

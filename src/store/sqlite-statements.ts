@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Parameter } from './parameters.js';
+import type { Bound, Parameter } from './parameters.js';
 
 /** What a statement gave: rows where it returns some, else how many it changed. */
 export interface Outcome {
@@ -42,6 +42,10 @@ function prepare(database: InstanceType<typeof DatabaseSync>, sql: string): Prep
   };
 }
 
+function isColumns(parameters: Bound): parameters is readonly (readonly Parameter[])[] {
+  return Array.isArray(parameters[0]);
+}
+
 /** Runs single statements on one connection, each text prepared once while it is among the last used. */
 export function createStatements(database: InstanceType<typeof DatabaseSync>) {
   const cache = new Map<string, Prepared>();
@@ -55,12 +59,16 @@ export function createStatements(database: InstanceType<typeof DatabaseSync>) {
   };
 
   return {
-    run(sql: string, parameters: readonly Parameter[]): Outcome {
+    run(sql: string, parameters: Bound): Outcome {
       try {
         const { statement, returnsRows, takes } = prepared(sql);
         // SQLite binds NULL where a parameter is missing.
         if (takes !== parameters.length)
           throw new Error(`The statement takes ${takes} parameters, not ${parameters.length}.`);
+        if (isColumns(parameters)) {
+          parameters[0]!.forEach((_, row) => statement.run(...parameters.map((column) => column[row]!)));
+          return { rows: [], changes: parameters[0]!.length };
+        }
         if (returnsRows) return { rows: statement.all(...parameters) };
         return { rows: [], changes: statement.run(...parameters).changes };
       } catch (error) {

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import { createMutex } from './mutex.js';
-import type { Parameter } from './parameters.js';
+import type { Bound } from './parameters.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
 import { createSqliteDialect } from './sqlite-dialect.js';
@@ -15,7 +15,7 @@ import { createStatements, toSqliteError } from './sqlite-statements.js';
  * end.
  */
 export type WriterRequest =
-  | { readonly sql: string; readonly parameters: readonly Parameter[] }
+  | { readonly sql: string; readonly parameters: Bound }
   | { readonly load: string; readonly settings: unknown }
   | { readonly call: string; readonly input: unknown }
   | 'stop';

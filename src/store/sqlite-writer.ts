@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import type { Parameter } from './parameters.js';
+import type { Bound } from './parameters.js';
 import { SqliteError, type Outcome } from './sqlite-statements.js';
 import type { WriterAnswer, WriterRequest } from './sqlite-worker.js';
 
 /** The one connection that writes, in a thread of its own: an fsync holds up nobody else. */
 export interface Writer {
   /** Runs one statement; they run in the order of the calls. */
-  run(sql: string, parameters: readonly Parameter[]): Promise<Outcome>;
+  run(sql: string, parameters: Bound): Promise<Outcome>;
   /** Resolves when the thread has ended unasked: nothing more can be written. */
   readonly lost: Promise<Error>;
   /** Has the thread load the procedure of this module, and gives the way to run it there. */
