@@ -36,9 +36,16 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   let running: Promise<void> | undefined;
   let stopped = false;
 
+  /** The next batch is on its way before those of the last one hear: to tell them all takes a while. */
   async function run(): Promise<void> {
-    while (queue.length > 0) await settle(takeBatch());
+    let tell = () => {};
+    while (queue.length > 0) {
+      const settling = settle(takeBatch());
+      tell();
+      tell = await settling;
+    }
     running = undefined;
+    tell();
   }
 
   function takeBatch(): readonly Waiting<T, R>[] {
@@ -53,16 +60,20 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
     return queue.splice(0, taken);
   }
 
-  /** An item that the database refuses must not fail its batch for ever: a failed batch is halved until it stands alone. */
-  async function settle(batch: readonly Waiting<T, R>[]): Promise<void> {
+  /**
+   * Commits a batch, and gives what tells each item. An item that the database refuses must not fail its batch for ever:
+   * a failed batch is halved until it stands alone.
+   */
+  async function settle(batch: readonly Waiting<T, R>[]): Promise<() => void> {
     try {
       const outcomes = await commit(batch.map(({ item }) => item));
-      batch.forEach(({ resolve }, at) => resolve(outcomes[at]!));
+      return () => batch.forEach(({ resolve }, at) => resolve(outcomes[at]!));
     } catch (error) {
-      if (batch.length === 1 || !(await worthRetrying())) return batch.forEach(({ reject }) => reject(error));
+      if (batch.length === 1 || !(await worthRetrying()))
+        return () => batch.forEach(({ reject }) => reject(error));
       const middle = Math.ceil(batch.length / 2);
-      await settle(batch.slice(0, middle));
-      await settle(batch.slice(middle));
+      const tells = [await settle(batch.slice(0, middle)), await settle(batch.slice(middle))];
+      return () => tells.forEach((tell) => tell());
     }
   }
 
