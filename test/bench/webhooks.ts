@@ -19,17 +19,19 @@ export interface ShipmentEvent {
   readonly carrier?: string;
   /** From 0: created, on its way, out for delivery, delivered. */
   readonly stage?: number;
+  /** When it happened, in milliseconds; now, unless told. */
+  readonly at?: number;
 }
 
 /** The signed delivery of a shipment event to this server. */
 export function shipmentDelivery(url: string, event: ShipmentEvent): Buffer {
-  const { eventId, shipmentId, carrier = 'parcel service', stage = 1 } = event;
+  const { eventId, shipmentId, carrier = 'parcel service', stage = 1, at = Date.now() } = event;
   const { id, secret } = webhooks.shipments;
   const name = stages[stage]!;
   const body = JSON.stringify({
     id: eventId,
     type: `shipment.${name}`,
-    created_at: new Date().toISOString(),
+    created_at: new Date(at).toISOString(),
     data: { shipment: { id: shipmentId, status: name, carrier, tracking_number: `1Z ${shipmentId}` } },
   });
   return post(`${url}/webhooks/shipments/${id}`, body, {
@@ -38,8 +40,8 @@ export function shipmentDelivery(url: string, event: ShipmentEvent): Buffer {
   });
 }
 
-/** The signed delivery of a payment event to this server. */
-export function paymentDelivery(url: string, eventId: string, paymentId: string): Buffer {
+/** The signed delivery of a payment event, which happened at this time, to this server. */
+export function paymentDelivery(url: string, eventId: string, paymentId: string, at = Date.now()): Buffer {
   const { id, secret } = webhooks.payments;
   const t = seconds();
   const body = JSON.stringify({
@@ -47,7 +49,7 @@ export function paymentDelivery(url: string, eventId: string, paymentId: string)
     object: 'event',
     api_version: '2026-01-01',
     type: 'payment.succeeded',
-    created: t,
+    created: Math.floor(at / 1000),
     livemode: true,
     data: { object: { id: paymentId, amount: 1999, currency: 'eur', status: 'succeeded' } },
   });
