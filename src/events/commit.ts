@@ -6,7 +6,7 @@ import { insertRows, rowsOf, runTogether, type Columns } from '../store/rows.js'
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 import { createStates, selectStates, type Folds, type Placed, type States } from './fold.js';
-import { witnessOf, type Place } from './place.js';
+import { placeText, witnessOf, type Place } from './place.js';
 import { keepRenderings } from './renderings.js';
 
 /** What became of a delivery: it is a new event; the same again; the same event with another body. */
@@ -35,7 +35,7 @@ type Fresh = Item & Placed;
 /**
  * Takes deliveries into the log in one transaction, in their order. The lock of the head's row makes the order of
  * commits the order of numbers, without gaps: a reader past `seq` never misses a row that commits late. Every statement
- * takes its rows as one parameter, and they are few: on Postgres each is a way there and back.
+ * is one for all rows, and they are few: on Postgres each is a way there and back.
  */
 export async function commitDeliveries(
   { engine, kysely }: Store,
@@ -56,13 +56,15 @@ export async function commitDeliveries(
     const last = fresh.at(-1);
     if (!last) return { outcomes, head: undefined };
     const events = fresh.map((item) => toRow(item, states.fold(item)));
-    await runTogether(engine, db, [
+    const statements = [
       insertRows(engine, 'event_ids', idColumns, fresh.map(toIdRow)),
       insertRows(engine, 'events', eventColumns, events),
       ...states.save(),
       sql`update log_head set seq = ${last.seq} where id = 1`,
-    ]);
-    return { outcomes, head: placeOf(last) };
+    ];
+    const grown = placeOf(last);
+    await runTogether(engine, db, statements, { channel: 'log', payload: placeText(grown) });
+    return { outcomes, head: grown };
   });
 }
 

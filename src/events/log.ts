@@ -98,7 +98,8 @@ export function createLog(options: LogOptions): Log {
 
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
     const { outcomes, head } = await options.commit(batch);
-    if (head) database.signal('log', placeText(head));
+    // On Postgres the commit has given it.
+    if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
     batch.forEach((delivery, at) => tell(telemetry, delivery, outcomes[at]!));
     return outcomes;
   }

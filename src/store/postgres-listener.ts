@@ -1,15 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
-import { channels, type Channel, type Signals } from './signals.js';
+import { channelName, channels, type Signals } from './signals.js';
 
 const greatestPauseMs = 5_000;
 const heartbeatMs = 15_000;
-
-/** The name of a channel in Postgres, where other programs may have channels too. */
-export function channelName(channel: Channel): string {
-  return `trivium_${channel}`;
-}
 
 async function connect(config: ClientConfig, signals: Signals): Promise<Client> {
   const client = new Client(config);

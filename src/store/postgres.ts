@@ -8,10 +8,10 @@ import {
 import { Client, DatabaseError, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { checkParameters, transactionEnded } from './parameters.js';
-import { channelName, startListener } from './postgres-listener.js';
+import { startListener } from './postgres-listener.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
-import { createSignals, type Channel } from './signals.js';
+import { channelName, createSignals, type Channel } from './signals.js';
 import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;

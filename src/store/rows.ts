@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { checkParameters, type Parameter } from './parameters.js';
 import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
+import { channelName, type Channel } from './signals.js';
 
 /** Columns by name, and what they hold. */
 export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
@@ -45,16 +46,27 @@ export function insertRows(
   return sql`${into} values (${sql.join(names.map((name) => rows.map((row) => row[name])))}) ${conflict}`;
 }
 
-/** Runs statements that need nothing of each other: on Postgres as one, for the sake of the way there and back. */
+/** A signal, as `Database.signal` gives it. */
+export interface Signal {
+  readonly channel: Channel;
+  readonly payload: string;
+}
+
+/**
+ * Runs statements that need nothing of each other: on Postgres as one, for the sake of the way there and back. There the
+ * signal is given with the commit, too; by itself it would be one more, with a wait for the disk of its own.
+ */
 export async function runTogether(
   engine: Store['engine'],
   db: Kysely<Tables>,
   statements: readonly RawBuilder<unknown>[],
+  signal?: Signal,
 ): Promise<void> {
   if (engine === 'sqlite') {
     for (const statement of statements) await statement.execute(db);
     return;
   }
   const parts = statements.map((statement, at) => sql`${sql.ref(`part_${at}`)} as (${statement})`);
-  await sql`with ${sql.join(parts)} select 1`.execute(db);
+  const last = signal ? sql`pg_notify(${channelName(signal.channel)}, ${signal.payload})` : sql`1`;
+  await sql`with ${sql.join(parts)} select ${last}`.execute(db);
 }

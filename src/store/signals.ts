@@ -4,6 +4,11 @@ import type { Logger } from 'pino';
 export const channels = ['log', 'sessions', 'secrets'] as const;
 export type Channel = (typeof channels)[number];
 
+/** The name of a channel in Postgres, where other programs may have channels too. */
+export function channelName(channel: Channel): string {
+  return `trivium_${channel}`;
+}
+
 /** Who listens to which channel in this process. */
 export interface Signals {
   /** Gives the payload to every listener of the channel, never before this call returns. */
