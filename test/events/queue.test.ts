@@ -37,6 +37,15 @@ describe('group commit', () => {
     ]);
   });
 
+  test('sends the next batch before those of the last one hear', async () => {
+    const { queue, batches } = openQueue();
+    const sent = queue.push('a').then(() => batches.length);
+    await turn();
+    const next = queue.push('b');
+    expect(await sent).toBe(2);
+    expect(await next).toBe('B');
+  });
+
   test('bounds a batch by number and by weight, but never stands still at a heavy item', async () => {
     const { queue, batches } = openQueue({ greatestBatch: { items: 3, weight: 4 } });
     await Promise.all(['a', 'b', 'c', 'd', 'heavy!', 'eee', 'ff'].map((item) => queue.push(item)));

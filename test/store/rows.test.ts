@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import type { Executor } from '../../src/store/database.js';
 import { insertRows, rowsOf, runTogether, type Columns, type Row } from '../../src/store/rows.js';
 import { keyText } from '../../src/store/text.js';
 import { engines } from '../support/engines.js';
@@ -12,7 +13,7 @@ const row = (key: string, value: string, expires_at: number | null = null): Row 
   expires_at,
 });
 
-describe.each(engines)('rows as one parameter on %s', (_, freshUrl) => {
+describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   const insert = async (...rows: readonly Row[]) => {
     const { engine, kysely } = await open(await freshUrl());
     await runTogether(engine, kysely, [insertRows(engine, 'keyv', columns, rows)]);
@@ -56,6 +57,24 @@ describe.each(engines)('rows as one parameter on %s', (_, freshUrl) => {
       { key: 'b', value: '3' },
     ]);
     expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 7 }]);
+  });
+
+  test.skipIf(name === 'sqlite')('give a signal once they are committed, and not before', async () => {
+    const { engine, kysely, listen } = await open(await freshUrl());
+    const heard: string[] = [];
+    listen('log', (payload) => void heard.push(payload));
+    const write = (db: Executor, key: string) =>
+      runTogether(engine, db, [insertRows(engine, 'keyv', columns, [row(key, '')])], {
+        channel: 'log',
+        payload: key,
+      });
+    const undone = kysely.transaction().execute(async (db) => {
+      await write(db, 'undone');
+      throw new Error('no');
+    });
+    await expect(undone).rejects.toThrow('no');
+    await kysely.transaction().execute((db) => write(db, 'kept'));
+    await vi.waitFor(() => expect(heard).toEqual(['kept']), 10_000);
   });
 
   test('can be selected from, even where there are none', async () => {
