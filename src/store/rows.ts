@@ -47,7 +47,7 @@ export function insertRows(
 }
 
 /** A signal, as `Database.signal` gives it. */
-export interface Signal {
+interface Signal {
   readonly channel: Channel;
   readonly payload: string;
 }
