@@ -16,8 +16,10 @@ import { Ending, whenAborted, type Signal } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import { takesMore } from './backlog.js';
 import type { Callers } from './callers.js';
+import { originForm } from './door.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
+import { keepIdsApart } from './ids.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -53,6 +55,7 @@ const serviceRestart = 1012;
 /** Whether the credentials are good cannot be told now: clients connect again by themselves. */
 const tryAgainLater = 1013;
 const internalError = 4500;
+const subscriberExists = 4409;
 const pingMs = 15_000;
 const closeMs = 2_000;
 const queryDeadlineMs = 30_000;
@@ -163,12 +166,18 @@ export function createGraphqlSockets(options: {
   const pings = keepAlive(sockets);
 
   sockets.on('connection', (socket, request) => {
+    const { socket: connection, headers } = request;
+    const extra: Attachment = { socket, connection, headers, operations: new Map(), running: 0 };
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
         send: (text) => send(socket, text),
         close: (code, reason) => socket.close(code, reason),
-        onMessage: (take) =>
+        onMessage(handle) {
+          const take = keepIdsApart(handle, {
+            leave: (id) => extra.operations.get(id)?.end(),
+            refuse: () => socket.close(subscriberExists, 'Subscriber already exists'),
+          });
           socket.on('message', (data) => {
             // The client may go on sending after we began to close.
             if (socket.readyState !== socket.OPEN) return;
@@ -176,9 +185,10 @@ export function createGraphqlSockets(options: {
               telemetry.log.error({ err }, 'a websocket message could not be handled');
               socket.close(internalError, 'Internal server error');
             });
-          }),
+          });
+        },
       },
-      { socket, connection: request.socket, headers: request.headers, operations: new Map(), running: 0 },
+      extra,
     );
     socket.on('error', (err) => telemetry.log.debug({ err }, 'a websocket failed'));
     socket.on('close', (code, reason) => void closed(code, String(reason)));
@@ -234,7 +244,7 @@ function keepAlive(sockets: WebSocketServer): NodeJS.Timeout {
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {
-  return url.split('?', 1)[0]!;
+  return originForm(url).split('?', 1)[0]!;
 }
 
 /** Not a closure: it would keep the request for as long as the socket is open. */
