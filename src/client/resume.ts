@@ -1,20 +1,24 @@
 import type { ClientOptions, ConnectionInitMessage, Message, SubscribeMessage } from 'graphql-ws';
 
+const longestPauseMs = 30_000;
+
 /**
  * Options for graphql-ws' `createClient` under which subscriptions resume: when the client connects again, a
  * subscription that has a variable `$after` and selects `cursor` is sent with the last cursor seen, so that nothing is
  * missed and nothing is shown twice. By itself graphql-ws would send the `after` of the first time again.
  *
  * It serves whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
- * `subscriptionExchange`. An `after` that is no longer good arrives as the server's other errors do, with
- * `extensions.code` `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
+ * `subscriptionExchange`. An `after` that is no longer good comes as a message with errors; a place that is lost while the
+ * subscription stands, as when a backup was restored, ends it with them: `client.iterate` throws them. Either way
+ * `extensions.code` is `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
  *
  * Without an `after`, what happens between the first subscribing and the first message is not known to the client:
  * begin at a `liveCursor`. An event that the filter leaves out brings no cursor, so one that rarely lets any through may
  * have a `CURSOR_EXPIRED` after a cut.
  *
- * Unless told otherwise the client connects again whatever happened, for ever, also while nothing listens; by itself
- * graphql-ws would give up at the first refused connection. A close with `4401` is final.
+ * Unless told otherwise the client connects again whatever happened, for ever, also while nothing listens, after pauses
+ * of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for hours. A
+ * close with `4401` is final.
  */
 export function resuming<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
@@ -39,6 +43,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   return {
     retryAttempts: Infinity,
     shouldRetry: () => true,
+    retryWait: (retries) => sleep(Math.min(2 ** retries * 500, longestPauseMs) * (0.5 + Math.random() / 2)),
     ...options,
     ...(generateID && {
       generateID(payload) {
@@ -68,6 +73,10 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
       return message.type === 'subscribe' ? from(message, carry(message.id)) : message;
     },
   };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** The cursor stands beside the event, under whatever alias the update was asked for. */

@@ -11,7 +11,17 @@ import {
   type SubscribeMessage,
 } from 'graphql-ws';
 import WebSocket from 'ws';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { resuming } from '../../src/client/resume.js';
 import { codesOf, startHouse, type House } from '../support/house.js';
 import { openProxy, type Proxy } from './proxy.js';
@@ -350,5 +360,17 @@ describe('resuming', () => {
     await expect.poll(() => proxy.heard().includes('connection_ack')).toBe(true);
     expect(codesOf(await house.ask('mutation { signOut { signedOut } }', {}, leaver))).toEqual([]);
     expect(await ended).toMatchObject({ code: 4401 });
+  });
+
+  test('pauses half a minute at most, however often it was in vain', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { retryWait } = resuming({ url: proxy.url });
+    for (const retries of [0, 5, 100, 5_000]) {
+      const waited = vi.fn();
+      void retryWait!(retries).then(waited);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect([retries, waited.mock.calls.length]).toEqual([retries, 1]);
+    }
   });
 });
