@@ -5,7 +5,8 @@ import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
 import { answering, cutting, type FarSide, startFarSide } from './far-side.js';
 
-const timeoutMs = 300;
+/** The deadline where it is to pass; anywhere else it never does, however busy the machine is. */
+const shortMs = 1_000;
 const get: UpstreamRequest = { method: 'GET', path: '/things' };
 const post: UpstreamRequest = { method: 'POST', path: '/things', body: { a: 1 } };
 
@@ -30,7 +31,7 @@ afterEach(async () => {
   await farSide.stop();
 });
 
-function connect(baseUrl = farSide.url): Upstream {
+function connect(baseUrl = farSide.url, timeoutMs = 60_000): Upstream {
   return createUpstream({ name: 'notes', baseUrl, telemetry, timeoutMs, clock: { now: () => now } });
 }
 
@@ -104,6 +105,7 @@ describe('an answer', () => {
     expect(await upstream.request(get)).toMatchObject({ status: 404 });
     farSide.answer = answering(400, 'x'.repeat(1_000_000));
     expect(await upstream.request(get)).toMatchObject({ status: 400 });
+    upstream = connect(farSide.url, shortMs);
     farSide.answer = (response) => void response.writeHead(409).write('and then');
     expect(await upstream.request(get)).toMatchObject({ status: 409 });
     expect(farSide.received).toHaveLength(3);
@@ -176,15 +178,17 @@ describe('a failing service', () => {
 
 describe('the deadline', () => {
   it('ends a call that hangs before its answer, and does not repeat it', async () => {
+    upstream = connect(farSide.url, shortMs);
     farSide.answer = () => {};
     const started = performance.now();
     expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 1 });
     expect(await failure(post)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
-    expect(performance.now() - started).toBeLessThan(4 * timeoutMs);
+    expect(performance.now() - started).toBeLessThan(4 * shortMs);
     await expect.poll(() => farSide.open).not.toContain(farSide.received[0]?.port);
   });
 
   it('ends a call that hangs, or drips, within its body', async () => {
+    upstream = connect(farSide.url, shortMs);
     farSide.answer = (response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write(' '), 20);
@@ -194,7 +198,8 @@ describe('the deadline', () => {
   });
 
   it('counts all attempts together', async () => {
-    farSide.answer = (response) => void setTimeout(() => response.writeHead(500).end(), timeoutMs * 0.6);
+    upstream = connect(farSide.url, 3 * shortMs);
+    farSide.answer = (response) => void setTimeout(() => response.writeHead(500).end(), 2 * shortMs);
     expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 2 });
   });
 
@@ -203,7 +208,7 @@ describe('the deadline', () => {
     const signal = AbortSignal.timeout(50);
     const started = performance.now();
     expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
-    expect(performance.now() - started).toBeLessThan(timeoutMs);
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     expect(farSide.received).toHaveLength(1);
   });
@@ -313,6 +318,7 @@ describe('the breaker', () => {
   });
 
   it('counts deadlines that pass', async () => {
+    upstream = connect(farSide.url, shortMs);
     farSide.answer = () => {};
     await Promise.all(Array.from({ length: 10 }, () => failure(get)));
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
