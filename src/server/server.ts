@@ -13,6 +13,7 @@ import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
+import { Incoming, originForm, refuseExpectation, refuseMalformed } from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createFrameMessenger, plainMessenger } from './frames.js';
@@ -91,10 +92,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     bodyLimit: greatestBody,
     serverFactory(handler) {
       const take = serveWebhooks(receiver, lane?.before(handler) ?? handler);
-      const server = createServer({ requestTimeout: patienceMs }, (request, response) => {
+      const settings = { requestTimeout: patienceMs, IncomingMessage: Incoming };
+      const server = createServer(settings, (request, response) => {
         drain.follow(response);
+        request.url = originForm(request.url!);
         take(request, response);
       });
+      server.on('checkExpectation', refuseExpectation);
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },
@@ -105,6 +109,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       lane?.left(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
     logger: false,
     forceCloseConnections: false,
+    clientErrorHandler: refuseMalformed,
     frameworkErrors(error, request, reply) {
       void refuse(error, request, reply);
     },

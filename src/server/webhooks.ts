@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Receiver } from '../events/receiver.js';
+import { answer } from './door.js';
 
 const mostATurn = 8;
 
@@ -10,26 +11,25 @@ const mostATurn = 8;
  */
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
   const pace = createPace();
-  const answer = answerBy(receiver);
+  const take = takeBy(receiver);
   return (request, response) => {
-    if (request.url!.startsWith('/webhooks/')) pace(() => void answer(request, response));
+    if (request.url!.startsWith('/webhooks/')) pace(() => void take(request, response));
     else next(request, response);
   };
 }
 
 /** Answers as the receiver says. */
-function answerBy(receiver: Receiver) {
+function takeBy(receiver: Receiver) {
   return async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
     const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
-    const { status, headers, body } = await receiver.receive({
+    const said = await receiver.receive({
       family,
       endpointId: more.length === 0 ? decode(id) : '',
       method: request.method ?? '',
       rawHeaders: request.rawHeaders,
       body: request,
     });
-    const length = { 'content-length': Buffer.byteLength(body) };
-    response.writeHead(status, { ...headers, ...length, 'x-content-type-options': 'nosniff' }).end(body);
+    answer(request, response, said);
   };
 }
 

@@ -1,0 +1,103 @@
+import { IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * A request that asks for an upgrade only where it asks for a websocket: what else it offers to speak is let be (RFC 9110
+ * §7.8), and the request answered as any other. Node.js asks `upgrade` once the headers are there.
+ */
+export class Incoming extends IncomingMessage {
+  private offered: boolean | null | undefined;
+
+  get upgrade(): boolean {
+    if (!this.offered) return false;
+    return this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket';
+  }
+
+  set upgrade(offered: boolean | null) {
+    this.offered = offered;
+  }
+}
+
+/** The target as path and query, also where it was told with the host before it (RFC 9112 §3.2.2). */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const path = target.replace(/^https?:\/\/[^/?]*/i, '');
+  return path === '' || path.startsWith('?') ? `/${path}` : path;
+}
+
+/** An answer whose body is at hand. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** So much of an unwanted body is waited for before a connection is kept. */
+const smallBody = 1024 * 1024;
+const mostDiscarded = 17 * smallBody;
+
+/**
+ * Answers, also where the body is not read. The connection stays where little is left of it; else it ends, after as much
+ * as a sender may have under way: one that is cut off while it writes may never see the answer.
+ */
+export function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+) {
+  const length = { 'content-length': Buffer.byteLength(body) };
+  const more = { ...headers, ...length, 'x-content-type-options': 'nosniff' };
+  if (request.complete || request.destroyed || restOf(request) <= smallBody) {
+    response.writeHead(status, more).end(body);
+    return;
+  }
+  discard(request);
+  request.once('close', () => response.end());
+  response.writeHead(status, { ...more, connection: 'close' }).write(body);
+}
+
+/** How much is announced; an end that is not told may be far away. */
+function restOf({ headers }: IncomingMessage): number {
+  if (headers['transfer-encoding'] !== undefined) return Infinity;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** Reads on without keeping anything, and lets go of a sender that has no end. */
+function discard(request: IncomingMessage): void {
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > mostDiscarded) request.destroy();
+  });
+}
+
+/** Refuses an expectation that nobody here knows. */
+export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  answer(request, response, refusal(417, 'EXPECTATION_FAILED', 'Nothing is expected here but 100-continue.'));
+}
+
+/** Answers what is no request, and ends the connection. */
+export function refuseMalformed({ code }: Error & { readonly code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const { status, headers, body } = malformed[code ?? ''] ?? notHttp;
+  const lines = Object.entries({
+    ...headers,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  });
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines.map((line) => line.join(': '))];
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
+}
+
+/** As the receiver of webhooks refuses: whose path this is cannot be told. */
+function refusal(status: number, code: string, message: string): Answer {
+  const body = JSON.stringify({ error: { code, message } });
+  return { status, headers: { 'content-type': 'application/json' }, body };
+}
+
+const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a request of HTTP/1.1.');
+const malformed: Readonly<Record<string, Answer>> = {
+  HPE_HEADER_OVERFLOW: refusal(431, 'HEADERS_TOO_LARGE', 'The headers are too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'REQUEST_TIMEOUT', 'The request took too long to come.'),
+};

@@ -1,0 +1,178 @@
+import { createHmac } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startHouse, type House } from '../support/house.js';
+import { openSocket } from './sockets.js';
+
+const webhook = '/webhooks/shipments/sub_1';
+const unknown = '/webhooks/shipments/nobody';
+const mebibyte = 1024 * 1024;
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse({ settings: { SHIPMENT_WEBHOOKS: 'sub_1=whsec_shipment' } });
+});
+afterAll(() => house.stop());
+
+/** A connection of bare text. */
+function open() {
+  const { hostname, port } = new URL(house.url);
+  const socket: Socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  let text = '';
+  let hear = () => {};
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    text += chunk.toString();
+    hear();
+  });
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      resolve();
+      hear();
+    });
+  });
+  return {
+    socket,
+    closed,
+    /** The next answer, by its status line, its headers in lower case and its body; taken by its length. */
+    async answer() {
+      for (;;) {
+        const [, head = '', rest = ''] = /^([^]*?\r\n\r\n)([^]*)$/.exec(text) ?? [];
+        const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+        if (head !== '' && rest.length >= length) {
+          text = rest.slice(length);
+          const status = Number(head.split(' ', 2)[1]);
+          return { status, headers: head.toLowerCase(), body: rest.slice(0, length) };
+        }
+        if (socket.destroyed) throw new Error(`closed after ${JSON.stringify(text)}`);
+        await new Promise<void>((resolve) => (hear = resolve));
+      }
+    },
+  };
+}
+
+function lines(method: string, target: string, headers: readonly string[], body = ''): string {
+  return [`${method} ${target} HTTP/1.1`, 'Host: gateway', ...headers, '', body].join('\r\n');
+}
+
+function delivery(target: string, eventId: string, headers: readonly string[] = []): string {
+  const data = { shipment: { id: `shp_${eventId}`, status: 'moving' } };
+  const body = JSON.stringify({ id: eventId, type: 'shipment.in_transit', data });
+  const t = Math.floor(house.sandbox.clock.now() / 1000);
+  const v1 = createHmac('sha256', 'whsec_shipment').update(body).digest('hex');
+  const own = [`Shipping-Signature: t=${t},v1=${v1}`, `Content-Length: ${body.length}`];
+  return lines('POST', target, [...own, ...headers], body);
+}
+
+async function stored(eventId: string): Promise<boolean> {
+  const query = 'query ($id: String!) { shipment(shipmentId: $id) { status } }';
+  const { data } = await house.ask(query, { id: `shp_${eventId}` }, await house.signIn());
+  return (data as { shipment: unknown }).shipment !== null;
+}
+
+const shaped = (code: string) =>
+  expect.objectContaining({ error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } });
+
+describe('an offer to speak something else than HTTP/1.1', () => {
+  const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAAAAIAAAAB'];
+
+  test('is let be, and each request answered on the one connection', async () => {
+    const { socket, answer } = open();
+    socket.write(delivery(webhook, 'evt_h2c', h2c));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
+    expect(await stored('evt_h2c')).toBe(true);
+    const query = '{"query":"{ __typename }"}';
+    const json = ['Content-Type: application/json', `Content-Length: ${query.length}`];
+    socket.write(lines('POST', '/graphql', [...h2c, ...json], query));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}\n' });
+    socket.write(lines('GET', '/livez', h2c));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+    socket.write(lines('GET', '/livez', []));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  test('is taken where it is a websocket at its place, however that is written', async () => {
+    const socket = await openSocket(`${house.url}/graphql`, { headers: { upgrade: 'WebSocket' } });
+    socket.send({ type: 'ping' });
+    expect(await socket.next()).toMatchObject({ type: 'pong' });
+    socket.close();
+    await expect(openSocket(house.url + webhook)).rejects.toThrow('HTTP 404');
+  });
+});
+
+test('a target with the host before it is its path', async () => {
+  const { socket, answer } = open();
+  socket.write(delivery(`http://gateway${webhook}`, 'evt_absolute'));
+  expect(await answer()).toMatchObject({ status: 200 });
+  expect(await stored('evt_absolute')).toBe(true);
+  socket.write(lines('GET', 'HTTP://gateway:80/livez?now', []));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+});
+
+describe('a body that is refused unread', () => {
+  const refused = [
+    [404, 'POST', unknown, []],
+    [405, 'PUT', webhook, []],
+    [415, 'POST', webhook, ['Content-Encoding: gzip']],
+    [417, 'POST', webhook, ['Expect: 200-ok']],
+    [413, 'POST', webhook, []],
+  ] as const;
+
+  test.each(refused.slice(0, 4))('%i: keeps the connection where it is small', async (status, ...request) => {
+    const [method, target, headers] = request;
+    const { socket, answer } = open();
+    socket.write(lines(method, target, [...headers, 'Content-Length: 5'], '12'));
+    expect(await answer()).toMatchObject({ status });
+    socket.write(`345${lines('GET', '/livez', [])}`);
+    expect(await answer()).toMatchObject({ status: 200 });
+  });
+
+  test.each(refused)('%i: ends the connection after one that is great', async (status, ...request) => {
+    const [method, target, headers] = request;
+    const { socket, answer, closed } = open();
+    const size = 2 * mebibyte;
+    socket.write(lines(method, target, [...headers, `Content-Length: ${size}`], 'x'));
+    const { headers: told, ...rest } = await answer();
+    expect(rest).toMatchObject({ status });
+    expect(told).toContain('connection: close\r\n');
+    // What is under way is taken yet.
+    socket.write(Buffer.alloc(size - 1));
+    await closed;
+  });
+
+  test.each(refused)('%i: lets go of a sender that has no end', async (status, ...request) => {
+    const [method, target, headers] = request;
+    const { socket, answer, closed } = open();
+    socket.write(lines(method, target, [...headers, 'Transfer-Encoding: chunked']));
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    let sent = 0;
+    const send = () => {
+      while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
+    };
+    socket.on('drain', send);
+    send();
+    const { headers: told, ...rest } = await answer();
+    expect(rest).toMatchObject({ status });
+    expect(told).toContain('connection: close\r\n');
+    await closed;
+    expect(sent).toBeLessThan(200 * mebibyte);
+  });
+});
+
+describe('what is no request', () => {
+  test.each([
+    [400, 'BAD_REQUEST', () => lines('BREW', webhook, [])],
+    [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Content-Length: 2', 'Content-Length: 3'], '{}')],
+    [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Transfer-Encoding: chunked'], 'no length\r\n')],
+    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, [`X: ${'x'.repeat(20_000)}`])],
+    [417, 'EXPECTATION_FAILED', () => delivery(webhook, 'evt_expects', ['Expect: 200-ok'])],
+  ])('%i, in the shape of a refused webhook: %s', async (status, code, request) => {
+    const { socket, answer } = open();
+    socket.write(request());
+    const { headers, body, ...rest } = await answer();
+    expect(rest).toEqual({ status });
+    expect(headers).toContain('content-type: application/json\r\n');
+    expect(JSON.parse(body)).toEqual(shaped(code));
+  });
+});
