@@ -367,7 +367,7 @@ describe('resuming', () => {
     onTestFinished(() => void vi.useRealTimers());
     const { retryWait } = resuming({ url: proxy.url });
     for (const retries of [0, 5, 100, 5_000]) {
-      const waited = vi.fn();
+      const waited = vi.fn<() => void>();
       void retryWait!(retries).then(waited);
       await vi.advanceTimersByTimeAsync(30_000);
       expect([retries, waited.mock.calls.length]).toEqual([retries, 1]);
