@@ -90,14 +90,23 @@ export async function withLease<Result>(
   }
 }
 
-/** Resolves when nobody does work under this key: what the last one stored can then be read. */
-export async function leaseEnd(database: Database, key: string, clock: Clock): Promise<void> {
-  const held = () =>
-    database.kysely
-      .selectFrom('leases')
-      .select('key')
-      .where('key', '=', keyText(key))
-      .where('expires_at', '>', clock.now())
-      .executeTakeFirst();
-  while (await held()) await pause(pollMs * (0.5 + Math.random()));
+/**
+ * Resolves when whoever does work under this key now has ended: what that one stored can then be read. Who begins
+ * later is not waited for. Where there is something to wait for, `begun` is called first.
+ */
+export async function leaseEnd(
+  { kysely }: Database,
+  key: string,
+  clock: Clock,
+  begun?: () => void,
+): Promise<void> {
+  const holder = async () => {
+    const lease = kysely.selectFrom('leases').select('holder').where('key', '=', keyText(key));
+    return (await lease.where('expires_at', '>', clock.now()).executeTakeFirst())?.holder;
+  };
+  const first = await holder();
+  if (first === undefined) return;
+  begun?.();
+  do await pause(pollMs * (0.5 + Math.random()));
+  while ((await holder()) === first);
 }

@@ -73,6 +73,19 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(seen).toEqual(['free', 'worked', 'died']);
   });
 
+  test('of who begins later are not waited for by who saw an earlier one', async () => {
+    const database = await open(await freshUrl());
+    let begun = 0;
+    let seen: Promise<void> | undefined;
+    await withLease(database, 'token', options, async () => {
+      seen = leaseEnd(database, 'token', systemClock, () => (begun += 1));
+      await expect.poll(() => begun).toBe(1);
+    });
+    await withLease(database, 'token', options, () => seen!);
+    await leaseEnd(database, 'token', systemClock, () => (begun += 1));
+    expect(begun).toBe(1);
+  });
+
   test('stand for as long as the work goes on', async () => {
     const database = await open(await freshUrl());
     const short = { ttlMs: 600, clock: systemClock };
