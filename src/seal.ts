@@ -18,6 +18,8 @@ export interface Sealer {
   sealSame(text: string, place: string): string;
   /** The text; undefined where the sealed text was altered, is of another place, or of a key that is gone. */
   open(sealed: string, place: string): string | undefined;
+  /** Whether the key that seals now sealed this: what another sealed is to be sealed anew before that key goes. */
+  isCurrent(sealed: string): boolean;
 }
 
 function deriveKey(secret: Buffer): Key {
@@ -72,6 +74,7 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
       const key = keys.find(({ id }) => id.equals(bytes.subarray(0, idBytes)));
       return key && decrypt(key, bytes, place);
     },
+    isCurrent: (sealed) => first.id.equals(Buffer.from(sealed, 'base64url').subarray(0, idBytes)),
   };
 }
 

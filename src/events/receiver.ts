@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { type EventBody, readEvent } from './body.js';
 import type { Delivery, Log } from './log.js';
+import { Crowded } from './reread.js';
 import {
   checkEncoding,
   checkMethod,
@@ -114,7 +115,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   function unavailable(err: unknown): Refusal {
-    telemetry.log.error({ err }, 'webhook could not be stored');
+    if (!(err instanceof Crowded)) telemetry.log.error({ err }, 'webhook could not be stored');
     return new Refusal(503, 'UNAVAILABLE', 'The event could not be stored; send it again later.', {
       'retry-after': retryAfterSeconds,
     });

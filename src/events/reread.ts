@@ -1,21 +1,51 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Too many wait for a long read. */
+export class Crowded extends Error {
+  override readonly name = 'Crowded';
+}
+
+/** How often may be read, and how many may wait. */
+export interface RereadOptions {
+  /** Between two reads. */
+  readonly pauseMs: number;
+  /** While a read that called `isLong` goes on, no more than these wait. */
+  readonly most: number;
+}
+
 /**
- * Bounds how often something is read, however often it is asked for: one read at a time, and a pause of `pauseMs`
- * between two. Whoever asks gets what a read found that began after the asking, shared with all who asked meanwhile.
+ * Bounds how often something is read, however often it is asked for: one read at a time, and a pause between two.
+ * Whoever asks gets what a read found that began after the asking, shared with all who asked meanwhile; or `Crowded`,
+ * at once, where the read under way is a long one and enough wait already.
  */
-export function createReread<T>(read: () => Promise<T>, pauseMs: number): () => Promise<T> {
+export function createReread<T>(
+  read: (isLong: () => void) => Promise<T>,
+  { pauseMs, most }: RereadOptions,
+): () => Promise<T> {
   let next: Promise<T> | undefined;
   let free = Promise.resolve();
+  let waiting = 0;
+  let isLong = false;
 
   async function begin(): Promise<T> {
     await free;
     next = undefined; // who asks from here on may ask for what this read will not see
-    const reading = read();
-    const rest = () => sleep(pauseMs, undefined, { ref: false });
+    const reading = read(() => (isLong = true));
+    const rest = () => {
+      isLong = false;
+      return sleep(pauseMs, undefined, { ref: false });
+    };
     free = reading.then(rest, rest);
     return reading;
   }
 
-  return () => (next ??= begin());
+  return async () => {
+    if (isLong && waiting >= most) throw new Crowded('Enough wait for this already.');
+    waiting += 1;
+    try {
+      return await (next ??= begin());
+    } finally {
+      waiting -= 1;
+    }
+  };
 }

@@ -22,7 +22,7 @@ export interface Secrets {
   /**
    * The same, read from the database after this call: it holds what any replica stored before, and what comes of a
    * rotation under way. Many calls for one endpoint share a read, so it may take a moment to begin. Rejects when the
-   * database does not answer.
+   * database does not answer or its secrets cannot be opened, and with `Crowded` where too many wait for a rotation.
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
@@ -60,11 +60,16 @@ const refreshMs = 60_000;
 const leaseMs = 10_000;
 /** Between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
 const rereadPauseMs = 100;
+/** So many deliveries to one endpoint are held while a rotation is under way: anybody can send those, too. */
+const most = 100;
 
-/** The secrets of webhooks, sealed in the store; resolves once the configured ones are taken over. */
+/**
+ * The secrets of webhooks, sealed in the store; resolves once the configured ones are taken over. Rejects where the key
+ * of a stored one is missing: it may be the only copy of what a rotation gave.
+ */
 export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const { database, sealer, clock, telemetry, configured } = options;
-  const vault = createVault(database, sealer, telemetry);
+  const vault = createVault(database, sealer);
   const held = createMemory();
 
   async function refresh(family: string, endpointId: string): Promise<void> {
@@ -72,8 +77,8 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   }
 
   /** The service signs by a new secret before it has told us of it: a rotation under way is waited for. */
-  async function refreshSettled(family: Family, endpointId: string): Promise<void> {
-    if (family === 'payments') await leaseEnd(database, rotationOf(endpointId), clock);
+  async function refreshSettled(family: Family, endpointId: string, isLong: () => void): Promise<void> {
+    if (family === 'payments') await leaseEnd(database, rotationOf(endpointId), clock, isLong);
     await refresh(family, endpointId);
   }
 
@@ -81,7 +86,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const rereads = new Map(
     endpoints.map(([family, endpointId]) => [
       keyOf(family, endpointId),
-      createReread(() => refreshSettled(family, endpointId), rereadPauseMs),
+      createReread((isLong) => refreshSettled(family, endpointId, isLong), { pauseMs: rereadPauseMs, most }),
     ]),
   );
 
@@ -91,11 +96,11 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   }
 
   async function readAll(): Promise<void> {
-    try {
-      for (const [family, endpointId] of endpoints) await refresh(family, endpointId);
-    } catch (err) {
-      telemetry.log.error({ err }, 'webhook keys could not be read again');
-    }
+    const read = ([family, endpointId]: readonly [string, string, string]) =>
+      refresh(family, endpointId).catch((err: unknown) =>
+        telemetry.log.error({ err, family, endpointId }, 'webhook keys could not be read again'),
+      );
+    await Promise.all(endpoints.map(read));
   }
 
   let refreshing = Promise.resolve();
@@ -149,7 +154,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       if (!held.get('payments', endpointId)) return undefined;
       // Taken before the service is asked: where the database does not answer, nothing is rotated.
       return withLease(database, rotationOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
-        const before = await vault.read('payments', endpointId);
+        const before = await vault.read('payments', endpointId); // rejects where it could not be replaced
         const obtained = await obtain();
         return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained, before) : obtained;
       });

@@ -3,7 +3,7 @@ import type { Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { WebhookSecretTable } from '../store/schema.js';
 import { keyText } from '../store/text.js';
-import type { Telemetry } from '../telemetry.js';
+import { UnusableDatabase } from '../store/unusable.js';
 
 /** The secrets of one subscription or endpoint, opened. */
 export interface Held {
@@ -16,20 +16,23 @@ export interface Held {
   readonly changedAt: number;
 }
 
-/** The secrets at rest, sealed; each row is bound to its family and endpoint. */
+/**
+ * The secrets at rest, sealed; each row is bound to its family and endpoint. One that this process's keys do not open
+ * is never read as missing, and never written over: the call rejects with an `UnusableDatabase`.
+ */
 export interface Vault {
-  /** Undefined where there is none, or none that this process's keys open. */
   read(family: string, endpointId: string): Promise<Held | undefined>;
-  /** Stores what `next` makes of what is there, as one step even among replicas, and gives it. */
+  /**
+   * Stores what `next` makes of what is there, as one step even among replicas, and gives it. Where that is the same,
+   * it is only sealed anew if another key than the first had sealed it.
+   */
   change(family: string, endpointId: string, next: (kept: Held | undefined) => Held): Promise<Held>;
 }
 
 const maxAttempts = 100;
 
 /** A vault on the table `webhook_secrets`. */
-export function createVault(database: Database, sealer: Sealer, { log }: Telemetry): Vault {
-  const { kysely } = database;
-
+export function createVault({ kysely }: Database, sealer: Sealer): Vault {
   function find(family: string, endpointId: string) {
     return kysely
       .selectFrom('webhook_secrets')
@@ -39,20 +42,19 @@ export function createVault(database: Database, sealer: Sealer, { log }: Telemet
       .executeTakeFirst();
   }
 
-  function unlock(row: Selectable<WebhookSecretTable>): Held | undefined {
+  function unlock(row: Selectable<WebhookSecretTable>): Held {
     const place = placeOf(row.family, row.endpoint_id);
-    const current = sealer.open(row.current, place);
-    const configured = sealer.open(row.configured, place);
-    if (current === undefined || configured === undefined) {
-      log.error(
-        { family: row.family, endpointId: row.endpoint_id },
-        'webhook keys were sealed by a key that is missing',
-      );
-      return undefined;
-    }
-    const secret = row.previous === null ? undefined : sealer.open(row.previous, place);
-    const previous = secret === undefined ? null : { secret, until: row.previous_until ?? 0 };
-    return { current, previous, configured, changedAt: row.changed_at };
+    const open = (sealed: string) => {
+      const secret = sealer.open(sealed, place);
+      if (secret === undefined) throw new UnusableDatabase(unopened(row));
+      return secret;
+    };
+    return {
+      current: open(row.current),
+      previous: row.previous === null ? null : { secret: open(row.previous), until: row.previous_until ?? 0 },
+      configured: open(row.configured),
+      changedAt: row.changed_at,
+    };
   }
 
   function lock(family: string, endpointId: string, held: Held): WebhookSecretTable {
@@ -96,7 +98,9 @@ export function createVault(database: Database, sealer: Sealer, { log }: Telemet
     async change(family, endpointId, next) {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const row = await find(family, endpointId);
-        const held = next(row && unlock(row));
+        const kept = row && unlock(row);
+        const held = next(kept);
+        if (row && held === kept && sealer.isCurrent(row.current)) return held;
         if (await swap(row, lock(family, endpointId, held))) return held;
       }
       throw new Error(
@@ -104,6 +108,13 @@ export function createVault(database: Database, sealer: Sealer, { log }: Telemet
       );
     },
   };
+}
+
+function unopened(row: Selectable<WebhookSecretTable>): string {
+  return (
+    `The stored secret of the webhook endpoint ${row.family}/${row.endpoint_id} was sealed by a key that is not among ` +
+    'SECRET_KEYS: add that key, behind the others.'
+  );
 }
 
 function placeOf(family: string, key: string): string {

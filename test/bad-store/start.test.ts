@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { chmod, chown, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createTestFile, noPostgres } from '../support/engines.js';
@@ -21,6 +24,34 @@ const settingsFor = (url: string) => ({
   DATABASE_URL: url,
   SECRET_KEYS: randomBytes(32).toString('base64'),
 });
+
+const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'pipe' });
+
+/** A small disk; throws where this machine gives us none. */
+function mountDisk(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trivium-disk-'));
+  run('mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder);
+  return folder;
+}
+
+function unmount(folder: string): void {
+  run('umount', '--lazy', folder);
+  rmdirSync(folder);
+}
+
+const canMount = (() => {
+  try {
+    unmount(mountDisk());
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** Takes all the room that is left on the disk of this file. */
+function fill(file: string): void {
+  expect(() => run('dd', 'if=/dev/zero', `of=${file}`, 'bs=1k')).toThrow('No space left');
+}
 
 /** What a gateway says that does not start: with exit code 1, and without a stack. */
 async function refusal(url: string, options: ProcessOptions = {}): Promise<string> {
@@ -52,6 +83,15 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     expect(await refusal(url)).toBe(`Cannot open the database ${pathOf(url)}: the file is damaged.`);
   });
 
+  test('under keys that do not open its webhook secrets', async () => {
+    const url = await createTestFile();
+    await (await startGatewayProcess(settingsFor(url))).end();
+    expect(await refusal(url)).toBe(
+      'The stored secret of the webhook endpoint shipments/sub_demo was sealed by a key that is not among ' +
+        'SECRET_KEYS: add that key, behind the others.',
+    );
+  });
+
   test('on a file that it cannot write', async () => {
     const url = await createTestFile();
     const path = pathOf(url);
@@ -62,6 +102,20 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     expect(await refusal(url, isRoot ? { uid: nobody } : {})).toBe(
       `Cannot open the database ${path}: the file cannot be written.`,
     );
+  });
+
+  test.runIf(canMount)('on a full disk', async () => {
+    const folder = mountDisk();
+    onTestFinished(() => unmount(folder));
+    const path = join(folder, 'gateway.db');
+    const said = `Cannot open the database ${path}: its disk is full.`;
+    const filler = join(folder, 'other');
+    fill(filler);
+    expect(await refusal(`sqlite:${path}`)).toBe(said);
+    await rm(filler);
+    await (await startGatewayProcess(settingsFor(`sqlite:${path}`))).end();
+    fill(filler);
+    expect(await refusal(`sqlite:${path}`)).toBe(said);
   });
 
   test('beside another on the same file, which goes on', async () => {
@@ -97,7 +151,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     const url = await createTestDatabase();
     const name = new URL(url).pathname.slice(1);
     await execute(url, `alter database ${name} set default_transaction_read_only = on`);
-    expect(await refusal(url)).toMatch(/read-only transaction/);
+    expect(await refusal(url)).toMatch(/^Cannot open the database test_\w+ at .*read-only transaction/);
   });
 });
 

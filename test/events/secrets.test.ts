@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Crowded } from '../../src/events/reread.js';
 import { type Configured, createSecrets, type Rotation, type Secrets } from '../../src/events/secrets.js';
 import { createSealer, type Sealer } from '../../src/seal.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
@@ -10,6 +11,9 @@ const hour = 60 * 60 * 1000;
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 const telemetry = createTelemetry('silent');
 const key = randomBytes(32);
+
+const unopened = (endpoint: string) => new RegExp(`endpoint ${endpoint} was sealed .* SECRET_KEYS`);
+const soon = () => new Promise((resolve) => setTimeout(resolve, 10));
 
 describe.each(engines)('secrets on %s', (engine, createUrl) => {
   let url: string;
@@ -95,8 +99,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       .set({ current, configured })
       .where('endpoint_id', '=', 'pe_2')
       .execute();
-    const secrets = await open({ payments: { pe_2: 'p2' } });
-    expect(secrets.valid('payments', 'pe_2')).toEqual(['p2']);
+    await expect(open({ payments: { pe_2: 'p2' } })).rejects.toThrow(unopened('payments/pe_2'));
   });
 
   test('a changed value is taken over: a payment secret it replaces stays valid for 24 hours', async () => {
@@ -230,9 +233,12 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   });
 
   test('a process that starts during a rotation seals anew without failing it', async () => {
-    const secrets = await open({ payments: { pe_1: 'p1' } });
+    const next = randomBytes(32);
+    const secrets = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([key, next]) });
     await secrets.rotate('pe_1', async () => {
-      await open({ payments: { pe_1: 'p1' } });
+      const before = await rows();
+      await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
+      expect(await rows()).not.toEqual(before);
       return 'p2';
     });
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
@@ -269,6 +275,30 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       return 'p2';
     });
     for (const latest of asked) expect(await latest).toEqual(['p2', 'p1']);
+  });
+
+  test('no more than a hundred wait for a rotation; the others are told so at once', async () => {
+    const secrets = await open({ payments: { pe_1: 'p1', pe_2: 'x' } });
+    const waiting: Promise<unknown>[] = [];
+    const turnedAway = async () => {
+      // Only once the lease has been seen is the crowd bounded.
+      const asked = secrets.latest('payments', 'pe_1');
+      waiting.push(asked.catch(() => undefined));
+      await expect(Promise.race([asked, soon()])).rejects.toBeInstanceOf(Crowded);
+    };
+    await secrets.rotate('pe_1', async () => {
+      for (let count = 0; count < 100; count++) waiting.push(secrets.latest('payments', 'pe_1'));
+      await vi.waitFor(turnedAway, 5000);
+      const more = Array.from({ length: 200 }, () => secrets.latest('payments', 'pe_1'));
+      for (const each of await Promise.allSettled(more))
+        expect(each).toMatchObject({ reason: expect.any(Crowded) });
+      expect(await secrets.latest('payments', 'pe_2')).toEqual(['x']);
+      return 'p2';
+    });
+    const answers = await Promise.all(waiting);
+    expect(answers.filter(Boolean).length).toBeGreaterThanOrEqual(100);
+    expect(new Set(answers.filter(Boolean).map(String))).toEqual(new Set(['p2,p1']));
+    expect(await secrets.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
   test('however many ask for the latest, few reads are made, and each began after those it answers asked', async () => {
@@ -319,14 +349,67 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(last.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('where the key is gone, the configured value counts', async () => {
-    const first = await open({ payments: { pe_1: 'p1' } });
-    await first.rotate('pe_1', async () => 'p2');
-    const last = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([randomBytes(32)]) });
-    expect(last.valid('payments', 'pe_1')).toEqual(['p1']);
-    // The process that held the rotated one keeps it: it cannot open what is there now.
-    expect(await first.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  test('a start that changes nothing writes nothing, whatever further keys there are', async () => {
+    const configured = { shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } };
+    await (await open(configured)).rotate('pe_1', async () => 'p2');
+    const before = await rows();
+    await open(configured);
+    await open(configured, { sealer: createSealer([key, randomBytes(32)]) });
+    expect(await rows()).toEqual(before);
   });
+
+  test.each(['shipments', 'payments'] as const)(
+    'a start without the key of a secret of %s is refused, and leaves what is stored',
+    async (family) => {
+      const first = await open({ [family]: { id_1: 'old' } });
+      if (family === 'payments') await first.rotate('id_1', async () => 'rotated');
+      const before = await rows();
+      const other = { sealer: createSealer([randomBytes(32)]) };
+      for (const secret of ['old', 'changed'])
+        await expect(open({ [family]: { id_1: secret } }, other)).rejects.toMatchObject({
+          code: 'DATABASE_UNUSABLE',
+          message: expect.stringMatching(unopened(`${family}/id_1`)),
+        });
+      expect(await rows()).toEqual(before);
+      const kept = family === 'payments' ? ['rotated', 'old'] : ['old'];
+      expect(await first.latest(family, 'id_1')).toEqual(kept);
+      expect((await open({ [family]: { id_1: 'old' } })).valid(family, 'id_1')).toEqual(kept);
+    },
+  );
+
+  test('a process that lacks the key of what others stored keeps what it had, and rotates nothing', async () => {
+    const next = randomBytes(32);
+    const first = await open({ payments: { pe_1: 'p1' } });
+    await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
+    const before = await rows();
+    const obtain = vi.fn<() => Promise<string>>(async () => 'p2');
+    await expect(first.rotate('pe_1', obtain)).rejects.toThrow(unopened('payments/pe_1'));
+    expect(obtain).not.toHaveBeenCalled();
+    await expect(first.latest('payments', 'pe_1')).rejects.toThrow(unopened('payments/pe_1'));
+    expect(first.valid('payments', 'pe_1')).toEqual(['p1']);
+    expect(await rows()).toEqual(before);
+  });
+
+  test('keys rotated in the order that README tells are never missed, whoever restarts', async () => {
+    const next = randomBytes(32);
+    const startUnder = async (...keys: readonly [Buffer, ...Buffer[]]) => {
+      const replica = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer(keys) });
+      expect(await replica.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
+      return replica;
+    };
+    await (await open({ payments: { pe_1: 'p1' } })).rotate('pe_1', async () => 'p2');
+    const steps: (readonly [Buffer, ...Buffer[]])[] = [[key], [key, next], [next, key], [next]];
+    for (const [at, after] of steps.slice(1).entries()) {
+      const behind = await startUnder(...steps[at]!);
+      await startUnder(...after);
+      await behind.latest('payments', 'pe_1');
+      await startUnder(...steps[at]!);
+      await startUnder(...after);
+    }
+  });
+
+  const rows = () =>
+    database.kysely.selectFrom('webhook_secrets').selectAll().orderBy('endpoint_id').execute();
 
   /** A second process on the same database; an embedded one has a single process, so there it is the same. */
   async function openReplica(): Promise<Database> {

@@ -96,12 +96,12 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
     houses.flatMap(({ telemetry }) => [...telemetry.counts]).filter(([name]) => name.includes('refused'));
 
   /** We rotate; the service's answer is late, and deliveries signed by the new secret are there before it. */
-  async function weRotate(meanwhile = async () => {}) {
+  async function weRotate(meanwhile = async () => {}, ms = 500) {
     const before = current();
     sandbox.faults.add({
       service: 'payments',
       times: 1,
-      act: { kind: 'afterwards', act: { kind: 'delay', ms: 500 } },
+      act: { kind: 'afterwards', act: { kind: 'delay', ms } },
     });
     const begun = traffic.begun();
     const rotation = houses[0]!.ask(rotate, {}, token);
@@ -114,14 +114,15 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
   const rotated = { payload: { endpointId: 'pe_demo', errors: [] }, message: undefined };
 
   /** The last gateway's answer to an event signed by this secret alone. */
-  async function signedBy(secret: string): Promise<number> {
+  function send(secret: string): Promise<Response> {
     const t = Math.floor(sandbox.clock.now() / 1000);
     const body = JSON.stringify({ id: `signed ${(events += 1)}`, type: 'payment.other', created: t });
     const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
     const headers = { 'payments-signature': `t=${t},v1=${v1}` };
     const path = `${houses.at(-1)!.url}/webhooks/payments/pe_demo`;
-    return (await fetch(path, { method: 'POST', headers, body })).status;
+    return fetch(path, { method: 'POST', headers, body });
   }
+  const signedBy = async (secret: string) => (await send(secret)).status;
 
   /** Nothing was refused and nothing lost; and a day later, only what is current counts. */
   async function expectWell(previous: string): Promise<void> {
@@ -158,6 +159,34 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
     await traffic.goesOn();
     expect(await weRotate()).toEqual(rotated);
     await expectWell(previous);
+  });
+
+  test('that many forged deliveries wait for: the rest are put off at once, and good ones go on', async () => {
+    const previous = current();
+    const forged: Promise<Response>[] = [];
+    const answered: Response[] = [];
+    const forge = () => {
+      const sent = send('forged');
+      forged.push(sent);
+      void sent.then((response) => answered.push(response));
+    };
+    const flood = async () => {
+      for (let count = 0; count < 110; count++) forge();
+      await vi.waitFor(() => {
+        forge();
+        expect(answered.map(({ status }) => status)).toContain(503);
+      }, patience);
+      await traffic.goesOn();
+    };
+    expect(await weRotate(flood, 5_000)).toEqual(rotated);
+    const told = (await Promise.all(forged)).map(
+      ({ status, headers }) => `${status} ${headers.get('retry-after')}`,
+    );
+    expect(new Set(told)).toEqual(new Set(['401 null', '503 5']));
+    expect(told.filter((each) => each.startsWith('401')).length).toBeGreaterThanOrEqual(100);
+    await traffic.stop();
+    expect(new Set(traffic.statuses)).toEqual(new Set([200]));
+    expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 200]);
   });
 
   // Only a Postgres has another replica.
