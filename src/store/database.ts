@@ -64,9 +64,9 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
     await migrate(opened.kysely, opened.engine);
   } catch (error) {
     await opened.stop();
-    throw error;
+    throw error instanceof UnusableDatabase ? error : opened.cannotOpen(error);
   }
-  const { fault, ...engine } = opened;
+  const { fault, cannotOpen: _, ...engine } = opened;
   return {
     ...engine,
     ready: createReadiness(opened.kysely, { fault, log }),

@@ -141,12 +141,19 @@ export async function openPostgres(url: string, log: Logger) {
   try {
     await checkVersion(pool);
     const listener = await startListener(config, signals, log);
-    return assemble(pool, signals, listener, log);
+    return {
+      ...assemble(pool, signals, listener, log),
+      cannotOpen: (error: unknown) => cannotOpen(name, error),
+    };
   } catch (error) {
     await pool.end();
-    const { message, code } = error as Error & { code?: string };
-    throw new UnusableDatabase(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
+    throw cannotOpen(name, error);
   }
+}
+
+function cannotOpen(name: string, error: unknown): UnusableDatabase {
+  const { message, code } = error as Error & { code?: string };
+  return new UnusableDatabase(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
 }
 
 function assemble(

@@ -21,6 +21,7 @@ const reasons: Readonly<Record<string, string>> = {
   SQLITE_CORRUPT: 'the file is damaged',
   SQLITE_BUSY: 'another process is using it',
   SQLITE_READONLY: 'the file cannot be written',
+  SQLITE_FULL: 'its disk is full',
   SQLITE_CANTOPEN: 'the file or its directory cannot be opened for writing',
   EACCES: 'its directory cannot be made',
   ENOTDIR: 'a part of its path is not a directory',
@@ -47,11 +48,14 @@ async function openParts(path: string, damage: Damage) {
     const writer = await startWriter(path, damage.notice);
     return { writer, reader: openReader(path, damage), turn: createMutex(turnMs) };
   } catch (error) {
-    const { code, message } = toSqliteError(error);
-    throw new UnusableDatabase(`Cannot open the database ${path}: ${reasons[code] ?? message}.`, {
-      cause: error,
-    });
+    throw cannotOpen(path, error);
   }
+}
+
+function cannotOpen(path: string, error: unknown): UnusableDatabase {
+  const { code, message } = toSqliteError(error);
+  const reason = reasons[code] ?? message;
+  return new UnusableDatabase(`Cannot open the database ${path}: ${reason}.`, { cause: error });
 }
 
 /** Opens the database in a file; makes the file and its directory where they are missing. */
@@ -77,6 +81,7 @@ export async function openSqlite(given: string, log: Logger) {
     listen: signals.listen,
     lost: parts.writer.lost,
     fault: damage.found,
+    cannotOpen: (error: unknown) => cannotOpen(path, error),
     stop: () => kysely.destroy(),
   };
 }
