@@ -1,4 +1,4 @@
-import { IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
+import { IncomingMessage, STATUS_CODES, type RequestListener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
@@ -35,6 +35,7 @@ export interface Answer {
 /** So much of an unwanted body is waited for before a connection is kept. */
 const smallBody = 1024 * 1024;
 const mostDiscarded = 17 * smallBody;
+const watchMs = 50;
 
 /**
  * Answers, also where the body is not read. The connection stays where little is left of it; else it ends, after as much
@@ -69,6 +70,23 @@ function discard(request: IncomingMessage): void {
     size += chunk.length;
     if (size > mostDiscarded) request.destroy();
   });
+}
+
+/** Has `next` answer; where it left a body unread, bounds what still comes of it, as `answer` does. */
+export function boundRest(next: RequestListener): RequestListener {
+  return (request, response) => {
+    if (restOf(request) > smallBody) response.once('finish', () => watchRest(request));
+    next(request, response);
+  };
+}
+
+/** Node.js discards what was left unread, and shows it to nobody: only the socket tells how much it is. */
+function watchRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  const { socket } = request;
+  const most = socket.bytesRead + mostDiscarded;
+  const watch = setInterval(() => socket.bytesRead > most && request.destroy(), watchMs).unref();
+  request.once('close', () => clearInterval(watch));
 }
 
 /** Refuses an expectation that nobody here knows. */
