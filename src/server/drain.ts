@@ -19,9 +19,17 @@ export interface Drain {
 const graceMs = 500;
 const patienceMs = 5_000;
 
+/**
+ * An answer that is not yet given. It is let go of by itself: what a `Set` was before it grew lingers until a full
+ * garbage collection, and with it would all that ever was in it.
+ */
+interface Held {
+  response: ServerResponse | undefined;
+}
+
 /** A drain, which is to be told of every answer that is begun. */
 export function createDrain(): Drain {
-  const open = new Set<ServerResponse>();
+  const open = new Set<Held>();
   let begun = false;
   let hearQuiet = () => {};
 
@@ -30,10 +38,12 @@ export function createDrain(): Drain {
       return begun;
     },
     follow(response) {
-      open.add(response);
-      if (begun) endConnection(response);
+      const held: Held = { response };
+      open.add(held);
+      if (begun) endConnection(held);
       response.once('close', () => {
-        open.delete(response);
+        held.response = undefined;
+        open.delete(held);
         if (open.size === 0) hearQuiet();
       });
     },
@@ -56,6 +66,6 @@ export function createDrain(): Drain {
 }
 
 /** Has the connection end with this answer, and the client told so. */
-function endConnection(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('connection', 'close');
+function endConnection({ response }: Held): void {
+  if (response?.headersSent === false) response.setHeader('connection', 'close');
 }

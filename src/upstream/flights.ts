@@ -12,8 +12,9 @@ export interface Flights<T> {
   drop(owner: string): void;
 }
 
+/** Its outcome is let go of once it has landed: what a `Map` was before it grew lingers, and with it all that was in it. */
 interface Flight<T> {
-  readonly outcome: Promise<T>;
+  outcome: Promise<T> | undefined;
   readonly ending: Ending;
   waiting: number;
 }
@@ -33,7 +34,10 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     const ending = new Ending();
     const outcome = start(ending);
     const flight: Flight<T> = { outcome, ending, waiting: 0 };
-    const land = () => close(owner, key, flight);
+    const land = () => {
+      flight.outcome = undefined;
+      close(owner, key, flight);
+    };
     outcome.then(land, land);
     const flights = owners.get(owner) ?? new Map<string, Flight<T>>();
     owners.set(owner, flights.set(key, flight));
@@ -43,8 +47,9 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
   return {
     share(owner, key, start, signal) {
       const flight = owners.get(owner)?.get(key) ?? depart(owner, key, start);
+      const outcome = flight.outcome!; // it has not landed: nobody finds it then
       flight.waiting += 1;
-      if (!signal) return flight.outcome;
+      if (!signal) return outcome;
       return new Promise((resolve, reject) => {
         const forget = whenAborted(signal, () => {
           reject(new UpstreamError(upstream, 'abandoned'));
@@ -53,7 +58,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
           close(owner, key, flight);
           flight.ending.abort();
         });
-        void flight.outcome.then(resolve, reject).then(forget);
+        void outcome.then(resolve, reject).then(forget);
       });
     },
     drop: (owner) => void owners.delete(owner),
