@@ -59,7 +59,17 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 7 }]);
   });
 
-  test.skipIf(name === 'sqlite')('give a signal once they are committed, and not before', async () => {
+  test('can be selected from, even where there are none', async () => {
+    const { engine, kysely } = await open(await freshUrl());
+    const read = (rows: readonly Row[]) => rowsOf(engine, columns, rows).execute(kysely);
+    expect((await read([])).rows).toEqual([]);
+    expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
+  });
+
+  // On SQLite the signal goes by itself, after the commit.
+  if (name === 'sqlite') return;
+
+  test('give a signal once they are committed, and not before', async () => {
     const { engine, kysely, listen } = await open(await freshUrl());
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));
@@ -75,12 +85,5 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     await expect(undone).rejects.toThrow('no');
     await kysely.transaction().execute((db) => write(db, 'kept'));
     await vi.waitFor(() => expect(heard).toEqual(['kept']), 10_000);
-  });
-
-  test('can be selected from, even where there are none', async () => {
-    const { engine, kysely } = await open(await freshUrl());
-    const read = (rows: readonly Row[]) => rowsOf(engine, columns, rows).execute(kysely);
-    expect((await read([])).rows).toEqual([]);
-    expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
   });
 });
