@@ -159,7 +159,8 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
     let place = member.after ?? tail.position();
     while (arriving.has(member) && place < position) {
       const entry = await past.entry(place + 1);
-      if (!entry) return;
+      // What is made for nobody is given up, and would stand among the replays as an event that is left out.
+      if (!entry || !arriving.has(member)) return;
       place = entry.seq;
       const payload = concerns(entry) ? await replays.of(entry) : undefined;
       if (payload === undefined || !arriving.has(member)) continue;

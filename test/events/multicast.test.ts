@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as aTurn, setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
@@ -105,6 +105,29 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       for (const member of members) await expectGot(member, '1 2 3');
       expect(rendering.rendered).toEqual(['1', '2', '3']);
       expect(feed.multicast.size).toBe(1);
+    });
+
+    test('makes nothing for one who has left while it was read, and passes nothing over for the next', async () => {
+      await append(3);
+      const gate = createGate();
+      let reads = 0;
+      const read: Log['read'] = async (...wish) => {
+        const entries = await journal.log.read(...wish);
+        if ((reads += 1) === 1) await gate.opened;
+        return entries;
+      };
+      const late = await openFeed({ log: { read } });
+      const rendering = createRendering(async (entry, replayed) => text(entry, replayed));
+      late.multicast.join('group', rendering, createMember());
+      const leave = late.multicast.join('group', rendering, createMember(0));
+      await expect.poll(() => reads).toBe(1);
+      leave();
+      gate.open();
+      await aTurn();
+      expect(rendering.rendered).toEqual([]);
+      const next = createMember(0);
+      late.multicast.join('group', rendering, next);
+      await expectGot(next, '1* 2* 3*');
     });
 
     test('is one of several, each with its own rendering', async () => {
