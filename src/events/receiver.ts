@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import { within } from '../store/within.js';
 import type { Telemetry } from '../telemetry.js';
 import { type EventBody, readEvent } from './body.js';
 import type { Delivery, Log } from './log.js';
@@ -155,17 +156,4 @@ function answer(
   headers: Readonly<Record<string, string>> = {},
 ): WebhookAnswer {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
-}
-
-/** The outcome of `work`, or a rejection when it takes longer than `ms`; the work itself goes on. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The database did not answer within ${ms} ms.`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

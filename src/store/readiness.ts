@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Tables } from './schema.js';
+import { within } from './within.js';
 
 const rememberedMs = 1_000;
 /** One that does not answer in this time is not ready: whoever asks has little patience. */
@@ -24,9 +24,7 @@ export function createReadiness(
     if (found) throw found;
     // One that hangs is waited for again: it holds a connection.
     writing ??= write().finally(() => (writing = undefined));
-    const late = new AbortController();
-    const { signal } = late;
-    await Promise.race([writing, refuse(signal)]).finally(() => late.abort());
+    await within(patienceMs, writing);
   }
 
   async function write(): Promise<void> {
@@ -53,10 +51,4 @@ export function createReadiness(
   }
 
   return () => (seen ??= lookAndTell());
-}
-
-/** Rejects when it has taken too long. */
-async function refuse(signal: AbortSignal): Promise<void> {
-  await pause(patienceMs, undefined, { signal }).catch(() => undefined);
-  if (!signal.aborted) throw new Error(`The database did not answer for ${patienceMs} ms.`);
 }
