@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Executor } from '../store/database.js';
-import { createMutex, type Mutex } from '../store/mutex.js';
+import { createMutex } from '../store/mutex.js';
 import type { BookingTable, Tables } from '../store/schema.js';
 import { fromKeyText, keyText } from '../store/text.js';
 import { type BookingKey, createLookups } from './lookups.js';
@@ -68,18 +68,18 @@ export function createBookings({ kysely }: Database): Bookings {
   const lookups = createLookups((keys) => readWithKeys(kysely, keys));
 
   return {
-    insert: (booking) => inTurn(beginnings, () => insert(kysely, booking)),
+    insert: (booking) => beginnings.run(() => insert(kysely, booking)),
     settle: (id, state, upstreamId) =>
-      inTurn(ends, async () => {
+      ends.run(async () => {
         await kysely
           .updateTable('bookings')
           .set({ state, upstream_id: upstreamId === null ? null : keyText(upstreamId) })
           .where('id', '=', id)
           .execute();
       }),
-    erase: (id) => inTurn(ends, () => kysely.transaction().execute((transaction) => remove(transaction, id))),
+    erase: (id) => ends.run(() => kysely.transaction().execute((transaction) => remove(transaction, id))),
     undo: (booking) =>
-      inTurn(ends, () =>
+      ends.run(() =>
         kysely.transaction().execute(async (transaction) => {
           // Waits for the end of a transaction, cut off from us, that is still about to insert it.
           await insertUnlessTaken(transaction, booking);
@@ -128,15 +128,6 @@ export function toAppointment(booking: Booking): Appointment {
     bookedBy: fromKeyText(booking.email),
     confirmation: booking.state === 'CONFIRMED' ? 'CONFIRMED' : 'UNCONFIRMED',
   };
-}
-
-async function inTurn<T>(turns: Mutex, work: () => Promise<T>): Promise<T> {
-  const release = await turns.acquire();
-  try {
-    return await work();
-  } finally {
-    release();
-  }
 }
 
 async function insert(executor: Executor, booking: Booking): Promise<boolean> {

@@ -2,6 +2,8 @@
 export interface Mutex {
   /** Resolves with the way to let the next one through; rejects when the turn does not come in time. */
   acquire(): Promise<() => void>;
+  /** Does the work in its turn. */
+  run<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** A mutex whose callers wait at most `patienceMs` for their turn. */
@@ -28,11 +30,21 @@ export function createMutex(patienceMs: number, places = 1): Mutex {
       waiting.push(turn);
     });
 
+  async function acquire(): Promise<() => void> {
+    if (taken < places) taken += 1;
+    else await wait();
+    return release;
+  }
+
   return {
-    async acquire() {
-      if (taken < places) taken += 1;
-      else await wait();
-      return release;
+    acquire,
+    async run(work) {
+      await acquire();
+      try {
+        return await work();
+      } finally {
+        release();
+      }
     },
   };
 }

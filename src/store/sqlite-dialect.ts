@@ -58,12 +58,7 @@ class SqliteConnection implements DatabaseConnection {
     if (this.#ending) throw new Error(transactionEnded);
     if (this.#release) return writer.run(sql, values);
     if (reads) return reader.run(sql, values);
-    const release = await turn.acquire();
-    try {
-      return await writer.run(sql, values);
-    } finally {
-      release();
-    }
+    return turn.run(() => writer.run(sql, values));
   }
 
   async begin(): Promise<void> {

@@ -72,10 +72,7 @@ export async function openSqlite(given: string, log: Logger) {
     kysely,
     async procedure<S, I, O>({ module }: Procedure<S, I, O>, settings: S) {
       const call = (await parts.writer.load(module, settings)) as (input: I) => Promise<O>;
-      return async (input: I) => {
-        const release = await parts.turn.acquire();
-        return call(input).finally(release);
-      };
+      return (input: I) => parts.turn.run(() => call(input));
     },
     signal: signals.hear,
     listen: signals.listen,
