@@ -47,8 +47,8 @@ export interface LaneOptions {
 interface Admitted {
   readonly document: DocumentNode;
   readonly operationName: string | undefined;
-  /** Null where it cannot be compiled. */
-  compiled?: CompiledQuery | null;
+  /** Begun at the second use, once for all who come meanwhile; null where it cannot be compiled. */
+  compiled?: Promise<CompiledQuery | null>;
 }
 
 /** A compiled document takes some 100 KB. */
@@ -68,7 +68,7 @@ const ownHeaders = new Set([
 /** A lane over a schema. */
 export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   const documents = createMemory<Admitted>(mostDocuments);
-  const learned = new Map<string, readonly string[]>();
+  const learned = createMemory<readonly string[]>(mostLearned);
   const left = new WeakMap<IncomingMessage, Work>();
 
   function find({ query, operationName }: PlainRequest): Admitted | undefined {
@@ -84,8 +84,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     const operation = headers && parsePlain(work.body.toString());
     const admitted = operation && find(operation);
     if (!admitted) return false;
-    if (admitted.compiled === undefined) admitted.compiled = await compile(schema, admitted.document);
-    const { compiled } = admitted;
+    const compiled = await (admitted.compiled ??= compile(schema, admitted.document));
     if (!compiled) return false;
     const context = await makeContext(request, response);
     work.context = context;
@@ -115,13 +114,12 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
       if (operation) documents.set(source, { document, operationName: operation.name?.value });
     },
     learn(request, headers) {
-      if (!isPlain(request) || learned.has(kindOf(request))) return;
+      if (!isPlain(request) || learned.get(kindOf(request))) return;
       const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name));
       learned.set(
         kindOf(request),
         kept.flatMap(([name, value]) => [name, String(value)]),
       );
-      if (learned.size > mostLearned) learned.delete(learned.keys().next().value!);
     },
   };
 }
