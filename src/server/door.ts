@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
  * A request that asks for an upgrade only where it asks for a websocket: what else it offers to speak is let be (RFC 9110
  * §7.8), and the request answered as any other. Node.js asks `upgrade` once the headers are there.
  */
-export class Incoming extends IncomingMessage {
+export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
 
   get upgrade(): boolean {

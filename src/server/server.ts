@@ -13,7 +13,7 @@ import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
-import { boundRest, Incoming, originForm, refuseExpectation, refuseMalformed } from './door.js';
+import { boundRest, IncomingRequest, originForm, refuseExpectation, refuseMalformed } from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createFrameMessenger, plainMessenger } from './frames.js';
@@ -92,7 +92,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     bodyLimit: greatestBody,
     serverFactory(handler) {
       const take = serveWebhooks(receiver, boundRest(lane?.before(handler) ?? handler));
-      const settings = { requestTimeout: patienceMs, IncomingMessage: Incoming };
+      const settings = { requestTimeout: patienceMs, IncomingMessage: IncomingRequest };
       const server = createServer(settings, (request, response) => {
         drain.follow(response);
         request.url = originForm(request.url!);

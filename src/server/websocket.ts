@@ -36,7 +36,7 @@ interface Attachment extends Record<PropertyKey, unknown> {
   headers?: IncomingHttpHeaders | undefined;
   /** Those under way, by the ids that the client gave them; a subscription until it stands. */
   readonly operations: Map<string, Operation>;
-  /** How many are under way: a client may use an id again while the query that had it still runs. */
+  /** How many are under way, subscriptions that stand among them. */
   running: number;
   session?: Session;
 }
@@ -149,7 +149,7 @@ export function createGraphqlSockets(options: {
     // A subscription that stands needs its context no more, and graphql-ws keeps the arguments for as long as it stands.
     onOperation({ extra: { operations } }, id, _, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
-      if (operations.get(id)?.context === args.contextValue) operations.delete(id);
+      operations.delete(id);
       args.contextValue = undefined;
     },
     // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.
