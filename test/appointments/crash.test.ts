@@ -10,18 +10,11 @@ import { engines, noPostgres } from '../support/engines.js';
 import { type House, startHouse } from '../support/house.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { startGatewayProcess } from '../support/process.js';
-import { postsOf } from './room.js';
+import { input, postsOf } from './room.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
   appointment { id confirmation upstreamId } errors { code } } }`;
 const list = '{ appointments { nodes { id confirmation upstreamId } } }';
-const input = {
-  status: 'BOOKED',
-  start: '2026-11-21T09:30:00Z',
-  end: '2026-11-21T10:00:00Z',
-  participants: [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }],
-  idempotencyKey: 'once',
-};
 const minute = 60_000;
 
 let sandbox: Sandbox;

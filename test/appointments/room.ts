@@ -24,6 +24,15 @@ export const appointment = {
 } as const;
 export const other = { ...appointment, status: 'FULFILLED' } as const;
 
+/** One as the mutation takes it, under a key. */
+export const input = {
+  status: 'BOOKED',
+  start: '2026-11-21T09:30:00Z',
+  end: '2026-11-21T10:00:00Z',
+  participants: [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }],
+  idempotencyKey: 'once',
+};
+
 /** One user's request for it, without a key unless given. */
 export function requestOf(more: Partial<BookingRequest> = {}): BookingRequest {
   return { userId: 'user_1', email: 'one@example.com', appointment, ...more };

@@ -1,9 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { readContents } from '../chaos/contents.js';
-import { createEvent, signedHeaders, type Endpoint } from '../chaos/events.js';
 import { createRandom } from '../chaos/random.js';
 import { openWay } from '../chaos/way.js';
 import { postGraphql } from '../drain/asking.js';
@@ -11,9 +8,8 @@ import { openSocket } from '../server/sockets.js';
 import { createTestFile, noPostgres } from '../support/engines.js';
 import { demo } from '../support/house.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
-import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
+import { createSender, settingsFor, start, stored } from './sending.js';
 
-const endpoint: Endpoint = { family: 'payments', id: 'pe_full', secret: 'a-secret-of-the-test' };
 const random = createRandom('bad store');
 
 let sandbox: Sandbox;
@@ -22,58 +18,20 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-async function start(databaseUrl: string): Promise<GatewayProcess> {
-  const gateway = await startGatewayProcess({
-    ...sandbox.settings,
-    DATABASE_URL: databaseUrl,
-    SECRET_KEYS: randomBytes(32).toString('base64'),
-    PAYMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
-    LOG_LEVEL: 'error',
-  });
-  onTestFinished(async () => void (await gateway.end('SIGKILL')));
-  return gateway;
-}
-
-/** The senders' side: what was acknowledged, and what was answered. */
-function createSender({ url }: GatewayProcess) {
-  const acknowledged: string[] = [];
-  return {
-    acknowledged,
-    async send(weight = 0) {
-      const event = createEvent('payments', random);
-      const body = JSON.stringify({ ...(JSON.parse(event.body) as object), note: 'x'.repeat(weight) });
-      const answer = await fetch(`${url}/webhooks/payments/${endpoint.id}`, {
-        method: 'POST',
-        headers: signedHeaders(endpoint, { ...event, body }),
-        body,
-      });
-      if (answer.status === 200) acknowledged.push(event.id);
-      return answer;
-    },
-  };
-}
-
-async function stored(databaseUrl: string): Promise<string[]> {
-  return (await readContents(databaseUrl)).events.map(({ event_id }) => event_id);
-}
+const startOn = (databaseUrl: string) => start(settingsFor(sandbox, databaseUrl));
 
 /** It fails by 503 with word of when to come again, once it fails; and then for as long as nothing changes. */
-async function fillUp({ send }: ReturnType<typeof createSender>) {
+async function fillUp({ send, expectRefused }: ReturnType<typeof createSender>) {
   const statuses: number[] = [];
   for (let i = 0; i < 100 && statuses.at(-1) !== 503; i++) statuses.push((await send(500_000)).status);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  const refused = await send(500_000);
-  expect(refused.status).toBe(503);
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(await refused.json()).toEqual({
-    error: { code: 'UNAVAILABLE', message: expect.stringMatching(/send it again later/) },
-  });
+  await expectRefused(500_000);
 }
 
 describe.runIf(process.platform === 'linux')('a disk without room', () => {
   test('answers 503, keeps what was acknowledged, and takes events again when there is room', async () => {
     const database = await createTestFile();
-    const gateway = await start(database);
+    const gateway = await startOn(database);
     const sender = createSender(gateway);
     expect((await sender.send()).status).toBe(200);
     const limit = (bytes: string) =>
@@ -97,7 +55,7 @@ describe.skipIf(noPostgres)('a Postgres', () => {
     const way = await openWay(random, { probability: 0, longestMs: 0 });
     onTestFinished(way.stop);
     way.target = Number(new URL(database).port);
-    const gateway = await start(Object.assign(new URL(database), { port: String(way.port) }).href);
+    const gateway = await startOn(Object.assign(new URL(database), { port: String(way.port) }).href);
     const sender = createSender(gateway);
     expect((await sender.send()).status).toBe(200);
     const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
@@ -135,7 +93,7 @@ describe.skipIf(noPostgres)('a Postgres', () => {
   test('that takes no writes any more, as after a failover, answers 503 until it does', async () => {
     const database = await createTestDatabase();
     const name = new URL(database).pathname.slice(1);
-    const gateway = await start(database);
+    const gateway = await startOn(database);
     const sender = createSender(gateway);
     const elsewhere = Object.assign(new URL(database), { pathname: 'postgres' }).href;
     const turn = async (how: 'on' | 'off') => {

@@ -83,27 +83,17 @@ describe('a run finds', () => {
     expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
   });
 
-  test.skipIf(noPostgres).concurrent('one that checks and then inserts', { timeout: 240_000 }, async () => {
-    const run = {
-      engine: 'postgres',
-      ...broken('check-then-insert'),
-      kills: 0,
-      postgres: postgres!,
-    } as const;
-    const sought = ['stored twice', 'delivered twice'];
-    expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
-  });
+  const overPostgres: readonly [about: string, variant: Variant, sought: readonly string[]][] = [
+    ['one that checks and then inserts', 'check-then-insert', ['stored twice', 'delivered twice']],
+    ["one whose log lacks the head's lock", 'without-the-heads-lock', ['out of log order', 'not delivered']],
+  ];
 
-  test
-    .skipIf(noPostgres)
-    .concurrent("one whose log lacks the head's lock", { timeout: 240_000 }, async () => {
-      const run = {
-        engine: 'postgres',
-        ...broken('without-the-heads-lock'),
-        kills: 0,
-        postgres: postgres!,
-      } as const;
-      const sought = ['out of log order', 'not delivered'];
-      expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
-    });
+  test.skipIf(noPostgres).concurrent.each(overPostgres)(
+    '%s',
+    { timeout: 240_000 },
+    async (_, variant, sought) => {
+      const run = { engine: 'postgres', ...broken(variant), kills: 0, postgres: postgres! } as const;
+      expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining([...sought]));
+    },
+  );
 });

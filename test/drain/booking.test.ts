@@ -3,18 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { startHouse } from '../support/house.js';
+import { input } from '../appointments/room.js';
 import { postGraphql } from './asking.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) {
   createAppointment(input: $input) { appointment { confirmation upstreamId } errors { code } }
 }`;
-const input = {
-  status: 'BOOKED',
-  start: '2026-11-21T09:30:00Z',
-  end: '2026-11-21T10:00:00Z',
-  participants: [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }],
-  idempotencyKey: 'once',
-};
 
 function delayBooking(sandbox: Sandbox): void {
   sandbox.faults.add({
