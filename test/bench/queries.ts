@@ -1,5 +1,5 @@
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
-import { drive, post, type Asker, type Slice } from './load.js';
+import { drive, keepAwake, post, type Asker, type Slice } from './load.js';
 import { ask, queries, signIn, type Query } from './operations.js';
 import { installPeers } from './peers.js';
 import type { Server } from './process.js';
@@ -83,7 +83,7 @@ function sliceOf(
         next: () => requestOf(sessionOf(connection)),
         check: createCheck(expect),
       }));
-      const slice = await drive(url, askers, ms);
+      const slice = await keepAwake(() => drive(url, askers, ms));
       answers = 4 * slice.answers;
       return slice;
     },
@@ -106,10 +106,12 @@ async function sliceOfFixed(
     who,
     score,
     run: () =>
-      drive(
-        url,
-        Array.from({ length: connections }, () => asker),
-        ms,
+      keepAwake(() =>
+        drive(
+          url,
+          Array.from({ length: connections }, () => asker),
+          ms,
+        ),
       ),
   };
 }
@@ -139,6 +141,5 @@ function toRow({ name }: Query, { who, ratio, low, high, outcomes }: Outcome<Sli
     perSecond: middle(score),
     p50ms: middle(({ p50 }) => p50),
     p99ms: middle(({ p99 }) => p99),
-    loadBusy: middle(({ busy }) => busy),
   };
 }
