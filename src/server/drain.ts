@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
-import { Server as Listener } from 'node:net';
+import { Server as Listener, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The end of an HTTP server that turns nobody away. */
@@ -19,33 +19,23 @@ export interface Drain {
 const graceMs = 500;
 const patienceMs = 5_000;
 
-/**
- * An answer that is not yet given. It is let go of by itself: what a `Set` was before it grew lingers until a full
- * garbage collection, and with it would all that ever was in it.
- */
-interface Held {
-  response: ServerResponse | undefined;
-}
-
 /** A drain, which is to be told of every answer that is begun. */
 export function createDrain(): Drain {
-  const open = new Set<Held>();
+  /** The latest answer of each connection, which is its last to be given; to follow each by itself would take longer. */
+  const latest = new Map<Socket, ServerResponse>();
   let begun = false;
-  let hearQuiet = () => {};
+
+  const unanswered = () => [...latest.values()].filter((response) => !response.writableFinished);
 
   return {
     get begun() {
       return begun;
     },
     follow(response) {
-      const held: Held = { response };
-      open.add(held);
-      if (begun) endConnection(held);
-      response.once('close', () => {
-        held.response = undefined;
-        open.delete(held);
-        if (open.size === 0) hearQuiet();
-      });
+      const { socket } = response.req;
+      if (!latest.has(socket)) socket.once('close', () => latest.delete(socket));
+      latest.set(socket, response);
+      if (begun) endConnection(response);
     },
     async run(server) {
       begun = true;
@@ -54,18 +44,24 @@ export function createDrain(): Drain {
       server.unref();
       // Not its own `close`: that ends idle connections at once, and on one there may be a request on its way.
       Listener.prototype.close.call(server);
-      open.forEach(endConnection);
+      unanswered().forEach(endConnection);
       await Promise.race([closed, sleep(graceMs)]);
       server.closeIdleConnections();
-      // Heard only from here on: what was quiet during the grace may be so no longer.
-      const quiet = new Promise<void>((resolve) => (hearQuiet = resolve));
-      if (open.size > 0) await Promise.race([quiet, sleep(patienceMs, undefined, { ref: false })]);
+      // Looked for only now: what was quiet during the grace may be so no longer.
+      const late = sleep(patienceMs, true, { ref: false });
+      for (let open = unanswered(); open.length > 0; open = unanswered())
+        if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
       server.closeAllConnections();
     },
   };
 }
 
 /** Has the connection end with this answer, and the client told so. */
-function endConnection({ response }: Held): void {
-  if (response?.headersSent === false) response.setHeader('connection', 'close');
+function endConnection(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
+}
+
+/** Resolves when it was given, or its client has gone. */
+function ended(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => void response.once('close', resolve));
 }
