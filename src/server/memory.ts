@@ -6,9 +6,16 @@ export interface Memory<T> {
   delete(key: string): void;
 }
 
+interface Entry<T> {
+  readonly value: T;
+  readonly length: number;
+  /** Used since it was last a candidate to be forgotten: it gets a second chance. */
+  used: boolean;
+}
+
 /** Bounded by how many there are and by the length of their texts, by which what is made of them grows. */
 export function createMemory<T>(most: number, greatestLength = 500_000): Memory<T> {
-  const kept = new Map<string, { readonly value: T; readonly length: number }>();
+  const kept = new Map<string, Entry<T>>();
   let total = 0;
 
   function forget(key: string): void {
@@ -16,23 +23,26 @@ export function createMemory<T>(most: number, greatestLength = 500_000): Memory<
     kept.delete(key);
   }
 
+  function put(key: string, { value, length }: Omit<Entry<T>, 'used'>): void {
+    kept.set(key, { value, length, used: false });
+    total += length;
+  }
+
   return {
     get(key) {
-      const found = kept.get(key);
-      if (!found) return undefined;
-      // The latest used stand last, so that the first are those to forget.
-      kept.delete(key);
-      kept.set(key, found);
-      return found.value;
+      const entry = kept.get(key);
+      if (entry) entry.used = true;
+      return entry?.value;
     },
     set(key, value, length = key.length) {
       forget(key);
-      kept.set(key, { value, length });
-      total += length;
-      for (const oldest of kept.keys()) {
-        if (kept.size <= most && total <= greatestLength) break;
+      if (length > greatestLength) return;
+      for (const [oldest, entry] of kept) {
+        if (kept.size < most && total + length <= greatestLength) break;
         forget(oldest);
+        if (entry.used) put(oldest, entry);
       }
+      put(key, { value, length });
     },
     delete: forget,
   };

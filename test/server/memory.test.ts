@@ -20,7 +20,12 @@ test('keeps so much text, however it is shared out', () => {
   memory.set('cccccc', 'six');
   expect(['k', 'bb', 'cccccc'].map(memory.get)).toEqual(['one', 'two', 'six']);
   memory.set('too long to be kept', 'all');
-  expect(['k', 'bb', 'cccccc', 'too long to be kept'].map(memory.get)).toEqual(Array(4).fill(undefined));
+  expect(['k', 'bb', 'cccccc', 'too long to be kept'].map(memory.get)).toEqual([
+    'one',
+    'two',
+    'six',
+    undefined,
+  ]);
   memory.set('e', 'one');
   memory.delete('e');
   expect(memory.get('e')).toBeUndefined();
