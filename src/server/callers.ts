@@ -10,20 +10,21 @@ export interface Callers {
   admits(origin: string | undefined): boolean;
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
-   * even a wrong one; so does `given`, what a client says on another way than in a header. Rejects with a fault of
-   * status 503 while sessions cannot be looked up.
+   * even a wrong one; so does `given`, what a client says on another way than in a header. At once where it is known;
+   * rejects with a fault of status 503 while sessions cannot be looked up.
    */
-  find(headers: IncomingHttpHeaders, given?: unknown): Promise<Session | undefined>;
+  find(headers: IncomingHttpHeaders, given?: unknown): Session | undefined | Promise<Session | undefined>;
 }
 
 /** Callers over the sessions; `origins` gives the allowed origins, one's own among them. */
 export function createCallers(sessions: Sessions, origins: () => ReadonlySet<string>): Callers {
   return {
     admits: (origin) => origin === undefined || origins().has(origin),
-    async find(headers, given) {
+    find(headers, given) {
       const token =
         given == null ? (bearer(headers.authorization) ?? cookieToken(headers, origins())) : bearer(given);
-      return token === undefined ? undefined : sessions.find(token).catch(unavailable);
+      const found = token === undefined ? undefined : sessions.find(token);
+      return found instanceof Promise ? found.catch(unavailable) : found;
     },
   };
 }
@@ -37,6 +38,7 @@ function unavailable(cause: unknown): never {
 /** The token of a bearer, be it empty; undefined for another scheme, which is not meant for us. */
 function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
+  if (authorization.startsWith('Bearer ')) return authorization.slice(7).trim();
   const match = /^bearer(?: +(.*))?$/i.exec(authorization.trim());
   return match ? (match[1] ?? '') : undefined;
 }

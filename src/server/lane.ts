@@ -39,7 +39,7 @@ export interface Work {
 export interface LaneOptions {
   readonly schema: GraphQLSchema;
   /** What one operation has. */
-  makeContext(request: IncomingMessage, response: ServerResponse): Promise<Context>;
+  makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
   /** Whether requests may be taken now. */
   isOpen(): boolean;
 }
@@ -48,7 +48,7 @@ interface Admitted {
   readonly document: DocumentNode;
   readonly operationName: string | undefined;
   /** Begun at the second use, once for all who come meanwhile; null where it cannot be compiled. */
-  compiled?: Promise<CompiledQuery | null>;
+  compiled?: CompiledQuery | null | Promise<CompiledQuery | null>;
 }
 
 /** A compiled document takes some 100 KB. */
@@ -78,17 +78,27 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
       : undefined;
   }
 
-  /** Whether it was answered. An error is Apollo's to tell of: it runs the operation again. */
+  async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {
+    return (admitted.compiled = await compile(schema, admitted.document));
+  }
+
+  /**
+   * Whether it was answered. An error is Apollo's to tell of: it runs the operation again. It waits only for what is
+   * not there yet, for to wait takes time by itself.
+   */
   async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = learned.get(kindOf(request));
     const operation = headers && parsePlain(work.body.toString());
     const admitted = operation && find(operation);
     if (!admitted) return false;
-    const compiled = await (admitted.compiled ??= compile(schema, admitted.document));
+    admitted.compiled ??= compileOnce(admitted);
+    const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
     if (!compiled) return false;
-    const context = await makeContext(request, response);
+    const making = makeContext(request, response);
+    const context = making instanceof Promise ? await making : making;
     work.context = context;
-    const result = (await compiled.query(undefined, context, operation.variables ?? {})) as ExecutionResult;
+    const running = compiled.query(undefined, context, operation.variables ?? {});
+    const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
     send(response, headers, context.requestId, `${JSON.stringify(result)}\n`);
     return true;
@@ -99,7 +109,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
       if (!isOpen() || !isPlain(request)) return next(request, response);
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.once('end', () => {
+      request.on('end', () => {
         const work: Work = { body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
         const leave = () => {
           left.set(request, work);

@@ -9,7 +9,7 @@ import { printSchema, type GraphQLSchema } from 'graphql';
 import type { MakeContext } from '../context.js';
 import type { Feed } from '../events/feed.js';
 import type { Receiver } from '../events/receiver.js';
-import type { Sessions } from '../sessions/sessions.js';
+import type { Session, Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
@@ -79,13 +79,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ? createLane({
         schema,
         isOpen: () => !drain.begun,
-        makeContext: async (request, response) =>
-          options.makeContext({
-            session: await callers.find(request.headers),
-            signal: () => operationSignal(response),
-            ip: request.socket.remoteAddress ?? '',
-            requestId: requestId(request.headers['x-request-id']),
-          }),
+        makeContext(request, response) {
+          const found = callers.find(request.headers);
+          const make = (session: Session | undefined) =>
+            options.makeContext({
+              session,
+              signal: () => operationSignal(response),
+              ip: request.socket.remoteAddress ?? '',
+              requestId: requestId(request.headers['x-request-id']),
+            });
+          return found instanceof Promise ? found.then(make) : make(found);
+        },
       })
     : undefined;
   const app = fastify({

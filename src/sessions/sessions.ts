@@ -35,8 +35,8 @@ export interface Sessions {
     password: string;
     ip: string;
   }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
-  /** The live session of a token. */
-  find(token: string): Promise<Session | undefined>;
+  /** The live session of a token; at once where it was looked up some seconds ago. */
+  find(token: string): Session | undefined | Promise<Session | undefined>;
   /** Ends a session here and on every replica; its watchers hear of it. */
   end(sessionId: string): Promise<void>;
   /** Calls `ended` once when the session ends or expires, within seconds; gives the way to stop watching. */
@@ -104,6 +104,14 @@ export function createSessions(options: {
     cache.delete(sessionId);
     cache.set(sessionId, { session, until: clock.now() + cacheMs });
     if (cache.size > mostCached) cache.delete(cache.keys().next().value!);
+  }
+
+  async function lookUp(id: string): Promise<Session | undefined> {
+    const before = endings;
+    const session = await load(id);
+    if (!session || session.expiresAt <= clock.now()) return undefined;
+    if (before === endings) remember(session);
+    return session;
   }
 
   function tellEnded(isOver: (session: Session) => boolean): void {
@@ -192,15 +200,13 @@ export function createSessions(options: {
       const run = () => byAddress.attempt(address, () => exchange(email, password), wrong);
       return byIp.attempt(ip, run, wrong);
     },
-    async find(token) {
+    find(token) {
       const id = digest(token);
       if (ending.has(id)) return undefined;
       const cached = cache.get(id);
-      const before = endings;
-      const session = cached && cached.until > clock.now() ? cached.session : await load(id);
-      if (!session || session.expiresAt <= clock.now()) return undefined;
-      if (session !== cached?.session && before === endings) remember(session);
-      return session;
+      const now = clock.now();
+      if (!cached || cached.until <= now) return lookUp(id);
+      return cached.session.expiresAt > now ? cached.session : undefined;
     },
     async end(sessionId) {
       ending.add(sessionId);
