@@ -131,6 +131,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
 
   await app.register(helmet, {
+    global: false,
     contentSecurityPolicy: { directives: policy },
     strictTransportSecurity: false,
   });
@@ -143,6 +144,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     });
     routes.addHook('onSend', async (request, reply) => {
       reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
+      if (isData(reply)) reply.headers(ofData);
+      else reply.helmet();
       if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
     });
     serveGraphql(routes, { graphql, lane, pages: await servePages(routes, options.pages) });
@@ -174,6 +177,16 @@ function noSchemas(): never {
 }
 
 const noStore = { 'cache-control': 'no-store' };
+
+/** Data are no page: more than this says nothing of them, and would be more than many an answer has to say. */
+const ofData = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
+
+function isData(reply: FastifyReply): boolean {
+  return /^application\/([\w-]+\+)?json\b/.test(String(reply.getHeader('content-type')));
+}
 
 /** What the pages may do: everything comes from here, nothing from elsewhere. */
 const policy = {

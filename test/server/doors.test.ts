@@ -242,7 +242,12 @@ describe('the pages', () => {
     const page = await get('text/html,application/xhtml+xml,*/*;q=0.8');
     expect(page.headers.get('content-type')).toMatch(/^text\//);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
-    for (const accept of ['*/*', 'application/json', 'application/graphql-response+json'])
-      expect(await (await get(accept)).json()).toEqual({ data: { __typename: 'Query' } });
+    expect(page.headers.get('x-frame-options')).toBe('SAMEORIGIN');
+    for (const accept of ['*/*', 'application/json', 'application/graphql-response+json']) {
+      const answer = await get(accept);
+      expect(await answer.json()).toEqual({ data: { __typename: 'Query' } });
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    }
   });
 });
