@@ -9,6 +9,7 @@ const ground = [
   'clock',
   'instant',
   'iterate',
+  'memory',
   'register',
   'seal',
   'signal',

@@ -7,7 +7,7 @@ import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { createMemory } from './memory.js';
+import { createMemory } from '../memory.js';
 import type { Rules } from './rules.js';
 import { Ending, type Signal } from '../signal.js';
 

@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
-import { createMemory } from './memory.js';
+import { createMemory } from '../memory.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and

@@ -14,7 +14,7 @@ import {
 import type { Context } from '../context.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
-import { createMemory } from './memory.js';
+import { createMemory } from '../memory.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {

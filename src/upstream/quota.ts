@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import { createMemory } from '../memory.js';
 import { digest } from '../seal.js';
 
 /** How many calls each token may still make. Knows tokens by their digest only. */
@@ -22,19 +23,21 @@ const minuteMs = 60_000;
 const kept = 61;
 const mostAccounts = 10_000;
 
-/** Counts the calls of the last hour for each token, to the minute; of the tokens the latest 10,000 are known. */
+/** Counts the calls of the last hour for each token, to the minute; of the tokens the latest 10,000 or so are known. */
 export function createQuota({ perHour, clock }: { perHour: number; clock: Clock }): Quota {
-  const accounts = new Map<string, Account>();
+  const accounts = createMemory<Account>(mostAccounts, Infinity);
 
   function open(token: string): Account {
     const key = digest(token);
     const minute = Math.floor(clock.now() / minuteMs);
-    const fresh = () => ({ minutes: new Uint32Array(kept), minute, spent: 0, pausedUntil: 0 });
-    const account = accounts.get(key) ?? fresh();
-    accounts.delete(key);
-    accounts.set(key, account);
-    if (accounts.size > mostAccounts) accounts.delete(accounts.keys().next().value!);
+    const account = accounts.get(key) ?? enter(key, minute);
     forgetPast(account, minute);
+    return account;
+  }
+
+  function enter(key: string, minute: number): Account {
+    const account = { minutes: new Uint32Array(kept), minute, spent: 0, pausedUntil: 0 };
+    accounts.set(key, account);
     return account;
   }
 

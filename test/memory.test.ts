@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMemory } from '../../src/server/memory.js';
+import { createMemory } from '../src/memory.js';
 
 test('keeps so many, those used latest', () => {
   const memory = createMemory<number>(3);
