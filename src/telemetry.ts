@@ -5,6 +5,8 @@ export interface Telemetry {
   readonly log: Logger;
   /** Count one occurrence of `name`, for example `webhook_duplicate`. */
   count(name: CountName, labels?: Readonly<Record<string, string>>): void;
+  /** The way to do so over and over. */
+  counter(name: CountName, labels?: Readonly<Record<string, string>>): () => void;
   /** The counts so far, keyed `name{label="value"}`. */
   readonly counts: ReadonlyMap<string, number>;
 }
@@ -48,15 +50,16 @@ export function createTelemetry(level: string, destination?: DestinationStream):
     serializers: { err: describeError },
     formatters: { log: (record: Record<string, unknown>) => ({ ...scrubbed(record) }) },
   };
+  const counter: Telemetry['counter'] = (name, labels = {}) => {
+    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+    const key = pairs.length > 0 ? `${name}{${pairs.join(',')}}` : name;
+    return () => void counts.set(key, (counts.get(key) ?? 0) + 1);
+  };
   return {
     log: destination ? pino(options, destination) : pino(options),
     counts,
-    count(name, labels = {}) {
-      let pairs = '';
-      for (const label in labels) pairs += `${pairs && ','}${label}="${labels[label]}"`;
-      const key = pairs ? `${name}{${pairs}}` : name;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    },
+    counter,
+    count: (name, labels) => counter(name, labels)(),
   };
 }
 

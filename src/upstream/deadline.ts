@@ -12,26 +12,40 @@ export interface Deadline {
 
 /** Starts a deadline of `ms` milliseconds within an operation. */
 export function startDeadline(ms: number, operation?: Signal): Deadline {
-  let over: Deadline['over'];
-  let act: (() => void) | undefined;
-  const end = (how: NonNullable<typeof over>) => {
-    if (over) return;
-    over = how;
-    act?.();
-  };
-  const timer = setTimeout(() => end('late'), ms);
-  const forget = operation && whenAborted(operation, () => end('abandoned'));
-  return {
-    get over() {
-      return over;
-    },
-    whenOver(wanted) {
-      act = wanted;
-      return () => (act = undefined);
-    },
-    stop() {
-      clearTimeout(timer);
-      forget?.();
-    },
-  };
+  return new CallDeadline(ms, operation);
+}
+
+// A class, since an object literal with a getter is a hundred times as dear to make.
+class CallDeadline implements Deadline {
+  over: Deadline['over'];
+  private act: (() => void) | undefined;
+  private readonly timer: NodeJS.Timeout;
+  private readonly forget: (() => void) | undefined;
+
+  constructor(ms: number, operation: Signal | undefined) {
+    this.over = undefined;
+    this.act = undefined;
+    this.timer = setTimeout(endLate, ms, this);
+    this.forget = operation && whenAborted(operation, () => this.end('abandoned'));
+  }
+
+  end(how: NonNullable<Deadline['over']>): void {
+    if (this.over) return;
+    this.over = how;
+    this.act?.();
+  }
+
+  whenOver(act: () => void): () => void {
+    this.act = act;
+    return () => (this.act = undefined);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.forget?.();
+  }
+}
+
+function endLate(deadline: CallDeadline): void {
+  deadline.end('late');
 }

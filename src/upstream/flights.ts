@@ -14,6 +14,7 @@ export interface Flights<T> {
 
 /** Its outcome is let go of once it has landed: what a `Map` was before it grew lingers, and with it all that was in it. */
 interface Flight<T> {
+  readonly owner: string;
   outcome: Promise<T> | undefined;
   readonly ending: Ending;
   waiting: number;
@@ -21,32 +22,29 @@ interface Flight<T> {
 
 /** The flights to one service that bring back a `T`. */
 export function createFlights<T>(upstream: UpstreamName): Flights<T> {
-  const owners = new Map<string, Map<string, Flight<T>>>();
+  const flights = new Map<string, Flight<T>>();
 
-  function close(owner: string, key: string, flight: Flight<T>): void {
-    const flights = owners.get(owner);
-    if (flights?.get(key) !== flight) return;
-    flights.delete(key);
-    if (flights.size === 0) owners.delete(owner);
+  function close(name: string, flight: Flight<T>): void {
+    if (flights.get(name) === flight) flights.delete(name);
   }
 
-  function depart(owner: string, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
+  function depart(name: string, owner: string, start: (signal: Signal) => Promise<T>): Flight<T> {
     const ending = new Ending();
     const outcome = start(ending);
-    const flight: Flight<T> = { outcome, ending, waiting: 0 };
+    const flight: Flight<T> = { owner, outcome, ending, waiting: 0 };
     const land = () => {
       flight.outcome = undefined;
-      close(owner, key, flight);
+      close(name, flight);
     };
     outcome.then(land, land);
-    const flights = owners.get(owner) ?? new Map<string, Flight<T>>();
-    owners.set(owner, flights.set(key, flight));
+    flights.set(name, flight);
     return flight;
   }
 
   return {
     share(owner, key, start, signal) {
-      const flight = owners.get(owner)?.get(key) ?? depart(owner, key, start);
+      const name = `${key}\n${owner}`;
+      const flight = flights.get(name) ?? depart(name, owner, start);
       const outcome = flight.outcome!; // it has not landed: nobody finds it then
       flight.waiting += 1;
       if (!signal) return outcome;
@@ -55,12 +53,23 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
           reject(new UpstreamError(upstream, 'abandoned'));
           flight.waiting -= 1;
           if (flight.waiting > 0) return;
-          close(owner, key, flight);
+          close(name, flight);
           flight.ending.abort();
         });
-        void outcome.then(resolve, reject).then(forget);
+        outcome.then(
+          (value) => {
+            forget();
+            resolve(value);
+          },
+          (error: unknown) => {
+            forget();
+            reject(error);
+          },
+        );
       });
     },
-    drop: (owner) => void owners.delete(owner),
+    drop(owner) {
+      for (const [name, flight] of flights) if (flight.owner === owner) flights.delete(name);
+    },
   };
 }

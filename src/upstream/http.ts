@@ -82,6 +82,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
   const pool = new Pool(origin, { connections });
+  const counters = new Map<string, () => void>();
   const quota = createQuota({ perHour: callsPerHour, clock });
   const retrying = retry(handleWhen(failed('broken', 'failing')), retries);
   const breaker = circuitBreaker(handleWhen(failed('broken', 'failing', 'late')), {
@@ -91,23 +92,32 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   breaker.onBreak(() => telemetry.log.warn({ upstream: name }, 'upstream fails and is left alone'));
   breaker.onReset(() => telemetry.log.info({ upstream: name }, 'upstream is back'));
 
+  function report({ method, path }: Exchange, status: string, started: number): void {
+    const count = counters.get(status) ?? telemetry.counter('upstream_call', { upstream: name, status });
+    counters.set(status, count);
+    count();
+    if (!telemetry.log.isLevelEnabled('debug')) return;
+    const [route] = path.split('?');
+    const ms = Math.round(performance.now() - started);
+    telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
+  }
+
   async function attempt(sent: Exchange, token: string | undefined, deadline: Deadline): Promise<Reply> {
     const wait = token === undefined ? undefined : quota.take(token);
     if (wait !== undefined) throw new UpstreamError(name, 'limited', { retryAfter: wait });
     const started = performance.now();
-    const report = (status: string) => {
-      const [route] = sent.path.split('?');
-      const ms = Math.round(performance.now() - started);
-      telemetry.log.debug({ upstream: name, method: sent.method, route, status, ms }, 'upstream call');
-      telemetry.count('upstream_call', { upstream: name, status });
-    };
-    const reply = await exchange(pool, sent, deadline).catch((error: unknown) => {
-      report(error instanceof UpstreamError ? error.reason : 'broken');
+    let outcome = 'broken';
+    try {
+      const reply = await exchange(pool, sent, deadline);
+      outcome = String(reply.status);
+      if (reply.status < 500) return reply;
+    } catch (error) {
+      if (error instanceof UpstreamError) outcome = error.reason;
       throw error;
-    });
-    report(String(reply.status));
-    if (reply.status >= 500) throw new UpstreamError(name, 'failing', { uncertain: true });
-    return reply;
+    } finally {
+      report(sent, outcome, started);
+    }
+    throw new UpstreamError(name, 'failing', { uncertain: true });
   }
 
   async function guard(sent: Exchange, run: () => Promise<Reply>): Promise<Reply> {
