@@ -61,7 +61,9 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
   },
   User: {
     id: ({ upstreamId }) => toGlobalId('User', upstreamId),
-    grants: ({ email }, _, { grantsOf }) => [...grantsOf(email)],
+    grants: ({ email }, _, { caller, grantsOf }) => [
+      ...(caller?.email === email ? caller.grants : grantsOf(email)),
+    ],
   },
 };
 
