@@ -113,9 +113,9 @@ function createDriver(parts: SqliteParts): Driver {
     rollbackTransaction: (connection) => own(connection).rollback(),
     releaseConnection: async () => undefined,
     async destroy() {
-      await parts.turn.acquire(); // and never release it: a running transaction ends first, none begins after
+      const release = await parts.turn.acquire(); // a running transaction ends first
       parts.reader.stop();
-      await parts.writer.stop();
+      await parts.writer.stop().finally(release); // it refuses whoever comes now
     },
   };
 }
