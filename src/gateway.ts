@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './appointments/client.js';
+import { procedure as booking } from './appointments/commit.js';
 import { createLedger } from './appointments/ledger.js';
 import { systemClock, type Clock } from './clock.js';
 import type { GatewayConfig } from './config.js';
@@ -98,7 +99,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const appointmentsClient = begun(
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
-    const appointments = begun(createLedger({ database, client: appointmentsClient, clock, telemetry }));
+    const ledgerParts = { database, commit: await database.procedure(booking, null), clock, telemetry };
+    const appointments = begun(createLedger({ ...ledgerParts, client: appointmentsClient }));
     const { baseUrl, apiToken, rotatedSecretField: secretField } = upstreams.payments;
     const paymentService =
       baseUrl === undefined ? undefined : begun(createUpstream({ ...calls, name: 'payments', baseUrl }));

@@ -1,13 +1,11 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Executor } from '../store/database.js';
-import { createMutex } from '../store/mutex.js';
-import type { BookingTable, Tables } from '../store/schema.js';
+import type { Tables } from '../store/schema.js';
 import { fromKeyText, keyText } from '../store/text.js';
+import { createBatches } from './batches.js';
+import { type Booking, type Done, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
 import type { Appointment, Participant } from './model.js';
-
-/** A booking as it is kept. Free texts are key texts. */
-export type Booking = BookingTable;
 
 /** Where a booking stands in the order: newest first, then by id. */
 export interface BookingPosition {
@@ -34,14 +32,14 @@ export interface BookingQuery {
 /** The rows of the appointments ledger. */
 export interface Bookings {
   /**
-   * Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. `InDoubt` where it may be
-   * kept and may not: the database was not heard to answer the commit.
+   * Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. An error that `isInDoubt`
+   * where it may be kept and may not: the database was not heard to answer the commit.
    */
   insert(booking: Booking): Promise<boolean>;
   /** Says how a pending booking ended. */
   settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void>;
   /** Takes a booking back, as if it had never been; its key is free again. */
-  erase(id: string): Promise<void>;
+  erase(booking: Booking): Promise<void>;
   /** The same for one whose insertion is in doubt, also where it takes effect only now. */
   undo(booking: Booking): Promise<void>;
   /** The booking that has this key; where others wait for one too, it is looked for together with theirs. */
@@ -51,43 +49,41 @@ export interface Bookings {
   find(id: string, userId?: string): Promise<Booking | undefined>;
 }
 
-/** Whether the booking was kept is not known. */
-export class InDoubt extends Error {
-  override readonly name = 'InDoubt';
-}
+/** In characters: what the people who take part are long, and so much for the rest of a booking. */
+const greatestBatch = 1_000_000;
+const restOfBooking = 1_000;
 
-const referencesAtOnce = 1_000;
-/** How many bookings are begun, and how many ended, at once: fewer than the database's connections, which all share. */
-const atOnce = 3;
-const patienceMs = 5_000;
-
-/** The rows in this database. */
-export function createBookings({ kysely }: Database): Bookings {
-  const beginnings = createMutex(patienceMs, atOnce);
-  const ends = createMutex(patienceMs, atOnce);
-  const lookups = createLookups((keys) => readWithKeys(kysely, keys));
+/** The rows in this database; `commit` does steps of bookings in one transaction (`commit.ts`). */
+export function createBookings(
+  { engine, kysely }: Database,
+  commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
+): Bookings {
+  const weigh = ({ participants }: Booking) => restOfBooking + participants.length;
+  const take = createBatches(commit, {
+    greatest: greatestBatch,
+    weigh: (step) => ('end' in step ? restOfBooking : weigh('begin' in step ? step.begin : step.erase)),
+  });
+  // By themselves, since they may have to wait.
+  const undo = createBatches(
+    async (bookings: readonly Booking[]) => {
+      await undoBookings({ engine, kysely }, bookings);
+      return bookings.map(() => undefined);
+    },
+    { greatest: greatestBatch, weigh },
+  );
+  const find = createLookups((keys) => readWithKeys(kysely, keys));
 
   return {
-    insert: (booking) => beginnings.run(() => insert(kysely, booking)),
-    settle: (id, state, upstreamId) =>
-      ends.run(async () => {
-        await kysely
-          .updateTable('bookings')
-          .set({ state, upstream_id: upstreamId === null ? null : keyText(upstreamId) })
-          .where('id', '=', id)
-          .execute();
-      }),
-    erase: (id) => ends.run(() => kysely.transaction().execute((transaction) => remove(transaction, id))),
-    undo: (booking) =>
-      ends.run(() =>
-        kysely.transaction().execute(async (transaction) => {
-          // Waits for the end of a transaction, cut off from us, that is still about to insert it.
-          await insertUnlessTaken(transaction, booking);
-          await remove(transaction, booking.id);
-        }),
-      ),
+    insert: (booking) => take({ begin: booking }),
+    async settle(id, state, upstreamId) {
+      await take({ end: { id, state, upstream_id: upstreamId === null ? null : keyText(upstreamId) } });
+    },
+    async erase(booking) {
+      await take({ erase: booking });
+    },
+    undo,
     withKey: (userId, idempotencyKey) =>
-      lookups.find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
+      find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
     list(query) {
       const direction = query.backward ? 'asc' : 'desc';
       return kysely
@@ -130,52 +126,12 @@ export function toAppointment(booking: Booking): Appointment {
   };
 }
 
-async function insert(executor: Executor, booking: Booking): Promise<boolean> {
-  let kept = false;
-  try {
-    return await executor.transaction().execute(async (transaction) => {
-      if (!(await insertUnlessTaken(transaction, booking))) return false;
-      await insertReferences(transaction, booking);
-      return (kept = true);
-    });
-  } catch (cause) {
-    throw kept ? new InDoubt('A booking may be kept, or not.', { cause }) : cause;
-  }
-}
-
 function readWithKeys(executor: Executor, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
   return executor
     .selectFrom('bookings')
     .selectAll()
     .where(({ and, or }) => or(keys.map((key) => and(key))))
     .execute();
-}
-
-async function insertUnlessTaken(executor: Executor, booking: Booking): Promise<boolean> {
-  const row = await executor
-    .insertInto('bookings')
-    .values(booking)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-async function remove(executor: Executor, id: string): Promise<void> {
-  await executor.deleteFrom('booking_participants').where('booking_id', '=', id).execute();
-  await executor.deleteFrom('bookings').where('id', '=', id).execute();
-}
-
-/** A row for each one who takes part, a thousand at once: a statement takes a bounded number of values. */
-async function insertReferences(executor: Executor, booking: Booking): Promise<void> {
-  const references = new Set(participantsOf(booking).map(({ actor }) => keyText(actor.reference)));
-  const rows = [...references].map((reference) => ({ booking_id: booking.id, reference }));
-  for (let from = 0; from < rows.length; from += referencesAtOnce) {
-    await executor
-      .insertInto('booking_participants')
-      .values(rows.slice(from, from + referencesAtOnce))
-      .execute();
-  }
 }
 
 function conditions(

@@ -7,8 +7,9 @@ import type { Database } from '../store/database.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { UpstreamError } from '../upstream/failure.js';
-import { type Booking, type BookingQuery, createBookings, InDoubt, toAppointment } from './bookings.js';
+import { type BookingQuery, createBookings, toAppointment } from './bookings.js';
 import type { AppointmentsClient, BookingOutcome, NewAppointment } from './client.js';
+import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
 import type { Appointment } from './model.js';
 import { createSettling } from './settling.js';
 
@@ -57,17 +58,20 @@ const patienceMs = 3_000;
 export function createLedger({
   client,
   database,
+  commit,
   clock,
   telemetry,
   timeoutMs = bookingMs,
 }: {
   readonly client: AppointmentsClient;
   readonly database: Database;
+  /** Does steps of bookings in one transaction: the procedure of `commit.ts`. */
+  commit(steps: readonly Step[]): Promise<readonly Done[]>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly timeoutMs?: number;
 }): Ledger {
-  const bookings = createBookings(database);
+  const bookings = createBookings(database, commit);
   const settling = createSettling(telemetry);
   const flights = new Map<string, Flight>();
   const underWay = new Set<Promise<unknown>>();
@@ -102,7 +106,7 @@ export function createLedger({
     try {
       return await bookings.insert(booking);
     } catch (error) {
-      if (error instanceof InDoubt) await settling.settle(booking.id, () => bookings.undo(booking));
+      if (isInDoubt(error)) await settling.settle(booking.id, () => bookings.undo(booking));
       throw error;
     }
   }
@@ -111,7 +115,7 @@ export function createLedger({
   async function bookFirst(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
     const outcome = await post(appointment).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
-      await settling.settle(booking.id, () => bookings.erase(booking.id));
+      await settling.settle(booking.id, () => bookings.erase(booking));
       if ('error' in outcome) throw outcome.error;
       return { refused: outcome.refused };
     }

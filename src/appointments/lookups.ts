@@ -1,52 +1,27 @@
 import type { BookingTable } from '../store/schema.js';
+import { createBatches } from './batches.js';
 
 /** By what a booking under an idempotency key is found. */
 export type BookingKey = { readonly [name in 'user_id' | 'idempotency_key']: string };
 
-/** Looks bookings up by their keys for all who wait for one, so that many who wait ask no more than one does. */
-export interface Lookups {
-  /** The booking as it stands after this call; one look at a time. */
-  find(key: BookingKey): Promise<BookingTable | undefined>;
-}
-
-interface Waiting {
-  readonly key: BookingKey;
-  resolve(found: BookingTable | undefined): void;
-  reject(error: unknown): void;
-}
-
+/** How many keys are looked for at once. */
 const keysAtOnce = 100;
 
-/** Lookups by `read`, which gives those of the keys' bookings that are there. */
+/**
+ * Gives the way to look a booking up by its key, as it stands after that call, together with all who wait for one: many
+ * who wait ask no more than one does. `read` gives those of the keys' bookings that are there.
+ */
 export function createLookups(
   read: (keys: readonly BookingKey[]) => Promise<readonly BookingTable[]>,
-): Lookups {
-  const waiting: Waiting[] = [];
-  let running = false;
-
-  async function look(asked: readonly Waiting[]): Promise<void> {
-    const keys = new Map(asked.map(({ key }) => [textOf(key), key]));
-    try {
+): (key: BookingKey) => Promise<BookingTable | undefined> {
+  return createBatches(
+    async (asked) => {
+      const keys = new Map(asked.map((key) => [textOf(key), key]));
       const found = new Map((await read([...keys.values()])).map((booking) => [textOf(booking), booking]));
-      for (const { key, resolve } of asked) resolve(found.get(textOf(key)));
-    } catch (error) {
-      for (const { reject } of asked) reject(error);
-    }
-  }
-
-  async function run(): Promise<void> {
-    running = true;
-    while (waiting.length > 0) await look(waiting.splice(0, keysAtOnce));
-    running = false;
-  }
-
-  return {
-    find: (key) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ key, resolve, reject });
-        if (!running) void run();
-      }),
-  };
+      return asked.map((key) => found.get(textOf(key)));
+    },
+    { greatest: keysAtOnce, weigh: () => 1 },
+  );
 }
 
 function textOf({ user_id, idempotency_key }: Pick<BookingTable, keyof BookingKey>): string {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createAppointmentsClient } from '../../src/appointments/client.js';
+import { procedure } from '../../src/appointments/commit.js';
 import { type BookingRequest, createLedger } from '../../src/appointments/ledger.js';
 import type { Appointment } from '../../src/appointments/model.js';
 import type { Clock } from '../../src/clock.js';
@@ -71,9 +72,10 @@ export async function startReplica(
     clock: sandbox.clock,
     timeoutMs,
   });
+  const commit = await database.procedure(procedure, null);
   return {
     database,
-    ledger: createLedger({ client, database, clock, telemetry, timeoutMs }),
+    ledger: createLedger({ client, database, commit, clock, telemetry, timeoutMs }),
     async stop() {
       await client.stop();
       await database.stop();

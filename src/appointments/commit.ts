@@ -1,0 +1,195 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Procedure, Store } from '../store/procedure.js';
+import { insertRows, rowsOf, type Columns } from '../store/rows.js';
+import type { BookingTable } from '../store/schema.js';
+import { keyText } from '../store/text.js';
+import type { Participant } from './model.js';
+
+/** A booking as it is kept. Free texts are key texts. */
+export type Booking = BookingTable;
+
+/** A booking begins; or it ends, one way or another; or it is taken back, as if it had never been. */
+export type Step =
+  | { readonly begin: Booking }
+  | { readonly end: Pick<Booking, 'id' | 'state' | 'upstream_id'> }
+  | { readonly erase: Booking };
+
+/** Whether it was done: a booking is not begun where its user's idempotency key is taken. */
+export type Done = boolean;
+
+const doubtCode = 'BOOKINGS_IN_DOUBT';
+
+/** Whether what was asked may be done and may not: the database was not heard to answer the commit. */
+export function isInDoubt(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | undefined)?.code === doubtCode; // it may come from another thread
+}
+
+/** Does steps of bookings that need nothing of each other in one transaction, all or none. */
+export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
+  module: import.meta.url,
+  begin: () => async (store, steps) => {
+    const changes = toChanges(steps);
+    const kept = await (store.engine === 'sqlite'
+      ? commitThere(store, changes)
+      : commitAsOne(store, changes));
+    return steps.map((step) => !('begin' in step) || kept.has(step.begin.id));
+  },
+};
+
+/**
+ * Takes back bookings of which it is not known whether they are kept, also where that takes effect only now: an insertion
+ * waits for the end of a transaction, cut off from us, that is still about to insert the same.
+ */
+export async function undoBookings({ engine, kysely }: Store, bookings: readonly Booking[]): Promise<void> {
+  const sorted = sortByKey(bookings);
+  await kysely.transaction().execute(async (db) => {
+    await insertBookings(engine, sorted).execute(db);
+    for (const statement of erasures(engine, sorted)) await statement.execute(db);
+  });
+}
+
+interface Changes {
+  readonly begun: readonly Booking[];
+  readonly ended: readonly Extract<Step, { end: unknown }>['end'][];
+  readonly erased: readonly Booking[];
+}
+
+function toChanges(steps: readonly Step[]): Changes {
+  return {
+    begun: sortByKey(steps.flatMap((step) => ('begin' in step ? [step.begin] : []))),
+    ended: steps.flatMap((step) => ('end' in step ? [step.end] : [])),
+    erased: steps.flatMap((step) => ('erase' in step ? [step.erase] : [])),
+  };
+}
+
+/** In one order on all replicas: one waits for a key that another is about to take, and no two for each other. */
+function sortByKey(bookings: readonly Booking[]): readonly Booking[] {
+  const keyOf = ({ user_id, idempotency_key }: Booking) => `${user_id} ${idempotency_key}`;
+  const keyed = bookings.map((booking) => ({ booking, key: keyOf(booking) }));
+  return keyed.toSorted((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key))).map(({ booking }) => booking);
+}
+
+/** On SQLite, where the writer is alone with its statements. */
+async function commitThere({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
+  let isDone = false;
+  try {
+    return await kysely.transaction().execute(async (db) => {
+      const { begun } = changes;
+      if (begun.length > 0) await insertBookings(engine, begun).execute(db);
+      const kept = begun.some(({ idempotency_key }) => idempotency_key !== null)
+        ? await selectKept({ engine, kysely: db }, begun)
+        : new Set(begun.map(({ id }) => id));
+      const references = begun.filter(({ id }) => kept.has(id)).flatMap(toReferences);
+      if (references.length > 0) await insertReferences(engine, references).execute(db);
+      for (const statement of endings(engine, changes)) await statement.execute(db);
+      isDone = true;
+      return kept;
+    });
+  } catch (cause) {
+    throw isDone ? doubt(cause) : cause;
+  }
+}
+
+async function selectKept({ engine, kysely }: Store, begun: readonly Booking[]): Promise<Set<string>> {
+  const { rows } = await sql<
+    Pick<Booking, 'id'>
+  >`select id from bookings where id in (${idsOf(engine, begun)})`.execute(kysely);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** On Postgres, where a statement is a transaction by itself: one way there and back. */
+async function commitAsOne({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
+  const { begun } = changes;
+  const references = begun.flatMap(toReferences);
+  const parts = [
+    sql`kept as (${insertBookings(engine, begun)} returning id)`,
+    sql`listed as (${insertReferences(engine, references)} where booking_id in (select id from kept))`,
+    ...endings(engine, changes).map((statement, at) => sql`${sql.ref(`ending_${at}`)} as (${statement})`),
+  ];
+  const statement = sql<Pick<Booking, 'id'>>`with ${sql.join(parts)} select id from kept`;
+  const { rows } = await kysely.connection().execute((db) =>
+    statement.execute(db).catch((cause: unknown) => {
+      throw isRefusal(cause) ? cause : doubt(cause);
+    }),
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Whether Postgres says itself that it has not done a statement, and does not end the connection meanwhile. */
+function isRefusal(error: unknown): boolean {
+  return (error as { readonly severity?: unknown }).severity === 'ERROR';
+}
+
+function doubt(cause: unknown): Error {
+  const error = new Error(`A booking may be kept, or not: ${(cause as Error).message}`, { cause });
+  return Object.assign(error, { code: doubtCode });
+}
+
+const bookingColumns = {
+  id: 'text',
+  user_id: 'text',
+  email: 'text',
+  idempotency_key: 'text',
+  input_digest: 'text',
+  state: 'text',
+  pending_until: 'integer',
+  upstream_id: 'text',
+  status: 'text',
+  start_text: 'text',
+  start_instant: 'text',
+  end_text: 'text',
+  participants: 'text',
+  booked_at: 'integer',
+} satisfies Record<keyof Booking, Columns[string]>;
+
+function insertBookings(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
+  const rows = bookings.map((booking) => ({ ...booking }));
+  return insertRows(engine, 'bookings', bookingColumns, rows, sql`on conflict do nothing`);
+}
+
+const referenceColumns: Columns = { booking_id: 'text', reference: 'text' };
+
+interface ReferenceRow extends Record<string, string> {
+  readonly booking_id: string;
+  readonly reference: string;
+}
+
+/** A row for each one who takes part. */
+function toReferences({ id, participants }: Booking): readonly ReferenceRow[] {
+  const all = (JSON.parse(participants) as readonly Participant[]).map(({ actor }) =>
+    keyText(actor.reference),
+  );
+  return [...new Set(all)].map((reference) => ({ booking_id: id, reference }));
+}
+
+function insertReferences(engine: Store['engine'], rows: readonly ReferenceRow[]): RawBuilder<unknown> {
+  return insertRows(engine, 'booking_participants', referenceColumns, rows);
+}
+
+function endings(engine: Store['engine'], { ended, erased }: Changes): readonly RawBuilder<unknown>[] {
+  return [
+    ...(ended.length > 0 ? [settlement(engine, ended)] : []),
+    ...(erased.length > 0 ? erasures(engine, erased) : []),
+  ];
+}
+
+const endColumns: Columns = { id: 'text', state: 'text', upstream_id: 'text' };
+
+function settlement(engine: Store['engine'], ended: Changes['ended']): RawBuilder<unknown> {
+  return sql`update bookings set state = given.state, upstream_id = given.upstream_id
+    from (${rowsOf(engine, endColumns, ended)}) as given where bookings.id = given.id`;
+}
+
+function erasures(engine: Store['engine'], bookings: readonly Booking[]): readonly RawBuilder<unknown>[] {
+  const references = rowsOf(engine, referenceColumns, bookings.flatMap(toReferences));
+  return [
+    sql`delete from booking_participants
+      where (reference, booking_id) in (select reference, booking_id from (${references}) as given)`,
+    sql`delete from bookings where id in (${idsOf(engine, bookings)})`,
+  ];
+}
+
+function idsOf(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
+  const ids = bookings.map(({ id }) => ({ id }));
+  return rowsOf(engine, { id: 'text' }, ids);
+}

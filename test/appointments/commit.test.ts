@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { type Booking, procedure, undoBookings } from '../../src/appointments/commit.js';
+import { engines } from '../support/engines.js';
+import { open } from '../store/opened.js';
+
+function bookingOf(id: string, more: Partial<Booking> = {}): Booking {
+  return {
+    id,
+    user_id: 'user_1',
+    email: 'one@example.com',
+    idempotency_key: null,
+    input_digest: 'digest',
+    state: 'PENDING',
+    pending_until: 1,
+    upstream_id: null,
+    status: 'BOOKED',
+    start_text: '2026-11-21T09:30:00Z',
+    start_instant: '1',
+    end_text: '2026-11-21T10:00:00Z',
+    participants: JSON.stringify(['Patient/42', 'Patient/42', `Person/${id}`].map(participantOf)),
+    booked_at: 0,
+    ...more,
+  };
+}
+
+function participantOf(reference: string) {
+  return { actor: { reference }, status: 'ACCEPTED' };
+}
+
+describe.each(engines)('steps of bookings, together, on %s', (_, freshUrl) => {
+  const start = async () => {
+    const database = await open(await freshUrl());
+    const { engine, kysely } = database;
+    return {
+      database,
+      commit: await database.procedure(procedure, null),
+      undo: (...bookings: readonly Booking[]) => undoBookings({ engine, kysely }, bookings),
+      kept: () => kysely.selectFrom('bookings').selectAll().orderBy('id').execute(),
+      listed: async () => {
+        const rows = await kysely.selectFrom('booking_participants').selectAll().execute();
+        return rows.map(({ booking_id, reference }) => `${booking_id} ${reference}`).toSorted();
+      },
+    };
+  };
+
+  const [a, b, c] = [
+    bookingOf('a', { idempotency_key: 'k' }),
+    bookingOf('b', { idempotency_key: 'l' }),
+    bookingOf('c'),
+  ];
+
+  test('are all done, but for a booking whose key is taken', async () => {
+    const { commit, kept, listed } = await start();
+    expect(await commit([{ begin: b }, { begin: a }])).toEqual([true, true]);
+    const others = [
+      bookingOf('d', { idempotency_key: 'k' }),
+      bookingOf('e', { idempotency_key: 'k', user_id: 'user_2' }),
+      bookingOf('f', { idempotency_key: 'm' }),
+      bookingOf('g', { idempotency_key: 'm' }),
+    ];
+    const end = { id: 'a', state: 'CONFIRMED', upstream_id: 'app_1' } as const;
+    const steps = [...others.map((begin) => ({ begin })), { end }, { erase: b }, { begin: c }];
+    expect(await commit(steps)).toEqual([false, true, true, false, true, true, true]);
+    expect(await kept()).toEqual([
+      { ...a, state: 'CONFIRMED', upstream_id: 'app_1' },
+      c,
+      ...others.slice(1, 3),
+    ]);
+    const ids = ['a', 'c', 'e', 'f'];
+    expect(await listed()).toEqual(ids.flatMap((id) => [`${id} Patient/42`, `${id} Person/${id}`]));
+  });
+
+  test('can be done again', async () => {
+    const { commit, kept, listed } = await start();
+    await commit([{ begin: a }, { begin: c }]);
+    const end = { id: 'c', state: 'UNCONFIRMED', upstream_id: null } as const;
+    for (const __ of [1, 2]) expect(await commit([{ erase: a }, { end }])).toEqual([true, true]);
+    expect(await kept()).toEqual([{ ...c, state: 'UNCONFIRMED' }]);
+    expect(await listed()).toEqual(['c Patient/42', 'c Person/c']);
+    expect(await commit([{ begin: { ...b, idempotency_key: 'k' } }])).toEqual([true]);
+  });
+
+  test('are none of them done where one cannot be', async () => {
+    const { commit, kept, listed } = await start();
+    const nobody = { ...c, user_id: null as unknown as string };
+    await expect(commit([{ begin: a }, { begin: nobody }])).rejects.toThrow(/null/i);
+    expect([await kept(), await listed()]).toEqual([[], []]);
+  });
+
+  test('are taken back, kept or not', async () => {
+    const { commit, undo, kept, listed } = await start();
+    await commit([{ begin: a }, { begin: c }]);
+    await undo(a, b);
+    expect(await kept()).toEqual([c]);
+    expect(await listed()).toEqual(['c Patient/42', 'c Person/c']);
+  });
+});
