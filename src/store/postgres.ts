@@ -7,7 +7,9 @@ import {
 } from 'kysely';
 import { Client, DatabaseError, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
-import { checkParameters, transactionEnded } from './parameters.js';
+import { digest } from '../seal.js';
+import { transactionEnded } from './parameters.js';
+import { bind } from './postgres-bind.js';
 import { startListener } from './postgres-listener.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
@@ -56,11 +58,11 @@ function guard(client: PoolClient): PostgresPoolClient {
     async query(sql: string, parameters: readonly unknown[]) {
       if (inDoubt) throw new Error('The connection to the database was lost.');
       if (ending) throw new Error(transactionEnded);
-      const values = [...checkParameters(parameters.map(toText))];
+      const values = bind(parameters);
       const ends = sql === 'commit' || sql === 'rollback';
       if (ends) ending = true;
       try {
-        return await client.query(sql, values);
+        return await client.query({ ...nameOfWrite(sql, values), text: sql, values });
       } catch (error) {
         inDoubt ||= !(error instanceof DatabaseError);
         throw error;
@@ -73,9 +75,13 @@ function guard(client: PoolClient): PostgresPoolClient {
   return guarded as unknown as PostgresPoolClient; // without cursors, Kysely uses just these two
 }
 
-// Kysely, looking for its tables, asks with booleans; pg would send them as the same text.
-function toText(value: unknown): unknown {
-  return typeof value === 'boolean' ? String(value) : value;
+/**
+ * A write of many rows has a name, by which the server keeps it parsed and planned. A look-up has none: how it is best
+ * done depends on how much is there by then.
+ */
+function nameOfWrite(sql: string, values: readonly unknown[]): { readonly name?: string } {
+  const lasting = values.some(Buffer.isBuffer) && !sql.startsWith('select');
+  return lasting ? { name: digest(sql) } : {};
 }
 
 class ForgivingDriver extends PostgresDriver {

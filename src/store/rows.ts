@@ -11,18 +11,20 @@ export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
 export type Row = Readonly<Record<string, Parameter>>;
 
 /**
- * Rows for a statement to select from: all of them one parameter, so that the statement is the same for any number of
- * them. They are JSON on the way; what either engine would bend is refused as any other parameter is.
+ * Rows for a statement to select from, which is the same for any number of them: they are a parameter for each column on
+ * Postgres, and one in all, as JSON, on SQLite. What either engine would bend is refused as any other parameter is.
  */
 export function rowsOf(engine: Store['engine'], columns: Columns, rows: readonly Row[]): RawBuilder<unknown> {
   const names = Object.keys(columns);
-  for (const row of rows) checkParameters(names.map((name) => row[name]));
   if (engine === 'postgres') {
-    const types = names.map(
-      (name) => sql`${sql.ref(name)} ${sql.raw(columns[name] === 'text' ? 'text' : 'bigint')}`,
+    const refs = sql.join(names.map((name) => sql.ref(name)));
+    const typed = names.map((name) =>
+      columns[name] === 'text' ? sql.ref(name) : sql`${sql.ref(name)}::bigint`,
     );
-    return sql`select * from json_to_recordset(${JSON.stringify(rows)}) as given(${sql.join(types)})`;
+    const given = columnsOf(names, rows).map((column) => sql`${sql.val(column)}::text[]`);
+    return sql`select ${sql.join(typed)} from unnest(${sql.join(given)}) as given(${refs})`;
   }
+  for (const row of rows) checkParameters(names.map((name) => row[name]));
   // By their places, since looking for names in every row takes longer.
   const values = JSON.stringify(rows.map((row) => names.map((name) => row[name])));
   const selected = names.map((name, at) => sql`value ->> ${sql.lit(at)} as ${sql.ref(name)}`);
@@ -43,7 +45,11 @@ export function insertRows(
   const names = Object.keys(columns);
   const into = sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))})`;
   if (engine === 'postgres') return sql`${into} ${rowsOf(engine, columns, rows)} ${conflict}`;
-  return sql`${into} values (${sql.join(names.map((name) => rows.map((row) => row[name])))}) ${conflict}`;
+  return sql`${into} values (${sql.join(columnsOf(names, rows))}) ${conflict}`;
+}
+
+function columnsOf(names: readonly string[], rows: readonly Row[]) {
+  return names.map((name) => rows.map((row) => row[name]));
 }
 
 /** A signal, as `Database.signal` gives it. */
