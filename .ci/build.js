@@ -1,14 +1,21 @@
 /**
- * Builds `dist`: the gateway (tsc) and the pages (Vite). With `--if-stale` only where the sources are other than those
- * of the last build, so that `npm start` is quick and yet never runs code from before a pull. What counts is the
- * sources' content, not their times: a checkout or a copy may set any.
+ * Builds `dist`: the gateway (tsc), the packages that it takes and the pages (Vite). With `--if-stale` only where the
+ * sources are other than those of the last build, so that `npm start` is quick and yet never runs code from before a
+ * pull. What counts is the sources' content, not their times: a checkout or a copy may set any.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const settings = [
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  '.ci/build.js',
+  '.ci/packages.js',
+];
 const mark = 'dist/.sources';
 
 process.chdir(join(import.meta.dirname, '..'));
@@ -36,6 +43,7 @@ function build() {
   console.log('Building …');
   rmSync('dist', { recursive: true, force: true });
   run('typescript/bin/tsc', '-p', 'tsconfig.build.json');
+  run('vite/bin/vite.js', 'build', '--config', '.ci/packages.js', '--logLevel', 'warn');
   run('vite/bin/vite.js', 'build', '--config', 'src/console/vite.config.ts', '--logLevel', 'warn');
 }
 
