@@ -2,9 +2,11 @@ import { paymentDelivery, shipmentDelivery } from './webhooks.js';
 
 /** Makes the deliveries of both families, one in twenty for the second time with the same body, signed anew. */
 export interface Sender {
+  /** Makes deliveries to this server ahead, so that so many are at hand, and sending them costs no more than that. */
+  stock(url: string, count: number): void;
   /** The next one, for this server. */
   next(url: string): Buffer;
-  /** How many different events were made so far. */
+  /** How many different events were sent so far. */
   distinct(): number;
 }
 
@@ -17,14 +19,29 @@ export const eventsEach = 5;
 /** Every sender starts with the same events; they happen a millisecond apart. */
 export function createSender(): Sender {
   const began = Date.now();
+  let stocked: (readonly [number: number, delivery: Buffer])[] = [];
+  let taken = 0;
   let made = 0;
+  let sent = 0;
+
+  function make(url: string): readonly [number, Buffer] {
+    const again = made > recent && Math.random() < duplicates;
+    const number = again ? made - Math.floor(Math.random() * recent) : (made += 1);
+    return [number, deliver(url, number, began + number)];
+  }
+
   return {
-    next(url) {
-      const again = made > recent && Math.random() < duplicates;
-      const number = again ? made - Math.floor(Math.random() * recent) : (made += 1);
-      return deliver(url, number, began + number);
+    stock(url, count) {
+      stocked = stocked.slice(taken);
+      taken = 0;
+      while (stocked.length < count) stocked.push(make(url));
     },
-    distinct: () => made,
+    next(url) {
+      const [number, delivery] = stocked[taken++] ?? make(url);
+      sent = Math.max(sent, number); // an event comes again after its first time
+      return delivery;
+    },
+    distinct: () => sent,
   };
 }
 
