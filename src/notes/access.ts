@@ -1,17 +1,19 @@
 import DataLoader from 'dataloader';
 import { type Connection, type Cursors, type Edge, type PageArguments, rowConnection } from '../relay.js';
 import { UpstreamError } from '../upstream/failure.js';
-import { isCount } from './answer.js';
+import { isCount, type NotePage } from './answer.js';
 import type { NewNote, NoteChange, NotesClient, Refusal, Share } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
-import type { Note, Tag } from './model.js';
+import { Note, type Tag } from './model.js';
 import {
   createPager,
   greatestLimit,
   type NoteFilter,
   type NoteList,
   orTooLarge,
+  type PageStart,
   type Pager,
+  type TooLarge,
 } from './pages.js';
 import { findNotes } from './search.js';
 import { createSightings, type Sightings } from './sightings.js';
@@ -72,98 +74,136 @@ export function createNotesAccess(options: {
   readonly cursors: Cursors;
 }): (operation: NotesOperation) => NotesAccess {
   const shared = { ...options, pager: createPager(), sightings: createSightings() };
-  return (operation) => accessOf(shared, operation);
+  return (operation) => new OperationNotes(shared, operation);
 }
 
-function accessOf({ client, cursors, pager, sightings }: Shared, operation: NotesOperation): NotesAccess {
-  const { token, sessionId, userId, signal } = operation;
-  const inTurn = createTurns(listsAtOnce);
-  const lastSeen = (id: string) => sightings.find(sessionId, id);
-  let loader = createLoader();
-  let tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
-  let pagesRead = new Map<string, Promise<Connection<Note>>>();
+/** A class, since an operation that reads a page needs little of it; a memo is made when it is first needed. */
+class OperationNotes implements NotesAccess {
+  private readonly shared: Shared;
+  private readonly operation: NotesOperation;
+  private readonly inTurn = createTurns(listsAtOnce);
+  private loader: DataLoader<string, Note | null> | undefined;
+  private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
+  private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
 
-  function createLoader() {
-    return new DataLoader<string, Note | null>((ids) => findNotes(ids, { pager, list, lastSeen }));
+  constructor(shared: Shared, operation: NotesOperation) {
+    this.shared = shared;
+    this.operation = operation;
   }
 
-  function list(filter: NoteFilter): NoteList {
-    return {
-      filter,
-      read: (start) =>
-        inTurn(async () => {
-          const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
-          if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
-          return answer;
-        }),
-    };
+  /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
+  page(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
+    const [connection, filter, page, withCounts] = wish;
+    const key = JSON.stringify(wish);
+    this.pagesRead ??= new Map();
+    const list = withCounts ? this.countedList(filter) : this.list(filter);
+    const reading =
+      this.pagesRead.get(key) ?? noteConnection({ ...this.source(connection, filter), list }, page);
+    this.pagesRead.set(key, reading);
+    return reading;
   }
 
-  function countedList(filter: NoteFilter): NoteList {
-    const bare = list(filter);
+  edge(note: Note): Edge<Note> {
+    return newEdge(this.source('notes', {}), note);
+  }
+
+  note(upstreamId: string): Promise<Note | null> {
+    const { pager, sightings } = this.shared;
+    this.loader ??= new DataLoader<string, Note | null>((ids) =>
+      findNotes(ids, {
+        pager,
+        list: (filter) => this.list(filter),
+        lastSeen: (id) => sightings.find(this.operation.sessionId, id),
+      }),
+    );
+    return this.loader.load(upstreamId);
+  }
+
+  tags(): Promise<ReadonlyMap<string, Tag>> {
+    const { token, signal } = this.operation;
+    this.tagsRead ??= this.shared.client.tags(token, signal).then(byName);
+    return this.tagsRead;
+  }
+
+  tagPage(page: ForwardPage): Promise<Connection<Tag>> {
+    return tagConnection(this.shared.cursors, this.operation.userId, page, () => this.tags());
+  }
+
+  async hasPinned(number: number, except?: string): Promise<boolean> {
+    let pinned = 0;
+    for await (const { notes } of this.shared.pager.walk(this.list({ pinned: true }), greatestLimit)) {
+      pinned += notes.filter(({ upstreamId }) => upstreamId !== except).length;
+      if (pinned >= number) return true;
+    }
+    return false;
+  }
+
+  create(note: NewNote): Promise<Note | Refusal> {
+    return this.write(({ client }, { token, signal }) => client.create(token, note, signal));
+  }
+
+  update(upstreamId: string, change: NoteChange): Promise<Note | Refusal> {
+    return this.write(({ client }, { token, signal }) => client.update(token, upstreamId, change, signal));
+  }
+
+  remove(upstreamId: string): Promise<Refusal | undefined> {
+    return this.write(({ client }, { token, signal }) => client.remove(token, upstreamId, signal));
+  }
+
+  share(upstreamId: string, share: Share): Promise<Refusal | undefined> {
+    const { token, signal } = this.operation;
+    return this.shared.client.share(token, upstreamId, share, signal);
+  }
+
+  /** A write makes what this operation has read before it out of date. */
+  private async write<T>(call: (shared: Shared, operation: NotesOperation) => Promise<T>): Promise<T> {
+    try {
+      return await call(this.shared, this.operation);
+    } finally {
+      this.loader = undefined;
+      this.tagsRead = undefined;
+      this.pagesRead = undefined;
+    }
+  }
+
+  private list(filter: NoteFilter): NoteList {
+    return { filter, read: (start) => this.inTurn(() => this.readPage(filter, start)) };
+  }
+
+  private async readPage(filter: NoteFilter, start: PageStart): Promise<NotePage | Refusal | TooLarge> {
+    const { client, sightings } = this.shared;
+    const { token, sessionId, signal } = this.operation;
+    try {
+      const answer = await client.list(token, { ...filter, ...start }, signal);
+      if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
+      return answer;
+    } catch (error) {
+      return orTooLarge(error);
+    }
+  }
+
+  private countedList(filter: NoteFilter): NoteList {
+    const bare = this.list(filter);
     return {
       filter,
-      async read(start) {
-        const [answer, tags] = await Promise.all([bare.read(start), readTags()]);
-        return 'notes' in answer ? { ...answer, notes: answer.notes.map(withCounts(tags)) } : answer;
+      read: async (start) => {
+        const [answer, tags] = await Promise.all([bare.read(start), this.tags()]);
+        if (!('notes' in answer)) return answer;
+        const withCounts = (note: Note) =>
+          new Note(
+            note,
+            note.tags.map((tag) => counted(tag, tags)),
+          );
+        return { notes: answer.notes.map(withCounts), nextCursor: answer.nextCursor };
       },
     };
   }
 
-  function readTags(): Promise<ReadonlyMap<string, Tag>> {
-    tagsRead ??= client.tags(token, signal).then(byName);
-    return tagsRead;
-  }
-
-  function source(connection: NotesConnectionName, filter: NoteFilter): Omit<ConnectionSource, 'list'> {
+  private source(connection: NotesConnectionName, filter: NoteFilter): Omit<ConnectionSource, 'list'> {
+    const { cursors, pager } = this.shared;
     const bound = { tag: filter.tag?.toLowerCase(), pinned: filter.pinned };
-    return { cursors, pager, place: { connection, userId, filter: bound } };
+    return { cursors, pager, place: { connection, userId: this.operation.userId, filter: bound } };
   }
-
-  /** A write makes what this operation has read before it out of date. */
-  async function write<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await call();
-    } finally {
-      loader = createLoader();
-      tagsRead = undefined;
-      pagesRead = new Map();
-    }
-  }
-
-  /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
-  function readPage(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
-    const [connection, filter, page, counted] = wish;
-    const key = JSON.stringify(wish);
-    const reading =
-      pagesRead.get(key) ??
-      noteConnection(
-        { ...source(connection, filter), list: counted ? countedList(filter) : list(filter) },
-        page,
-      );
-    pagesRead.set(key, reading);
-    return reading;
-  }
-
-  return {
-    page: readPage,
-    edge: (note) => newEdge(source('notes', {}), note),
-    note: (upstreamId) => loader.load(upstreamId),
-    tags: readTags,
-    tagPage: (page) => tagConnection(cursors, userId, page, readTags),
-    async hasPinned(number, except) {
-      let pinned = 0;
-      for await (const { notes } of pager.walk(list({ pinned: true }), greatestLimit)) {
-        pinned += notes.filter(({ upstreamId }) => upstreamId !== except).length;
-        if (pinned >= number) return true;
-      }
-      return false;
-    },
-    create: (note) => write(() => client.create(token, note, signal)),
-    update: (upstreamId, change) => write(() => client.update(token, upstreamId, change, signal)),
-    remove: (upstreamId) => write(() => client.remove(token, upstreamId, signal)),
-    share: (upstreamId, share) => client.share(token, upstreamId, share, signal),
-  };
 }
 
 /** Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). */
@@ -183,9 +223,9 @@ function join(one: Tag, other: Tag): Tag {
   return { ...one, count };
 }
 
-function withCounts(tags: ReadonlyMap<string, Tag>): (note: Note) => Note {
-  const counted = (tag: Tag): Tag => tags.get(tag.name.toLowerCase()) ?? { ...tag, count: 0 };
-  return (note) => ({ ...note, tags: note.tags.map(counted) });
+/** The tag with its count; one that the service no longer lists is used no more. */
+export function counted(tag: Tag, known: ReadonlyMap<string, Tag>): Tag {
+  return known.get(tag.name.toLowerCase()) ?? { ...tag, count: 0 };
 }
 
 /** A page of tags; a tag that is gone leaves its cursor at the place where it was. */

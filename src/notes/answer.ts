@@ -1,4 +1,4 @@
-import type { Note, Tag } from './model.js';
+import { Note, type Tag } from './model.js';
 
 /** The user that a token belongs to (`apis/notes.md` §2). */
 export interface Profile {
@@ -27,7 +27,7 @@ export function readNote(value: unknown): Note | undefined {
   const tags = readNames(value['tags']);
   if (upstreamId === undefined || tags === undefined || !isText(title) || !isText(content)) return undefined;
   if (!isText(createdAt) || !isText(updatedAt) || !isOptionalFlag(pinned)) return undefined;
-  return { kind: 'Note', upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt };
+  return new Note({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
 /** A page of notes. A next cursor that is null, empty or absent says that this is the last (undocumented). */
@@ -83,9 +83,15 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && (value | 0) === value;
 }
 
-/** The tags that a note bears, which come as names. */
+/** The tags that a note bears, which come as names: each once, however it is spelled (apis/notes.md §2). */
 function readNames(value: unknown): readonly Tag[] | undefined {
-  return readAll(value ?? [], (name) => (isText(name) ? { kind: 'Tag', name } : undefined));
+  const tags = readAll(value ?? [], (name) => (isText(name) ? { kind: 'Tag' as const, name } : undefined));
+  return tags && tags.length > 1 ? distinct(tags) : tags;
+}
+
+function distinct(tags: readonly Tag[]): readonly Tag[] {
+  const keys = tags.map(({ name }) => name.toLowerCase());
+  return tags.filter((_, at) => keys.indexOf(keys[at]!) === at);
 }
 
 function readAll<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] | undefined {

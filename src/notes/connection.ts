@@ -59,8 +59,8 @@ export async function noteConnection(
   let more = false;
   for await (const { page, from } of resume(pager.walk(list, start.limit, start.cursor), start)) {
     more = page.nextCursor !== undefined;
-    for (const [index, note] of page.notes.entries()) {
-      if (index < from || isSeen(note, seen)) continue;
+    for (let index = from; index < page.notes.length; index += 1) {
+      if (isSeen(page.notes[index]!, seen)) continue;
       more ||= found.length === size;
       if (found.length === size) break;
       found.push({ page, index });

@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { type CallerContext, signedIn } from '../caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/resolvers.js';
 import { type Connection, toGlobalId } from '../relay.js';
-import type { ForwardPage, NotesAccess, NotesConnectionName } from './access.js';
+import { counted, type ForwardPage, type NotesAccess, type NotesConnectionName } from './access.js';
 import { asksFor } from './lookahead.js';
 import type { Note, Tag } from './model.js';
 import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
@@ -26,12 +26,11 @@ export const notesResolvers: Resolvers<NotesContext> = {
     shareNote: (_, { input }, context) => shareNote(accessOf(context), input),
   },
   Note: {
-    id: ({ upstreamId }) => toGlobalId('Note', upstreamId),
-    tags: ({ tags }) => distinct(tags),
+    tags: ({ tags }, _, context, info) =>
+      tags.every(isCounted) || !asksFor(info, 'count') ? tags : countAll(tags, context),
   },
   Tag: {
     id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),
-    count: (tag, _, context) => tag.count ?? countOf(tag, context),
     notes: ({ name }, { pinned, ...page }, context, info) =>
       noteList('Tag.notes', { tag: name, pinned: pinned ?? null }, page, context, info),
   },
@@ -58,26 +57,21 @@ function noteList(
   info: GraphQLResolveInfo,
 ): Promise<Connection<Note>> {
   const { tag, pinned } = filter ?? {};
-  const counted = asksFor(info, 'nodes', 'tags', 'count') || asksFor(info, 'edges', 'node', 'tags', 'count');
+  const withCounts =
+    asksFor(info, 'nodes', 'tags', 'count') || asksFor(info, 'edges', 'node', 'tags', 'count');
   return accessOf(context).page(
     connection,
     { ...(tag != null && { tag }), ...(pinned != null && { pinned }) },
     page,
-    counted,
+    withCounts,
   );
 }
 
-/** A tag that the service no longer lists is used no more. */
-async function countOf({ name }: Tag, context: NotesContext): Promise<number> {
-  return (await accessOf(context).tags()).get(name.toLowerCase())?.count ?? 0;
+function isCounted({ count }: Tag): boolean {
+  return count !== undefined;
 }
 
-/** Names are case-insensitive (apis/notes.md §2): a note bears a tag once, however it is spelled. */
-function distinct(tags: readonly Tag[]): readonly Tag[] {
-  if (tags.length < 2) return tags;
-  const names = new Set<string>();
-  return tags.filter(({ name }) => {
-    const known = names.size;
-    return names.add(name.toLowerCase()).size > known;
-  });
+async function countAll(tags: readonly Tag[], context: NotesContext): Promise<readonly Tag[]> {
+  const known = await accessOf(context).tags();
+  return tags.map((tag) => counted(tag, known));
 }

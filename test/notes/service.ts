@@ -1,4 +1,4 @@
-import type { Note } from '../../src/notes/model.js';
+import { Note } from '../../src/notes/model.js';
 import type { NoteList } from '../../src/notes/pages.js';
 
 /** What a notes service's cursor may stand for: the next row's key, its offset, or the number of the page. */
@@ -21,11 +21,11 @@ export interface Service extends NoteList {
   calls: number;
 }
 
-const filler = { kind: 'Note', title: '', content: '', tags: [], isPinned: false } as const;
+const filler = { title: '', content: '', tags: [], isPinned: false } as const;
 
 /** The note with this key. */
 export function noteOf(key: number): Note {
-  return { ...filler, upstreamId: String(key), createdAt: '', updatedAt: '' };
+  return new Note({ ...filler, upstreamId: String(key), createdAt: '', updatedAt: '' });
 }
 
 /** A service that holds notes with these keys. */
