@@ -100,7 +100,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     const running = compiled.query(undefined, context, operation.variables ?? {});
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
-    send(response, headers, context.requestId, `${JSON.stringify(result)}\n`);
+    send(response, headers, context.requestId, JSON.stringify(result));
     return true;
   }
 
@@ -134,10 +134,11 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   };
 }
 
-/** Head and body as one text go out in one write. */
+/** Head and body as one text go out in one write; the line's end comes last, as Apollo Server has it. */
 function send(response: ServerResponse, headers: readonly string[], requestId: string, body: string): void {
-  const own = ['x-request-id', requestId, 'content-length', String(Buffer.byteLength(body))];
-  response.writeHead(200, [...headers, ...own]).end(body);
+  const length = Buffer.byteLength(body) + 1;
+  const own = ['x-request-id', requestId, 'content-length', String(length)];
+  response.writeHead(200, [...headers, ...own]).end(`${body}\n`);
 }
 
 /** A POST of plain JSON whose length is told. */
