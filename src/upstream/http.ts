@@ -141,18 +141,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     async request({ method, path, body, token, signal }) {
       if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
-      const sent: Exchange = {
-        upstream: name,
-        method,
-        path: `${prefix}${path}`,
-        headers: {
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        },
-        body: body === undefined ? null : JSON.stringify(body),
-      };
+      const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
+      if (body !== undefined) headers['content-type'] = 'application/json';
+      if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+      const text = body === undefined ? null : JSON.stringify(body);
+      const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
       const deadline = startDeadline(timeoutMs, signal);
       try {
         return accept(await guard(sent, () => attempt(sent, token, deadline)), token);
