@@ -24,7 +24,7 @@ function namesOf(text) {
 /** By specifier, what all modules take of it. */
 function findTaken() {
   const taken = {};
-  for (const file of readdirSync('dist', { recursive: true })) {
+  for (const file of readdirSync('dist', { encoding: 'utf8', recursive: true })) {
     if (!file.endsWith('.js') || file.startsWith('console') || file.startsWith('node_modules')) continue;
     for (const [, fixed, from, late, fromLate] of readFileSync(`dist/${file}`, 'utf8').matchAll(imports)) {
       const name = from ?? fromLate;
