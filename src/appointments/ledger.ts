@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import { instant } from '../instant.js';
 import { digest } from '../seal.js';
+import { Ending } from '../signal.js';
 import type { Database } from '../store/database.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
@@ -126,12 +127,17 @@ export function createLedger({
 
   /** Rejects only where it is certain that nothing was booked. */
   async function post(appointment: NewAppointment): Promise<Settlement | { readonly refused: number }> {
+    // An `AbortSignal.timeout` would stay for its whole time, and end with an error that nobody reads.
+    const ending = new Ending();
+    const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
     try {
-      return settlementOf(await client.book(appointment, AbortSignal.timeout(timeoutMs)));
+      return settlementOf(await client.book(appointment, ending));
     } catch (error) {
       if (error instanceof UpstreamError && !error.uncertain) throw error;
       telemetry.log.warn({ err: error }, 'the outcome of a booking is not known');
       return { state: 'UNCONFIRMED', upstreamId: null };
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -74,7 +74,8 @@ describe.each(engines)('steps of bookings, together, on %s', (_, freshUrl) => {
     const { commit, kept, listed } = await start();
     await commit([{ begin: a }, { begin: c }]);
     const end = { id: 'c', state: 'UNCONFIRMED', upstream_id: null } as const;
-    for (const __ of [1, 2]) expect(await commit([{ erase: a }, { end }])).toEqual([true, true]);
+    expect(await commit([{ erase: a }, { end }])).toEqual([true, true]);
+    expect(await commit([{ erase: a }, { end }])).toEqual([true, true]);
     expect(await kept()).toEqual([{ ...c, state: 'UNCONFIRMED' }]);
     expect(await listed()).toEqual(['c Patient/42', 'c Person/c']);
     expect(await commit([{ begin: { ...b, idempotency_key: 'k' } }])).toEqual([true]);
