@@ -1,4 +1,4 @@
-/** Lets one through at a time, or as many as it has places, in the order of asking. */
+/** Lets one through at a time, in the order of asking. */
 export interface Mutex {
   /** Resolves with the way to let the next one through; rejects when the turn does not come in time. */
   acquire(): Promise<() => void>;
@@ -7,14 +7,14 @@ export interface Mutex {
 }
 
 /** A mutex whose callers wait at most `patienceMs` for their turn. */
-export function createMutex(patienceMs: number, places = 1): Mutex {
+export function createMutex(patienceMs: number): Mutex {
   const waiting: (() => void)[] = [];
-  let taken = 0;
+  let taken = false;
 
   const release = () => {
     const next = waiting.shift();
     if (next) next();
-    else taken -= 1;
+    else taken = false;
   };
 
   const wait = () =>
@@ -31,8 +31,8 @@ export function createMutex(patienceMs: number, places = 1): Mutex {
     });
 
   async function acquire(): Promise<() => void> {
-    if (taken < places) taken += 1;
-    else await wait();
+    if (taken) await wait();
+    taken = true;
     return release;
   }
 
