@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { ApolloServer, HeaderMap, type ApolloServerOptions, type ApolloServerPlugin } from '@apollo/server';
-import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+} from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../context.js';
@@ -44,7 +47,11 @@ export async function createGraphqlHttp(options: {
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
     formatError: (_, error) => rules.show(error, operations.get(error as object)),
-    plugins: [ApolloServerPluginCacheControlDisabled(), followOperations(operations, lane)],
+    plugins: [
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginInlineTraceDisabled(), // for subgraphs alone, and more to load than the rest
+      followOperations(operations, lane),
+    ],
   });
   await apollo.start();
 
