@@ -1,6 +1,6 @@
 /**
- * Bundles what the built modules take of each package into `dist/node_modules`, where Node.js looks first: a start then
- * opens forty files instead of two thousand, which halves its time. The modules themselves stay as they are.
+ * Bundles what the built modules take of each package into `dist/node_modules`, where Node.js looks first: a start opens
+ * 60 files of packages in place of 1,300, which halves its time. The modules themselves stay as they are.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
