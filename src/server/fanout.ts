@@ -106,19 +106,14 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly #socket: WebSocket;
   readonly #operationId: string;
   readonly #ended: Promise<typeof over>;
-  #resolve!: (end: typeof over) => void;
-  #reject!: (error: unknown) => void;
+  #resolve!: (end: typeof over | Promise<never>) => void;
 
   constructor(messenger: Messenger, socket: WebSocket, operationId: string, after: number | undefined) {
     this.#messenger = messenger;
     this.#socket = socket;
     this.#operationId = operationId;
     this.after = after;
-    this.#ended = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.#ended.catch(ignore); // whoever iterates hears of it
+    this.#ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
   replay(payload: string): Promise<boolean> {
@@ -134,11 +129,11 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
     return true;
   }
 
-  end(error?: unknown): void {
+  end(reason?: unknown): void {
     // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
-    if (error instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
-    if (error === undefined) this.#resolve(over);
-    else this.#reject(error);
+    if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
+    this.#ended.catch(ignore); // whoever iterates hears of it
+    this.#resolve(reason === undefined ? over : Promise.reject(reason));
   }
 
   next(): Promise<typeof over> {

@@ -1,53 +1,101 @@
+import type { Context } from '../context.js';
+import type { Ending } from '../signal.js';
+
 /** Handles the text of a message; resolves when what it asked for has ended. */
-export type Take = (text: string) => Promise<void>;
+export type Handle = (text: string) => Promise<void>;
 
 /** What is under way for an id of the client's. */
-interface UnderWay {
+class Operation {
+  /** What it is run with, until it is a subscription that stands. */
+  context: Context | undefined = undefined;
+  ending: Ending | undefined = undefined;
   /** Its client has completed it. */
-  left: boolean;
+  left = false;
   /** What the client has asked for since under the same id. */
-  next?: string | undefined;
+  next: string | undefined = undefined;
+
+  run(context: Context, ending: Ending): void {
+    this.context = context;
+    this.ending = ending;
+  }
+
+  stand(): void {
+    this.context = undefined;
+    this.ending = undefined;
+  }
+}
+
+/** Whose operations they are: told of a second one that waits, and of a message that could not be handled. */
+interface Owner {
+  refuse(): void;
+  fail(error: unknown): void;
 }
 
 /**
- * Lets an id be used again as soon as it is completed. graphql-ws takes it to be free then, though what had it may still
- * be under way, and would mix the two: what asks for it anew waits here until the one before has ended. `leave` hastens
- * that. A second one that waits would be one too many: `refuse` closes the socket, as the protocol has it.
+ * The operations of one socket; an id may be used again as soon as it is completed. graphql-ws takes it to be free then,
+ * though what had it may still be under way, and would mix the two: what asks for it anew waits here until the one before
+ * has ended, and hastens that. A second one that waits would be one too many: `refuse` closes the socket, as the protocol
+ * has it. A class, as there are many: functions of their own would weigh more than the rest.
  */
-export function keepIdsApart(
-  take: Take,
-  { leave, refuse }: { leave(id: string): void; refuse(): void },
-): Take {
-  const underWay = new Map<string, UnderWay>();
+export class Operations {
+  readonly #underWay = new Map<string, Operation>();
+  readonly #handle: Handle;
+  readonly #owner: Owner;
 
-  async function run(id: string, text: string): Promise<void> {
-    const state: UnderWay = { left: false };
-    underWay.set(id, state);
-    try {
-      await take(text);
-    } finally {
-      underWay.delete(id);
-    }
-    if (state.next !== undefined) await run(id, state.next);
+  constructor(handle: Handle, owner: Owner) {
+    this.#handle = handle;
+    this.#owner = owner;
   }
 
-  return (text) => {
+  /** Takes a message. */
+  take(text: string): void {
     const { type, id } = parse(text);
-    if (typeof id !== 'string' || (type !== 'subscribe' && type !== 'complete')) return take(text);
-    const state = underWay.get(id);
-    if (type === 'complete') {
-      const waited = state?.next !== undefined;
-      if (state) Object.assign(state, { left: true, next: undefined });
-      if (waited) return Promise.resolve();
-      leave(id);
-      return take(text);
-    }
-    if (!state) return run(id, text);
-    if (!state.left) return take(text);
-    if (state.next !== undefined) refuse();
-    else state.next = text;
-    return Promise.resolve();
-  };
+    if (typeof id !== 'string') this.#pass(text);
+    else if (type === 'subscribe') this.#begin(id, text);
+    else if (type === 'complete') this.#leave(id, text);
+    else this.#pass(text);
+  }
+
+  /** What is under way for this id. */
+  get(id: string): Operation | undefined {
+    return this.#underWay.get(id);
+  }
+
+  /** Hastens the end of all. */
+  endAll(): void {
+    for (const { ending } of this.#underWay.values()) ending?.abort();
+  }
+
+  #begin(id: string, text: string): void {
+    const before = this.#underWay.get(id);
+    if (!before) this.#run(id, text);
+    else if (!before.left) this.#pass(text);
+    else if (before.next !== undefined) this.#owner.refuse();
+    else before.next = text;
+  }
+
+  #leave(id: string, text: string): void {
+    const operation = this.#underWay.get(id);
+    const waited = operation?.next !== undefined;
+    if (operation) Object.assign(operation, { left: true, next: undefined });
+    if (waited) return;
+    operation?.ending?.abort();
+    this.#pass(text);
+  }
+
+  #run(id: string, text: string): void {
+    const operation = new Operation();
+    this.#underWay.set(id, operation);
+    const ended = () => {
+      this.#underWay.delete(id);
+      if (operation.next !== undefined) this.#run(id, operation.next);
+    };
+    this.#handle(text).then(ended, (error: unknown) => this.#owner.fail(error));
+  }
+
+  #pass(text: string): void {
+    this.#handle(text).catch((error: unknown) => this.#owner.fail(error));
+  }
 }
 
 /** What of a message tells the id it is about; graphql-ws says what is wrong with one that is none. */

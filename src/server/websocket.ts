@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
-import type { Socket as Connection } from 'node:net';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getOperationAST, GraphQLError, type FormattedExecutionResult, type GraphQLSchema } from 'graphql';
 import {
@@ -14,12 +13,11 @@ import type { Context, MakeContext } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
 import { Ending, whenAborted, type Signal } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
-import { takesMore } from './backlog.js';
 import type { Callers } from './callers.js';
+import { Connection } from './connection.js';
 import { originForm } from './door.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
-import { keepIdsApart } from './ids.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -28,34 +26,14 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
-/** What is kept of a socket: there are many, so that it is little. */
-interface Attachment extends Record<PropertyKey, unknown> {
-  readonly socket: WebSocket;
-  readonly connection: Connection;
-  /** Of the upgrade, until it is known who is calling. */
-  headers?: IncomingHttpHeaders | undefined;
-  /** Those under way, by the ids that the client gave them; a subscription until it stands. */
-  readonly operations: Map<string, Operation>;
-  /** How many are under way, subscriptions that stand among them. */
-  running: number;
-  session?: Session;
-}
-
-interface Operation {
-  readonly context: Context;
-  end(): void;
-}
-
 type Parameters = { readonly authorization?: unknown };
-type Socket = GraphqlSocket<Parameters, Attachment>;
+type Socket = GraphqlSocket<Parameters, Connection>;
 
 /** Missing, wrong or ended credentials: clients take it as final. */
 const unauthorized = 4401;
 const serviceRestart = 1012;
 /** Whether the credentials are good cannot be told now: clients connect again by themselves. */
 const tryAgainLater = 1013;
-const internalError = 4500;
-const subscriberExists = 4409;
 const pingMs = 15_000;
 const closeMs = 2_000;
 const queryDeadlineMs = 30_000;
@@ -84,9 +62,12 @@ export function createGraphqlSockets(options: {
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
 
-  async function admit({ connectionParams, extra }: Socket): Promise<boolean> {
+  async function admit(protocolSocket: Socket): Promise<boolean> {
+    const { connectionParams, extra } = protocolSocket;
     const { socket, headers = {} } = extra;
     extra.headers = undefined;
+    // graphql-ws would keep the credentials for as long as the socket is open.
+    Object.assign(protocolSocket, { connectionParams: undefined });
     let session: Session | undefined;
     try {
       session = await callers.find(headers, connectionParams?.authorization);
@@ -99,10 +80,7 @@ export function createGraphqlSockets(options: {
     // The client may have left meanwhile: then nothing would end the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;
-    socket.on(
-      'close',
-      sessions.watch(session, () => socket.close(unauthorized, 'Session ended')),
-    );
+    extra.unwatch = sessions.watch(session, () => socket.close(unauthorized, 'Session ended'));
     return true;
   }
 
@@ -120,11 +98,11 @@ export function createGraphqlSockets(options: {
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'subscription' ? ending : withDeadline(ending)),
-      ip: extra.connection.remoteAddress ?? '',
+      ip: extra.stream.remoteAddress ?? '',
       requestId: randomUUID(),
     });
     extra.running += 1;
-    extra.operations.set(id, { context: contextValue, end: () => ending.abort() });
+    extra.operations?.get(id)?.run(contextValue, ending);
     return {
       schema,
       document,
@@ -136,61 +114,37 @@ export function createGraphqlSockets(options: {
     } as SocketSubscription;
   }
 
-  function end({ extra: { operations } }: Socket, id: string): void {
-    operations.get(id)?.end();
-    operations.delete(id);
-  }
-
-  const protocol = makeServer<Parameters, Attachment>({
+  const protocol = makeServer<Parameters, Connection>({
     onConnect: admit,
     onSubscribe: prepare,
     subscribe: (args) => fanout.subscribe(args as SocketSubscription),
     onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
-    // A subscription that stands needs its context no more, and graphql-ws keeps the arguments for as long as it stands.
-    onOperation({ extra: { operations } }, id, _, args, result) {
+    // A subscription that stands needs nothing of this, and graphql-ws keeps it for as long as it stands.
+    onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
-      operations.delete(id);
-      args.contextValue = undefined;
+      operations?.get(id)?.stand();
+      Object.assign(payload, { variables: undefined });
+      Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
     // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.
     onError: ({ extra }, id, _, errors) =>
-      errors.map((error) => rules.show(error.originalError ?? error, extra.operations.get(id)?.context)),
-    onComplete(socket, id) {
-      socket.extra.running -= 1;
-      end(socket, id);
+      errors.map((error) => rules.show(error.originalError ?? error, extra.operations?.get(id)?.context)),
+    onComplete({ extra }, id) {
+      extra.running -= 1;
+      extra.operations?.get(id)?.ending?.abort();
     },
-    onClose: (socket) => {
-      for (const id of socket.extra.operations.keys()) end(socket, id);
+    onClose: ({ extra }) => {
+      extra.unwatch();
+      extra.operations?.endAll();
     },
   });
   const pings = keepAlive(sockets);
+  const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
   sockets.on('connection', (socket, request) => {
-    const { socket: connection, headers } = request;
-    const extra: Attachment = { socket, connection, headers, operations: new Map(), running: 0 };
-    const closed = protocol.opened(
-      {
-        protocol: socket.protocol,
-        send: (text) => send(socket, text),
-        close: (code, reason) => socket.close(code, reason),
-        onMessage(handle) {
-          const take = keepIdsApart(handle, {
-            leave: (id) => extra.operations.get(id)?.end(),
-            refuse: () => socket.close(subscriberExists, 'Subscriber already exists'),
-          });
-          socket.on('message', (data) => {
-            // The client may go on sending after we began to close.
-            if (socket.readyState !== socket.OPEN) return;
-            take((data as Buffer).toString()).catch((err: unknown) => {
-              telemetry.log.error({ err }, 'a websocket message could not be handled');
-              socket.close(internalError, 'Internal server error');
-            });
-          });
-        },
-      },
-      extra,
-    );
-    socket.on('error', (err) => telemetry.log.debug({ err }, 'a websocket failed'));
+    const connection = new Connection(socket, request, telemetry);
+    const closed = protocol.opened(connection, connection);
+    socket.on('error', noteFailure);
     socket.on('close', (code, reason) => void closed(code, String(reason)));
   });
 
@@ -199,7 +153,10 @@ export function createGraphqlSockets(options: {
     if (drain.begun) return refuse(socket, '503 Service Unavailable');
     if (pathOf(request) !== '/graphql') return refuse(socket, '404 Not Found');
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
-    sockets.handleUpgrade(request, socket, head, (opened) => sockets.emit('connection', opened, request));
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      socket.off('error', destroy); // ws has its own from here on
+      sockets.emit('connection', opened, request);
+    });
   };
   server.on('upgrade', upgrade);
 
@@ -222,12 +179,6 @@ function shown(result: object & { errors?: unknown }, context: Context, rules: R
     errors &&
     ({ ...result, errors: errors.map((error) => rules.show(error, context)) } as FormattedExecutionResult)
   );
-}
-
-/** Resolves once the text is on its way, so that a stream waits for a slow socket. */
-function send(socket: WebSocket, text: string): Promise<void> {
-  if (!takesMore(socket)) return Promise.resolve();
-  return new Promise((resolve, reject) => socket.send(text, (error) => (error ? reject(error) : resolve())));
 }
 
 /** One timer for all sockets: a socket that did not answer the last ping is gone. */

@@ -1,0 +1,75 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { WebSocket as ProtocolSocket } from 'graphql-ws';
+import type { WebSocket } from 'ws';
+import type { Session } from '../sessions/sessions.js';
+import type { Telemetry } from '../telemetry.js';
+import { takesMore } from './backlog.js';
+import { Operations, type Handle } from './ids.js';
+
+const internalError = 4500;
+const subscriberExists = 4409;
+const ignore = (): void => undefined;
+
+/**
+ * A websocket as graphql-ws sees it, and what is kept of it. A class, as there are many: functions of their own would
+ * weigh more than the rest.
+ */
+export class Connection implements ProtocolSocket {
+  /** graphql-ws keeps it as a record of ours. */
+  [other: PropertyKey]: unknown;
+  readonly socket: WebSocket;
+  readonly stream: IncomingMessage['socket'];
+  /** Of the upgrade, until it is known who is calling. */
+  headers: IncomingHttpHeaders | undefined;
+  session: Session | undefined = undefined;
+  /** Ends the watch over the session. */
+  unwatch: () => void = ignore;
+  /** Those under way, subscriptions that stand among them; none where the protocol is another. */
+  operations: Operations | undefined = undefined;
+  /** How many they are. */
+  running = 0;
+  readonly #log: Telemetry['log'];
+
+  constructor(socket: WebSocket, { socket: stream, headers }: IncomingMessage, { log }: Telemetry) {
+    this.socket = socket;
+    this.stream = stream;
+    this.headers = headers;
+    this.#log = log;
+  }
+
+  get protocol(): string {
+    return this.socket.protocol;
+  }
+
+  /** Resolves once the text is on its way, so that a stream waits for a slow socket. */
+  send(text: string): Promise<void> {
+    if (!takesMore(this.socket)) return Promise.resolve();
+    return new Promise((resolve, reject) =>
+      this.socket.send(text, (error) => (error ? reject(error) : resolve())),
+    );
+  }
+
+  close(code?: number, reason?: string): void {
+    this.socket.close(code, reason);
+  }
+
+  onMessage(handle: Handle): void {
+    const operations = new Operations(handle, this);
+    this.operations = operations;
+    this.socket.on('message', (data: Buffer) => {
+      // The client may go on sending after we began to close.
+      if (this.socket.readyState === this.socket.OPEN) operations.take(data.toString());
+    });
+  }
+
+  /** A third operation for one id. */
+  refuse(): void {
+    this.close(subscriberExists, 'Subscriber already exists');
+  }
+
+  /** A message could not be handled. */
+  fail(err: unknown): void {
+    this.#log.error({ err }, 'a websocket message could not be handled');
+    this.close(internalError, 'Internal server error');
+  }
+}
