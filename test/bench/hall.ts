@@ -13,7 +13,7 @@ export interface Target {
 }
 
 /** How many webhooks may be under way at once. */
-export const senderCount = 64;
+const senderCount = 64;
 const patienceMs = 30_000;
 const quietMs = 300;
 

@@ -17,18 +17,22 @@ export interface Outcome<T> {
   readonly outcomes: readonly T[];
 }
 
-/** Runs all in turn, base first, over and over, so that whatever else the machine does meets all alike. */
+/**
+ * Runs all in turn, base first, over and over, so that whatever else the machine does meets all alike. Those that are
+ * cold have a round before the first to warm up.
+ */
 export async function interleave<T>(
   turns: readonly Turn<T>[],
   rounds: number,
+  cold = true,
 ): Promise<readonly Outcome<T>[]> {
   const outcomes = turns.map((): T[] => []);
-  for (let round = -1; round < rounds; round += 1)
+  for (let round = cold ? -1 : 0; round < rounds; round += 1)
     for (const [index, turn] of turns.entries()) {
       const outcome = await turn.run().catch((cause: unknown) => {
         throw new Error(`${turn.who}: ${String(cause)}`, { cause });
       });
-      if (round >= 0) outcomes[index]!.push(outcome); // the first round warms up
+      if (round >= 0) outcomes[index]!.push(outcome);
     }
   const scores = turns.map(({ score }, index) => outcomes[index]!.map(score));
   return turns.map(({ who }, index) => {

@@ -25,7 +25,7 @@ export interface Subscribing {
   readonly hear: (eventId: string, index: number) => void;
 }
 
-const openedAtOnce = 50;
+const openedAtOnce = 200;
 /** Of so many subscribers one is read whole even where the others are only counted. */
 const readOneOf = 50;
 /** Messages without an event are shorter than this. */
