@@ -32,54 +32,86 @@ const isSuccess = (status: number) => status >= 200 && status < 300;
  */
 export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: Deadline): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let head: { readonly status: number; readonly headers: IncomingHttpHeaders } | undefined;
-    let connection: Dispatcher.DispatchController | undefined;
-    let forget = () => {};
-
-    function finish(reason?: FailureReason, cause?: unknown): void {
-      forget();
-      // An error's status says all: its body may be cut, late or endless.
-      if (head && (!reason || !isSuccess(head.status)))
-        resolve({ ...head, body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) });
-      else
-        reject(
-          new UpstreamError(request.upstream, reason ?? 'broken', {
-            uncertain: connection !== undefined,
-            cause,
-          }),
-        );
-    }
-
-    function giveUp(reason: FailureReason): void {
-      finish(reason);
-      connection?.abort(new Error(`given up: ${reason}`));
-    }
-
-    if (deadline.over) return finish(deadline.over);
-    forget = deadline.whenOver(() => giveUp(deadline.over!));
+    const receiving = new Receiving(request.upstream, deadline, resolve, reject);
+    if (!receiving.begin()) return;
     const { method, path, headers, body } = request;
-    dispatcher.dispatch(
-      { method, path, headers, body },
-      {
-        onRequestStart(controller) {
-          // It has waited for a connection in vain: nobody wants it sent any more.
-          if (deadline.over) return controller.abort(new Error('given up'));
-          connection = controller;
-        },
-        onResponseStart(_, status, received) {
-          if (status >= 200) head = { status, headers: received };
-        },
-        onResponseData(_, chunk) {
-          const success = isSuccess(head?.status ?? 0);
-          size += chunk.length;
-          if (size > (success ? mostBytes : mostErrorBytes)) giveUp('oversized');
-          else if (success) chunks.push(chunk);
-        },
-        onResponseEnd: () => finish(),
-        onResponseError: (_, error) => finish('broken', error),
-      },
-    );
+    dispatcher.dispatch({ method, path, headers, body }, receiving);
   });
+}
+
+class Receiving implements Dispatcher.DispatchHandler {
+  private readonly upstream: UpstreamName;
+  private readonly deadline: Deadline;
+  private readonly resolve: (reply: Reply) => void;
+  private readonly reject: (error: UpstreamError) => void;
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+  private status = 0;
+  private headers: IncomingHttpHeaders = {};
+  private connection: Dispatcher.DispatchController | undefined = undefined;
+  private forget: (() => void) | undefined = undefined;
+
+  constructor(
+    upstream: UpstreamName,
+    deadline: Deadline,
+    resolve: (reply: Reply) => void,
+    reject: (error: UpstreamError) => void,
+  ) {
+    this.upstream = upstream;
+    this.deadline = deadline;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  /** Whether there is time to begin. */
+  begin(): boolean {
+    const { deadline } = this;
+    if (deadline.over) this.finish(deadline.over);
+    else this.forget = deadline.whenOver(() => this.giveUp(deadline.over!));
+    return !deadline.over;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // It has waited for a connection in vain: nobody wants it sent any more.
+    if (this.deadline.over) controller.abort(new Error('given up'));
+    else this.connection = controller;
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    const success = isSuccess(this.status);
+    this.size += chunk.length;
+    if (this.size > (success ? mostBytes : mostErrorBytes)) this.giveUp('oversized');
+    else if (success) this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.finish();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.finish('broken', error);
+  }
+
+  private giveUp(reason: FailureReason): void {
+    this.finish(reason);
+    this.connection?.abort(new Error(`given up: ${reason}`));
+  }
+
+  private finish(reason?: FailureReason, cause?: unknown): void {
+    const { status, headers, chunks, connection } = this;
+    this.forget?.();
+    // An error's status says all: its body may be cut, late or endless.
+    if (status > 0 && (!reason || !isSuccess(status)))
+      this.resolve({ status, headers, body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) });
+    else
+      this.reject(
+        new UpstreamError(this.upstream, reason ?? 'broken', { uncertain: connection !== undefined, cause }),
+      );
+  }
 }

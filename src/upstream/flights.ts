@@ -56,20 +56,18 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
           close(name, flight);
           flight.ending.abort();
         });
-        outcome.then(
-          (value) => {
-            forget();
-            resolve(value);
-          },
-          (error: unknown) => {
-            forget();
-            reject(error);
-          },
-        );
+        outcome.then(after(forget, resolve), after(forget, reject));
       });
     },
     drop(owner) {
       for (const [name, flight] of flights) if (flight.owner === owner) flights.delete(name);
     },
+  };
+}
+
+function after<T>(first: () => void, then: (value: T) => void): (value: T) => void {
+  return (value) => {
+    first();
+    then(value);
   };
 }
