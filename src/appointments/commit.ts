@@ -115,9 +115,11 @@ async function commitAsOne({ engine, kysely }: Store, changes: Changes): Promise
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Whether Postgres says itself that it has not done a statement, and does not end the connection meanwhile. */
+/** The classes of what Postgres tells of a statement that it has not done, and goes on; told in every language alike. */
+const refusals = /^(?:(?:2[0-7]|4[0-4]|53|55)[0-9A-Z]{3}|57014)$/;
+
 function isRefusal(error: unknown): boolean {
-  return (error as { readonly severity?: unknown }).severity === 'ERROR';
+  return refusals.test(String((error as { readonly code?: unknown }).code));
 }
 
 function doubt(cause: unknown): Error {
