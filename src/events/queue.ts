@@ -21,6 +21,11 @@ export interface Queue<T, R> {
   stop(): Promise<void>;
 }
 
+/** Settles one item. */
+type Tell = () => void;
+
+const toldATurn = 64;
+
 interface Waiting<T, R> {
   readonly item: T;
   readonly weight: number;
@@ -34,18 +39,23 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   const queue: Waiting<T, R>[] = [];
   let weight = 0;
   let running: Promise<void> | undefined;
+  let telling = Promise.resolve();
   let stopped = false;
 
   /** The next batch is on its way before those of the last one hear: to tell them all takes a while. */
   async function run(): Promise<void> {
-    let tell = () => {};
+    let tells: readonly Tell[] = [];
     while (queue.length > 0) {
       const settling = settle(takeBatch());
-      tell();
-      tell = await settling;
+      tellAfterOthers(tells);
+      tells = await settling;
     }
     running = undefined;
-    tell();
+    tellAfterOthers(tells);
+  }
+
+  function tellAfterOthers(tells: readonly Tell[]): void {
+    telling = telling.then(() => tellInTurns(tells));
   }
 
   function takeBatch(): readonly Waiting<T, R>[] {
@@ -61,19 +71,18 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   }
 
   /**
-   * Commits a batch, and gives what tells each item. An item that the database refuses must not fail its batch for ever:
-   * a failed batch is halved until it stands alone.
+   * Commits a batch, and gives what tells its items, in their order. An item that the database refuses must not fail its
+   * batch for ever: a failed batch is halved until it stands alone.
    */
-  async function settle(batch: readonly Waiting<T, R>[]): Promise<() => void> {
+  async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Tell[]> {
     try {
       const outcomes = await commit(batch.map(({ item }) => item));
-      return () => batch.forEach(({ resolve }, at) => resolve(outcomes[at]!));
+      return batch.map(({ resolve }, at) => resolve.bind(undefined, outcomes[at]!));
     } catch (error) {
       if (batch.length === 1 || !(await worthRetrying()))
-        return () => batch.forEach(({ reject }) => reject(error));
+        return batch.map(({ reject }) => reject.bind(undefined, error));
       const middle = Math.ceil(batch.length / 2);
-      const tells = [await settle(batch.slice(0, middle)), await settle(batch.slice(middle))];
-      return () => tells.forEach((tell) => tell());
+      return [...(await settle(batch.slice(0, middle))), ...(await settle(batch.slice(middle)))];
     }
   }
 
@@ -92,6 +101,15 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
     async stop() {
       stopped = true;
       await running;
+      await telling;
     },
   };
+}
+
+/** A few in each turn of the event loop: what follows for each takes a while, and would hold up all else. */
+async function tellInTurns(tells: readonly Tell[]): Promise<void> {
+  for (const [at, tell] of tells.entries()) {
+    if (at > 0 && at % toldATurn === 0) await turn();
+    tell();
+  }
 }

@@ -46,6 +46,21 @@ describe('group commit', () => {
     expect(await next).toBe('B');
   });
 
+  test('tells a few items in a turn, in order', async () => {
+    const { queue, batches } = openQueue();
+    const told: string[] = [];
+    const inTurn: number[] = [];
+    const items = Array.from({ length: 200 }, (_, at) => `item ${at}`);
+    const heard = items.map(async (item) => {
+      if (told.push(await queue.push(item)) === 1) setImmediate(() => inTurn.push(told.length));
+    });
+    await queue.stop();
+    await Promise.all(heard);
+    expect(batches).toHaveLength(1);
+    expect(told).toEqual(items.map((item) => item.toUpperCase()));
+    expect(inTurn[0]).toBeLessThan(items.length / 2);
+  });
+
   test('bounds a batch by number and by weight, but never stands still at a heavy item', async () => {
     const { queue, batches } = openQueue({ greatestBatch: { items: 3, weight: 4 } });
     await Promise.all(['a', 'b', 'c', 'd', 'heavy!', 'eee', 'ff'].map((item) => queue.push(item)));
