@@ -120,11 +120,23 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     throw new UpstreamError(name, 'failing', { uncertain: true });
   }
 
+  /** Asks the policy only about what has failed: most calls have not. */
+  async function insist(run: () => Promise<Reply>): Promise<Reply> {
+    try {
+      return await run();
+    } catch (error) {
+      return retrying.execute(async ({ attempt: number }) => {
+        if (number === 0) throw error;
+        return run();
+      });
+    }
+  }
+
   async function guard(sent: Exchange, run: () => Promise<Reply>): Promise<Reply> {
     // One call at a time finds out whether the service is back; the others do not wait for it.
     if (breaker.state === CircuitState.HalfOpen) throw new UpstreamError(name, 'resting');
     try {
-      return await breaker.execute(() => (sent.method === 'GET' ? retrying.execute(run) : run()));
+      return await breaker.execute(() => (sent.method === 'GET' ? insist(run) : run()));
     } catch (error) {
       throw isBrokenCircuitError(error) ? new UpstreamError(name, 'resting') : error;
     }
