@@ -30,9 +30,11 @@ export async function findNotes(
     for (const note of notes) if (missing.delete(note.upstreamId)) found.set(note.upstreamId, note);
   };
   const scan = createScan(source, take);
-  const unseen = ids.filter((id) => source.lastSeen(id) === undefined);
+  const places = new Map(ids.map((id) => [id, source.lastSeen(id)]));
+  const unseen = ids.filter((id) => places.get(id) === undefined);
   await scan(() => unseen.some((id) => missing.has(id)));
-  await reread([...missing], source, take);
+  const seen = new Set(Array.from(missing, (id) => places.get(id)).filter((place) => place !== undefined));
+  await reread([...seen], source, take);
   const scannedAll = await scan(() => missing.size > 0);
   const absent = scannedAll ? null : tooMany();
   return ids.map((id) => found.get(id) ?? absent);
@@ -40,9 +42,8 @@ export async function findNotes(
 
 type Take = (notes: readonly Note[]) => void;
 
-async function reread(ids: readonly string[], { list, lastSeen }: SearchSource, take: Take): Promise<void> {
-  const places = new Set(ids.map(lastSeen).filter((place) => place !== undefined));
-  const pages = [...places].slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
+async function reread(places: readonly PagePlace[], { list }: SearchSource, take: Take): Promise<void> {
+  const pages = places.slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
     const answer = await list(filter).read(start);
     // A page that is refused, say for an expired cursor, or has grown too large is none any more: the scan goes on.
     if ('notes' in answer) take(answer.notes);

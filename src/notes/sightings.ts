@@ -52,8 +52,15 @@ export function createSightings(size = 20_000): Sightings {
       if (kept > size) makeRoom();
     },
     find(sessionId, noteId) {
-      const pages = (sessions.get(sessionId) ?? []).filter(({ noteIds }) => noteIds.includes(noteId));
-      return (pages.findLast(({ place }) => ofAll(place)) ?? pages.at(-1))?.place;
+      const pages = sessions.get(sessionId) ?? [];
+      let latest: PagePlace | undefined;
+      for (let at = pages.length - 1; at >= 0; at -= 1) {
+        const { place, noteIds } = pages[at]!;
+        if (!noteIds.includes(noteId)) continue;
+        if (ofAll(place)) return place;
+        latest ??= place;
+      }
+      return latest;
     },
   };
 }
