@@ -94,7 +94,7 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
 
   /** The payload of an entry, made again after a failure for as long as somebody waits for it and there is hope. */
   function make(entry: LogEntry, replayed: boolean, given: () => boolean): Payload | Promise<Payload> {
-    const made = begin(() => render(entry, replayed));
+    const made = begin(render, entry, replayed);
     if (!(made instanceof Promise)) return made;
     let begun: Promise<Payload> | undefined = made;
     const work = async () => {
@@ -205,9 +205,13 @@ function single(seq: number, payload: Payload): Stretch {
 }
 
 /** A failure as a rejection. */
-function begin<T>(work: () => T | Promise<T>): T | Promise<T> {
+function begin(
+  render: Rendering['render'],
+  entry: LogEntry,
+  replayed: boolean,
+): ReturnType<Rendering['render']> {
   try {
-    return work();
+    return render(entry, replayed);
   } catch (error) {
     return Promise.reject(error);
   }

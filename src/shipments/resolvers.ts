@@ -53,9 +53,10 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         return feed.follow({ family: 'shipments', ...place }, (entry, replayed) => {
           const event = entry.event as ShipmentEvent;
-          const shipment = foldedAt(entry);
-          if (!matches(event, shipment, wanted)) return undefined;
-          return { shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment } };
+          if (!matches(event, entry, wanted)) return undefined;
+          return {
+            shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment: foldedAt(entry) },
+          };
         });
       },
     },
@@ -69,15 +70,18 @@ function foldedAt({ entity }: LogEntry): Shipment {
 
 function matches(
   event: ShipmentEvent,
-  shipment: Shipment,
+  entry: LogEntry,
   { shipmentIds, stages, carriers }: ShipmentUpdateFilter,
 ): boolean {
-  const carrier = event.carrier ?? shipment.carrier;
   return (
     (shipmentIds == null || shipmentIds.includes(event.shipmentId)) &&
     (stages == null || stages.includes(event.stage)) &&
-    (carriers == null || (carrier !== null && carriers.includes(carrier)))
+    (carriers == null || isOneOf(carriers, event.carrier ?? foldedAt(entry).carrier))
   );
+}
+
+function isOneOf(names: readonly string[], name: string | null): boolean {
+  return name !== null && names.includes(name);
 }
 
 /** The shipments' types of `node`; null where the id is unknown or the caller lacks `SHIPMENTS_READ`. */
