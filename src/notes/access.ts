@@ -4,7 +4,8 @@ import { UpstreamError } from '../upstream/failure.js';
 import { isCount, type NotePage } from './answer.js';
 import type { NewNote, NoteChange, NotesClient, Refusal, Share } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
-import { Note, type Tag } from './model.js';
+import type { Note, Tag } from './model.js';
+import { toNote } from './note.js';
 import {
   createPager,
   greatestLimit,
@@ -190,7 +191,7 @@ class OperationNotes implements NotesAccess {
         const [answer, tags] = await Promise.all([bare.read(start), this.tags()]);
         if (!('notes' in answer)) return answer;
         const withCounts = (note: Note) =>
-          new Note(
+          toNote(
             note,
             note.tags.map((tag) => counted(tag, tags)),
           );

@@ -1,4 +1,5 @@
-import { Note, type Tag } from './model.js';
+import type { Note, Tag } from './model.js';
+import { toNote } from './note.js';
 
 /** The user that a token belongs to (`apis/notes.md` §2). */
 export interface Profile {
@@ -27,7 +28,7 @@ export function readNote(value: unknown): Note | undefined {
   const tags = readNames(value['tags']);
   if (upstreamId === undefined || tags === undefined || !isText(title) || !isText(content)) return undefined;
   if (!isText(createdAt) || !isText(updatedAt) || !isOptionalFlag(pinned)) return undefined;
-  return new Note({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
+  return toNote({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
 /** A page of notes. A next cursor that is null, empty or absent says that this is the last (undocumented). */

@@ -1,7 +1,8 @@
-import { toGlobalId } from '../relay.js';
-
-/** What the notes service says of a note (`apis/notes.md` §2), in the schema's spelling. */
-export interface NoteFields {
+/** A note as the notes service gives it (`apis/notes.md` §2), in the schema's spelling. */
+export interface Note {
+  readonly kind: 'Note';
+  /** The global id. */
+  readonly id: string;
   readonly upstreamId: string;
   readonly title: string;
   readonly content: string;
@@ -10,32 +11,6 @@ export interface NoteFields {
   readonly isPinned: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
-}
-
-/** A note as the schema shows it: its fields are plain properties, since a page has many, and a resolver for each takes long. */
-export class Note implements NoteFields {
-  readonly kind = 'Note';
-  readonly upstreamId: string;
-  readonly title: string;
-  readonly content: string;
-  readonly tags: readonly Tag[];
-  readonly isPinned: boolean;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-
-  constructor(fields: NoteFields, tags: readonly Tag[] = fields.tags) {
-    this.upstreamId = fields.upstreamId;
-    this.title = fields.title;
-    this.content = fields.content;
-    this.tags = tags;
-    this.isPinned = fields.isPinned;
-    this.createdAt = fields.createdAt;
-    this.updatedAt = fields.updatedAt;
-  }
-
-  get id(): string {
-    return toGlobalId('Note', this.upstreamId);
-  }
 }
 
 /** A tag: its name as spelled where it was found; `count` only where `GET /tags` was asked. */

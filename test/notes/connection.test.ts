@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newEdge, noteConnection } from '../../src/notes/connection.js';
-import { Note } from '../../src/notes/model.js';
+import { toNote } from '../../src/notes/note.js';
 import { createPager, type NoteList } from '../../src/notes/pages.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
@@ -192,9 +192,7 @@ describe('a list that changes between two pages', () => {
       filter: {},
       async read({ limit, cursor = '0' }) {
         const end = Number(cursor) + Math.min(limit, 3);
-        const notes = order
-          .slice(Number(cursor), end)
-          .map((id) => new Note({ ...noteOf(0), upstreamId: id }));
+        const notes = order.slice(Number(cursor), end).map((id) => toNote({ ...noteOf(0), upstreamId: id }));
         return { notes, nextCursor: end < order.length ? String(end) : undefined };
       },
     };

@@ -1,4 +1,5 @@
-import { Note } from '../../src/notes/model.js';
+import type { Note } from '../../src/notes/model.js';
+import { toNote } from '../../src/notes/note.js';
 import type { NoteList } from '../../src/notes/pages.js';
 
 /** What a notes service's cursor may stand for: the next row's key, its offset, or the number of the page. */
@@ -25,7 +26,7 @@ const filler = { title: '', content: '', tags: [], isPinned: false } as const;
 
 /** The note with this key. */
 export function noteOf(key: number): Note {
-  return new Note({ ...filler, upstreamId: String(key), createdAt: '', updatedAt: '' });
+  return toNote({ ...filler, upstreamId: String(key), createdAt: '', updatedAt: '' });
 }
 
 /** A service that holds notes with these keys. */
