@@ -27,8 +27,8 @@ type Told = Readonly<Record<Mode, Sent>>;
 const rounds = 3;
 const pacedEachMs = 100;
 const alreadyThere = 1_000;
-/** Events under way at once in a storm: at its end the slower ones have that many yet to send. */
-const inStorm = 32;
+/** Events under way at once in a storm: fewer would leave less to be sent together. */
+const inStorm = 64;
 
 /** What it costs to tell many subscribers of an event, beside a bare `ws.send` to each, and beside others' servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
