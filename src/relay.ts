@@ -1,4 +1,5 @@
 import { GatewayError } from './errors.js';
+import { createMemory } from './memory.js';
 import type { Sealer } from './seal.js';
 
 /** A global id: opaque to clients, the same for the same object on every replica. */
@@ -90,12 +91,23 @@ export interface Cursors {
   open(place: CursorPlace, cursor: string): unknown;
 }
 
+const mostSealed = 1_000;
+
 /** Cursors over a sealer. */
 export function createCursors(sealer: Sealer): Cursors {
   const text = ({ connection, userId, filter }: CursorPlace) =>
     `cursor ${JSON.stringify([connection, userId ?? null, canonical(filter)])}`;
+  // A page that is asked for again has the cursors that it had.
+  const sealed = createMemory<string>(mostSealed);
+
   return {
-    seal: (place, position) => sealer.sealSame(JSON.stringify(position), text(place)),
+    seal(place, position) {
+      const [where, what] = [text(place), JSON.stringify(position)];
+      const key = where + what;
+      const cursor = sealed.get(key) ?? sealer.sealSame(what, where);
+      sealed.set(key, cursor);
+      return cursor;
+    },
     open(place, cursor) {
       const position = sealer.open(cursor, text(place));
       if (position === undefined)
