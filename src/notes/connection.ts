@@ -57,9 +57,11 @@ export async function noteConnection(
   const seen = new Set(start.seen);
   const found: Spot[] = [];
   let more = false;
-  for await (const { page, from } of resume(pager.walk(list, start.limit, start.cursor), start)) {
+  const all = pager.walk(list, start.limit, start.cursor);
+  const pages: AsyncIterable<ResumedPage> = start.inside ? resume(all, start.seen) : all;
+  for await (const page of pages) {
     more = page.nextCursor !== undefined;
-    for (let index = from; index < page.notes.length; index += 1) {
+    for (let index = page.from ?? 0; index < page.notes.length; index += 1) {
       if (isSeen(page.notes[index]!, seen)) continue;
       more ||= found.length === size;
       if (found.length === size) break;
@@ -89,25 +91,26 @@ export function newEdge(
   return toEdge(node, () => cursors.seal(place, pack(position)));
 }
 
-/** The pages, each with the index from which its rows follow `start`. */
+/** A page, and the index from which its rows follow those that were seen: all do unless told. */
+interface ResumedPage extends Page {
+  readonly from?: number;
+}
+
+/** The pages from a place inside one of them. */
 async function* resume(
   pages: AsyncIterable<Page>,
-  { seen, inside }: Position,
-): AsyncGenerator<{ readonly page: Page; readonly from: number }, void> {
-  let searched: Page[] | undefined = inside ? [] : undefined;
+  seen: readonly string[],
+): AsyncGenerator<ResumedPage, void> {
+  let searched: Page[] | undefined = [];
   for await (const page of pages) {
     const last = searched ? lastSeen(page, seen) : -1;
     if (searched && last < 0 && searched.push(page) < searchedPages) continue;
     // Nowhere: every row seen in that page is gone, so what is left of it follows them.
-    if (searched && last < 0) yield* searched.map(whole);
-    else yield { page, from: last + 1 };
+    if (searched && last < 0) yield* searched;
+    else yield { ...page, from: last + 1 };
     searched = undefined;
   }
-  if (searched) yield* searched.map(whole);
-}
-
-function whole(page: Page) {
-  return { page, from: 0 };
+  if (searched) yield* searched;
 }
 
 /** The row of the cursor itself or, where it is gone, of the nearest before it that is left; -1 where none is. */
