@@ -1,19 +1,48 @@
 import { GatewayError } from './errors.js';
-import { createMemory } from './memory.js';
+import { createMemory, type Memory } from './memory.js';
 import type { Sealer } from './seal.js';
 
-/** A global id: opaque to clients, the same for the same object on every replica. */
+/** What a global id names. */
+interface Named {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** Ids come again and again: whoever looks at a list asks for it anew, and for what is in it. */
+const mostIds = 10_000;
+const writtenIds = new Map<string, Memory<string>>();
+const readIds = createMemory<Named>(mostIds);
+
+/** A global id of one of the schema's types: opaque to clients, the same for the same object on every replica. */
 export function toGlobalId(type: string, id: string): string {
-  return Buffer.from(JSON.stringify([type, id])).toString('base64url');
+  const known = writtenIds.get(type) ?? createMemory<string>(mostIds);
+  const globalId = known.get(id);
+  if (globalId !== undefined) return globalId;
+  writtenIds.set(type, known);
+  const fresh = writeId(type, id);
+  known.set(id, fresh);
+  return fresh;
 }
 
 /** What a global id names; undefined where it is none that `toGlobalId` wrote. */
-export function fromGlobalId(globalId: string): { readonly type: string; readonly id: string } | undefined {
+export function fromGlobalId(globalId: string): Named | undefined {
+  const known = readIds.get(globalId);
+  if (known) return known;
+  const named = readId(globalId);
+  if (named) readIds.set(globalId, named);
+  return named;
+}
+
+function writeId(type: string, id: string): string {
+  return Buffer.from(JSON.stringify([type, id])).toString('base64url');
+}
+
+function readId(globalId: string): Named | undefined {
   try {
     const pair: unknown = JSON.parse(Buffer.from(globalId, 'base64url').toString('utf8'));
     if (!Array.isArray(pair)) return undefined;
     const [type, id] = pair as unknown[];
-    if (typeof type !== 'string' || typeof id !== 'string' || toGlobalId(type, id) !== globalId)
+    if (typeof type !== 'string' || typeof id !== 'string' || writeId(type, id) !== globalId)
       return undefined;
     return { type, id };
   } catch {

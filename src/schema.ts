@@ -30,9 +30,9 @@ const nodes = new Map<string, FindNode>(
 
 const mostNodes = 100;
 
-async function findNode(globalId: string, context: Context): Promise<Node | null> {
+function findNode(globalId: string, context: Context): Promise<Node | null> {
   const named = fromGlobalId(globalId);
-  return (named && (await nodes.get(named.type)?.(named.id, context))) ?? null;
+  return (named && nodes.get(named.type)?.(named.id, context)) ?? Promise.resolve(null);
 }
 
 function toDateTime(value: unknown): string {
