@@ -8,6 +8,7 @@ import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
 import { runScale } from './scale.js';
 import { say } from './say.js';
+import { toSummary } from './summary.js';
 import { toTable, type Row, type SuiteOptions } from './table.js';
 
 type Suite = (options: SuiteOptions) => Promise<readonly Row[]>;
@@ -19,7 +20,7 @@ const suites: Readonly<Record<string, Suite>> = {
   scale: runScale,
 };
 
-const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE]`;
+const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE] [--markdown FILE]`;
 
 /** Runs the suites that are named, or all, and prints what they found; slowness is no failure. */
 async function run(): Promise<void> {
@@ -29,6 +30,7 @@ async function run(): Promise<void> {
       short: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
+      markdown: { type: 'string' },
     },
   });
   const names = positionals.length > 0 ? positionals : Object.keys(suites);
@@ -41,6 +43,7 @@ async function run(): Promise<void> {
   for (const name of names) rows.push(...(await suites[name]!(values)));
   for (const name of names) say(`\n${name}\n${toTable(rows.filter(({ suite }) => suite === name))}`);
   say(`\ngoals\n${toGoalLines(rows)}`);
+  if (values.markdown !== undefined) writeFileSync(values.markdown, toSummary(rows));
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, undefined, 2)}\n`);
 }
 
