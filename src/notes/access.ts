@@ -224,9 +224,9 @@ function join(one: Tag, other: Tag): Tag {
   return { ...one, count };
 }
 
-/** The tag with its count; one that the service no longer lists is used no more. */
-export function counted(tag: Tag, known: ReadonlyMap<string, Tag>): Tag {
-  return known.get(tag.name.toLowerCase()) ?? { ...tag, count: 0 };
+/** The tag as it is spelled, with its count; one that the service no longer lists is used no more. */
+export function counted({ kind, name }: Tag, known: ReadonlyMap<string, Tag>): Tag {
+  return { kind, name, count: known.get(name.toLowerCase())?.count ?? 0 };
 }
 
 /** A page of tags; a tag that is gone leaves its cursor at the place where it was. */

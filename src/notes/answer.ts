@@ -91,8 +91,11 @@ function readNames(value: unknown): readonly Tag[] | undefined {
 }
 
 function distinct(tags: readonly Tag[]): readonly Tag[] {
-  const keys = tags.map(({ name }) => name.toLowerCase());
-  return tags.filter((_, at) => keys.indexOf(keys[at]!) === at);
+  const names = new Set<string>();
+  return tags.filter(({ name }) => {
+    const known = names.size;
+    return names.add(name.toLowerCase()).size > known;
+  });
 }
 
 function readAll<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] | undefined {

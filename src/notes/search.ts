@@ -33,7 +33,9 @@ export async function findNotes(
   const places = new Map(ids.map((id) => [id, source.lastSeen(id)]));
   const unseen = ids.filter((id) => places.get(id) === undefined);
   await scan(() => unseen.some((id) => missing.has(id)));
-  const seen = new Set(Array.from(missing, (id) => places.get(id)).filter((place) => place !== undefined));
+  // A scan may have read such a page anew.
+  const placeOf = unseen.length > 0 ? source.lastSeen : (id: string) => places.get(id);
+  const seen = new Set(Array.from(missing, placeOf).filter((place) => place !== undefined));
   await reread([...seen], source, take);
   const scannedAll = await scan(() => missing.size > 0);
   const absent = scannedAll ? null : tooMany();

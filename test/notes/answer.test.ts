@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { readNote } from '../../src/notes/answer.js';
+
+const note = { id: 'n', title: '', content: '', created_at: '', updated_at: '' };
+const namesOf = (tags: readonly string[]) => readNote({ ...note, tags })?.tags.map(({ name }) => name);
+
+test('a note bears a tag once, as it is spelled first', () => {
+  expect(namesOf(['Work', 'home', 'WORK', 'Home', 'work', 'garden'])).toEqual(['Work', 'home', 'garden']);
+});
+
+test('a note with very many tags is read like any other', () => {
+  const many = Array.from({ length: 200_000 }, (_, at) => at.toString(36));
+  expect(namesOf(many)).toEqual(many);
+});
