@@ -29,7 +29,8 @@ export function fromGlobalId(globalId: string): Named | undefined {
   const known = readIds.get(globalId);
   if (known) return known;
   const named = readId(globalId);
-  if (named) readIds.set(globalId, named);
+  // Under a text of its own: that of the client may be a part of a query, which it would keep in memory.
+  if (named) readIds.set(writeId(named.type, named.id), named);
   return named;
 }
 
@@ -95,14 +96,14 @@ export function pageSize({ first, last }: PageArguments): {
 } {
   if (first != null && last != null)
     throw new GatewayError('BAD_USER_INPUT', 'Give `first` or `last`, not both.');
-  for (const [name, value] of Object.entries({ first, last })) {
-    if (value != null && (value < 0 || value > greatestPage))
-      throw new GatewayError(
-        'BAD_USER_INPUT',
-        `\`${name}\` is ${value}; it must be from 0 to ${greatestPage}.`,
-      );
-  }
+  checkSize('first', first);
+  checkSize('last', last);
   return { size: first ?? last ?? usualPage, backward: last != null };
+}
+
+function checkSize(name: string, size: number | null | undefined): void {
+  if (size != null && (size < 0 || size > greatestPage))
+    throw new GatewayError('BAD_USER_INPUT', `\`${name}\` is ${size}; it must be from 0 to ${greatestPage}.`);
 }
 
 /** What a cursor is bound to: a cursor of another caller, connection or filter does not open. */
