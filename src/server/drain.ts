@@ -21,11 +21,18 @@ const patienceMs = 5_000;
 
 /** A drain, which is to be told of every answer that is begun. */
 export function createDrain(): Drain {
-  /** The latest answer of each connection, which is its last to be given; to follow each by itself would take longer. */
-  const latest = new Map<Socket, ServerResponse>();
+  /**
+   * The latest answer of each connection, which is its last to be given: to follow each by itself would take longer. What
+   * is not yet given Node.js holds; what is given goes, with the request that it belongs to.
+   */
+  const latest = new Map<Socket, WeakRef<ServerResponse>>();
   let begun = false;
 
-  const unanswered = () => [...latest.values()].filter((response) => !response.writableFinished);
+  const unanswered = () =>
+    [...latest.values()].flatMap((reference) => {
+      const response = reference.deref();
+      return response && !response.writableFinished ? [response] : [];
+    });
 
   return {
     get begun() {
@@ -34,7 +41,7 @@ export function createDrain(): Drain {
     follow(response) {
       const { socket } = response.req;
       if (!latest.has(socket)) socket.once('close', () => latest.delete(socket));
-      latest.set(socket, response);
+      latest.set(socket, new WeakRef(response));
       if (begun) endConnection(response);
     },
     async run(server) {
@@ -63,5 +70,8 @@ function endConnection(response: ServerResponse): void {
 
 /** Resolves when it was given, or its client has gone. */
 function ended(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => void response.once('close', resolve));
+  return new Promise((resolve) => {
+    response.once('close', resolve);
+    response.req.socket.once('close', resolve);
+  });
 }
