@@ -192,7 +192,9 @@ function createGroup(sources: Sources, { family, render }: Rendering, dissolve: 
   return {
     join(member) {
       arriving.add(member);
-      arrive(member).catch((error: unknown) => end(member, error));
+      arrive(member).catch((error: unknown) => {
+        if (arriving.has(member)) end(member, error);
+      });
       return () => leave(member);
     },
   };

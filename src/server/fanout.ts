@@ -132,8 +132,11 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   end(reason?: unknown): void {
     // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
     if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
-    this.#ended.catch(ignore); // whoever iterates hears of it
-    this.#resolve(reason === undefined ? over : Promise.reject(reason));
+    if (reason === undefined) return this.#resolve(over);
+    const failed = Promise.reject(reason);
+    // Whoever iterates hears of it, unless it had ended before.
+    for (const promise of [failed, this.#ended]) promise.catch(ignore);
+    this.#resolve(failed);
   }
 
   next(): Promise<typeof over> {

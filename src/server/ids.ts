@@ -63,7 +63,10 @@ export class Operations {
 
   /** Hastens the end of all. */
   endAll(): void {
-    for (const { ending } of this.#underWay.values()) ending?.abort();
+    for (const operation of this.#underWay.values()) {
+      operation.next = undefined;
+      operation.ending?.abort();
+    }
   }
 
   #begin(id: string, text: string): void {

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { Operations } from '../../src/server/ids.js';
+
+const message = (type: string) => JSON.stringify({ type, id: '1' });
+
+/** Operations whose `subscribe` ends when it is told to. */
+function createOperations() {
+  const handled: unknown[] = [];
+  const ends: (() => void)[] = [];
+  const operations = new Operations(
+    async (text) => {
+      const { type } = JSON.parse(text) as { readonly type: string };
+      handled.push(type);
+      if (type === 'subscribe') await new Promise<void>((resolve) => void ends.push(resolve));
+    },
+    { refuse: () => handled.push('refused'), fail: (error) => handled.push(error) },
+  );
+  return { handled, ends, take: (type: string) => operations.take(message(type)), operations };
+}
+
+test('an id that is used again waits for the end of what had it', async () => {
+  const { handled, ends, take } = createOperations();
+  for (const type of ['subscribe', 'complete', 'subscribe']) take(type);
+  expect(handled).toEqual(['subscribe', 'complete']);
+  ends[0]!();
+  await expect.poll(() => handled).toEqual(['subscribe', 'complete', 'subscribe']);
+});
+
+test('what waits on a socket that has closed is not begun', async () => {
+  const { handled, ends, take, operations } = createOperations();
+  for (const type of ['subscribe', 'complete', 'subscribe']) take(type);
+  operations.endAll();
+  ends[0]!();
+  await expect.poll(() => operations.get('1')).toBeUndefined();
+  expect(handled).toEqual(['subscribe', 'complete']);
+});
