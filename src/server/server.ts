@@ -136,17 +136,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     strictTransportSecurity: false,
   });
   await app.register(cookie);
+  app.addHook('onSend', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
+    if (isData(reply)) reply.headers(ofData);
+    else reply.helmet();
+    if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
+  });
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin)),
       credentials: true,
       exposedHeaders: ['x-request-id'],
-    });
-    routes.addHook('onSend', async (request, reply) => {
-      reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
-      if (isData(reply)) reply.headers(ofData);
-      else reply.helmet();
-      if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
     });
     serveGraphql(routes, { graphql, lane, pages: await servePages(routes, options.pages) });
     const sdl = `${printSchema(schema)}\n`;

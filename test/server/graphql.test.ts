@@ -350,6 +350,8 @@ describe('health', () => {
   });
 
   test('a path that is not there is 404', async () => {
-    expect((await fetch(`${house.url}/nothing`)).status).toBe(404);
+    const { status, headers } = await fetch(`${house.url}/nothing`);
+    expect([status, headers.get('x-content-type-options')]).toEqual([404, 'nosniff']);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 });
