@@ -1,25 +1,31 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** How much goes together at once: no more than weighs `greatest`, but for a single item. */
-export interface BatchSize<Item> {
+/** How much goes together at once, and how long it may wait for that. */
+export interface BatchLimits<Item> {
+  /** A batch weighs no more, but for a single item. */
   readonly greatest: number;
   weigh(item: Item): number;
+  /** Some seconds unless told. */
+  readonly patienceMs?: number;
 }
+
+const usualPatienceMs = 5_000;
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
+  readonly late: NodeJS.Timeout;
 }
 
 /**
  * Gives what does `work` for an item together with those that others wait for: what comes while a batch is under way
  * goes into the next one, in the order in which it came. `work` gives an outcome for each item; where it fails, it has
- * failed for all of the batch.
+ * failed for all of the batch. Rejects where the turn does not come in time: then nothing was done.
  */
 export function createBatches<Item, Outcome>(
   work: (batch: readonly Item[]) => Promise<readonly Outcome[]>,
-  { greatest, weigh }: BatchSize<Item>,
+  { greatest, weigh, patienceMs = usualPatienceMs }: BatchLimits<Item>,
 ): (item: Item) => Promise<Outcome> {
   let waiting: Waiting<Item, Outcome>[] = [];
   let running = false;
@@ -29,6 +35,7 @@ export function createBatches<Item, Outcome>(
     const end = waiting.findIndex(({ item }, at) => (weight += weigh(item)) > greatest && at > 0);
     const taken = end < 0 ? waiting : waiting.slice(0, end);
     waiting = end < 0 ? [] : waiting.slice(end);
+    for (const { late } of taken) clearTimeout(late);
     return taken;
   }
 
@@ -50,7 +57,12 @@ export function createBatches<Item, Outcome>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      const late = setTimeout(() => {
+        waiting = waiting.filter((other) => other !== mine);
+        reject(new Error(`The database had no time for this within ${patienceMs} ms.`));
+      }, patienceMs);
+      const mine = { item, resolve, reject, late };
+      waiting.push(mine);
       if (!running) void runAll();
     });
 }

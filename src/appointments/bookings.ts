@@ -49,6 +49,8 @@ export interface Bookings {
   find(id: string, userId?: string): Promise<Booking | undefined>;
 }
 
+type Ending = Exclude<Step, { begin: unknown }>;
+
 /** In characters: what the people who take part are long, and so much for the rest of a booking. */
 const greatestBatch = 1_000_000;
 const restOfBooking = 1_000;
@@ -59,11 +61,18 @@ export function createBookings(
   commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
 ): Bookings {
   const weigh = ({ participants }: Booking) => restOfBooking + participants.length;
-  const take = createBatches(commit, {
+  // Beginnings by themselves, and so what is undone, since they may have to wait for another replica.
+  const begin = createBatches(
+    (bookings: readonly Booking[]) => commit(bookings.map((each) => ({ begin: each }))),
+    {
+      greatest: greatestBatch,
+      weigh,
+    },
+  );
+  const end = createBatches((steps: readonly Ending[]) => commit(steps), {
     greatest: greatestBatch,
-    weigh: (step) => ('end' in step ? restOfBooking : weigh('begin' in step ? step.begin : step.erase)),
+    weigh: (step) => ('end' in step ? restOfBooking : weigh(step.erase)),
   });
-  // By themselves, since they may have to wait.
   const undo = createBatches(
     async (bookings: readonly Booking[]) => {
       await undoBookings({ engine, kysely }, bookings);
@@ -74,12 +83,12 @@ export function createBookings(
   const find = createLookups((keys) => readWithKeys(kysely, keys));
 
   return {
-    insert: (booking) => take({ begin: booking }),
+    insert: begin,
     async settle(id, state, upstreamId) {
-      await take({ end: { id, state, upstream_id: upstreamId === null ? null : keyText(upstreamId) } });
+      await end({ end: { id, state, upstream_id: upstreamId === null ? null : keyText(upstreamId) } });
     },
     async erase(booking) {
-      await take({ erase: booking });
+      await end({ erase: booking });
     },
     undo,
     withKey: (userId, idempotencyKey) =>

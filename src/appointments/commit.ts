@@ -28,13 +28,27 @@ export function isInDoubt(error: unknown): boolean {
 export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
   module: import.meta.url,
   begin: () => async (store, steps) => {
-    const changes = toChanges(steps);
-    const kept = await (store.engine === 'sqlite'
-      ? commitThere(store, changes)
-      : commitAsOne(store, changes));
+    const kept = await commit(store, toChanges(steps));
     return steps.map((step) => !('begin' in step) || kept.has(step.begin.id));
   },
 };
+
+/**
+ * In doubt is only what was done and whose commit was not answered: whoever undoes it finds it there, and waits for it.
+ */
+async function commit({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
+  const change = engine === 'sqlite' ? changeOneByOne : changeAsOne;
+  let isDone = false;
+  try {
+    return await kysely.transaction().execute(async (db) => {
+      const kept = await change({ engine, kysely: db }, changes);
+      isDone = true;
+      return kept;
+    });
+  } catch (cause) {
+    throw isDone ? doubt(cause) : cause;
+  }
+}
 
 /**
  * Takes back bookings of which it is not known whether they are kept, also where that takes effect only now: an insertion
@@ -64,30 +78,23 @@ function toChanges(steps: readonly Step[]): Changes {
 
 /** In one order on all replicas: one waits for a key that another is about to take, and no two for each other. */
 function sortByKey(bookings: readonly Booking[]): readonly Booking[] {
-  const keyOf = ({ user_id, idempotency_key }: Booking) => `${user_id} ${idempotency_key}`;
+  const keyOf = ({ user_id, idempotency_key }: Booking) => `${user_id}\n${idempotency_key}`;
   const keyed = bookings.map((booking) => ({ booking, key: keyOf(booking) }));
   return keyed.toSorted((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key))).map(({ booking }) => booking);
 }
 
 /** On SQLite, where the writer is alone with its statements. */
-async function commitThere({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
-  let isDone = false;
-  try {
-    return await kysely.transaction().execute(async (db) => {
-      const { begun } = changes;
-      if (begun.length > 0) await insertBookings(engine, begun).execute(db);
-      const kept = begun.some(({ idempotency_key }) => idempotency_key !== null)
-        ? await selectKept({ engine, kysely: db }, begun)
-        : new Set(begun.map(({ id }) => id));
-      const references = begun.filter(({ id }) => kept.has(id)).flatMap(toReferences);
-      if (references.length > 0) await insertReferences(engine, references).execute(db);
-      for (const statement of endings(engine, changes)) await statement.execute(db);
-      isDone = true;
-      return kept;
-    });
-  } catch (cause) {
-    throw isDone ? doubt(cause) : cause;
-  }
+async function changeOneByOne(store: Store, changes: Changes): Promise<ReadonlySet<string>> {
+  const { engine, kysely } = store;
+  const { begun } = changes;
+  if (begun.length > 0) await insertBookings(engine, begun).execute(kysely);
+  const kept = begun.some(({ idempotency_key }) => idempotency_key !== null)
+    ? await selectKept(store, begun)
+    : new Set(begun.map(({ id }) => id));
+  const references = begun.filter(({ id }) => kept.has(id)).flatMap(toReferences);
+  if (references.length > 0) await insertReferences(engine, references).execute(kysely);
+  for (const statement of endings(engine, changes)) await statement.execute(kysely);
+  return kept;
 }
 
 async function selectKept({ engine, kysely }: Store, begun: readonly Booking[]): Promise<Set<string>> {
@@ -97,8 +104,8 @@ async function selectKept({ engine, kysely }: Store, begun: readonly Booking[]):
   return new Set(rows.map(({ id }) => id));
 }
 
-/** On Postgres, where a statement is a transaction by itself: one way there and back. */
-async function commitAsOne({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
+/** On Postgres, for the sake of the way there and back. */
+async function changeAsOne({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
   const { begun } = changes;
   const references = begun.flatMap(toReferences);
   const parts = [
@@ -107,19 +114,8 @@ async function commitAsOne({ engine, kysely }: Store, changes: Changes): Promise
     ...endings(engine, changes).map((statement, at) => sql`${sql.ref(`ending_${at}`)} as (${statement})`),
   ];
   const statement = sql<Pick<Booking, 'id'>>`with ${sql.join(parts)} select id from kept`;
-  const { rows } = await kysely.connection().execute((db) =>
-    statement.execute(db).catch((cause: unknown) => {
-      throw isRefusal(cause) ? cause : doubt(cause);
-    }),
-  );
+  const { rows } = await statement.execute(kysely);
   return new Set(rows.map(({ id }) => id));
-}
-
-/** The classes of what Postgres tells of a statement that it has not done, and goes on; told in every language alike. */
-const refusals = /^(?:(?:2[0-7]|4[0-4]|53|55)[0-9A-Z]{3}|57014)$/;
-
-function isRefusal(error: unknown): boolean {
-  return refusals.test(String((error as { readonly code?: unknown }).code));
 }
 
 function doubt(cause: unknown): Error {

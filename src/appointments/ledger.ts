@@ -102,10 +102,18 @@ export function createLedger({
     };
   }
 
+  /** Others would not wait for as long as it may take from now on, and its client may have gone and booked anew. */
+  async function takeBack(booking: Booking): Promise<Error> {
+    await settling.settle(booking.id, () => bookings.erase(booking));
+    return new Error('The database took too long to keep the booking.');
+  }
+
   /** A row that may stand although its insertion failed is taken back: nothing was posted for it, and nothing will be. */
   async function keep(booking: Booking): Promise<boolean> {
     try {
-      return await bookings.insert(booking);
+      const kept = await bookings.insert(booking);
+      if (kept && clock.now() > booking.booked_at + settlingMs) throw await takeBack(booking);
+      return kept;
     } catch (error) {
       if (isInDoubt(error)) await settling.settle(booking.id, () => bookings.undo(booking));
       throw error;

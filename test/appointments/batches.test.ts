@@ -60,3 +60,18 @@ test('a batch that fails has failed for all of it, and for no other', async () =
   goOn[1]!();
   expect(await other).toBe('C');
 });
+
+test('what waits too long is refused, and done no more', async () => {
+  const { batches, goOn, work, begun } = createWork();
+  const take = createBatches(work, { ...each, patienceMs: 200 });
+  const first = take('a');
+  await begun(1);
+  await expect(take('b')).rejects.toThrow('no time for this within 200 ms');
+  const last = take('c');
+  goOn[0]!();
+  expect(await first).toBe('A');
+  await begun(2);
+  goOn[1]!();
+  expect(await last).toBe('C');
+  expect(batches).toEqual(['a', 'c']);
+});

@@ -25,7 +25,7 @@ async function openWay(url: string) {
     far
       .on('close', () => near.destroy())
       .on('data', (bytes) => {
-        const isDue = isArmed && hasBooked && bytes.includes('SELECT 1\0');
+        const isDue = isArmed && hasBooked && bytes.includes('COMMIT\0');
         if (isDue) near.destroy();
         else near.write(bytes);
         if (isDue) isArmed = false;

@@ -30,6 +30,14 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     sandbox.faults.add({ service: 'appointments', times, act });
   const list = () => replica.ledger.list({ backward: false, limit: 100 });
 
+  test('posts nothing where the row was kept too late', async () => {
+    let at = sandbox.clock.now();
+    const slow = await startReplica(sandbox, await freshUrl(), { clock: { now: () => (at += 6_000) } });
+    await expect(book({}, slow)).rejects.toThrow('took too long');
+    expect([posts(), await slow.ledger.list({ backward: false, limit: 1 })]).toEqual([0, []]);
+    await slow.stop();
+  });
+
   test('keeps what the service has booked, as it was written', async () => {
     const made = await booked();
     const upstream = sandbox.appointments.booked.at(-1)!;
