@@ -44,11 +44,17 @@ export interface LaneOptions {
   isOpen(): boolean;
 }
 
+/** A request as it was found to be answered. */
+interface Plan {
+  readonly admitted: Admitted;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
 interface Admitted {
   readonly document: DocumentNode;
   readonly operationName: string | undefined;
   /** Begun at the second use, once for all who come meanwhile; null where it cannot be compiled. */
-  compiled?: CompiledQuery | null | Promise<CompiledQuery | null>;
+  compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 
 /** A compiled document takes some 100 KB. */
@@ -69,17 +75,31 @@ const ownHeaders = new Set([
 export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   const documents = createMemory<Admitted>(mostDocuments);
   const learned = createMemory<readonly string[]>(mostLearned);
+  /** By the text of the request: who looks at a page asks for it again in the same words. */
+  const plans = createMemory<Plan>(mostDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
 
-  function find({ query, operationName }: PlainRequest): Admitted | undefined {
-    const admitted = documents.get(query);
-    return admitted && (operationName ?? admitted.operationName) === admitted.operationName
-      ? admitted
-      : undefined;
+  function find(text: string): Plan | undefined {
+    const known = plans.get(text);
+    if (known) return known;
+    const plan = planOf(parsePlain(text));
+    if (plan) plans.set(text, plan);
+    return plan;
+  }
+
+  function planOf(request: PlainRequest | undefined): Plan | undefined {
+    const admitted = request && documents.get(request.query);
+    const isMeant = (request?.operationName ?? admitted?.operationName) === admitted?.operationName;
+    return admitted && isMeant ? { admitted, variables: request.variables ?? {} } : undefined;
   }
 
   async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {
-    return (admitted.compiled = await compile(schema, admitted.document));
+    try {
+      return (admitted.compiled = await compile(schema, admitted.document));
+    } catch (error) {
+      admitted.compiled = undefined; // and the next one tries again
+      throw error;
+    }
   }
 
   /**
@@ -88,16 +108,16 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
    */
   async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = learned.get(kindOf(request));
-    const operation = headers && parsePlain(work.body.toString());
-    const admitted = operation && find(operation);
-    if (!admitted) return false;
+    const plan = headers && find(work.body.toString());
+    if (!plan) return false;
+    const { admitted, variables } = plan;
     admitted.compiled ??= compileOnce(admitted);
     const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
     if (!compiled) return false;
     const making = makeContext(request, response);
     const context = making instanceof Promise ? await making : making;
     work.context = context;
-    const running = compiled.query(undefined, context, operation.variables ?? {});
+    const running = compiled.query(undefined, context, variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
     send(response, headers, context.requestId, JSON.stringify(result));
@@ -156,7 +176,7 @@ function isPlain({ method, url, headers }: IncomingMessage): boolean {
 
 /** Requests of one kind get the same headers. */
 function kindOf({ headers: { accept = '', origin = '' } }: IncomingMessage): string {
-  return `${origin} ${accept}`;
+  return `${origin}\n${accept}`;
 }
 
 /** The compiler is loaded when it is first needed, which is not while a gateway starts. */
