@@ -21,6 +21,7 @@ import { createSealer } from './seal.js';
 import { startServer } from './server/server.js';
 import { grantsOf } from './sessions/grants.js';
 import { createSessions } from './sessions/sessions.js';
+import { toUser } from './sessions/user.js';
 import { createShipments } from './shipments/state.js';
 import { createShipmentFamily } from './shipments/webhook.js';
 import { openDatabase } from './store/database.js';
@@ -149,7 +150,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         cursors,
       },
       {
-        me: async (token, signal) => ({ kind: 'User', ...(await notesClient.me(token, signal)) }),
+        me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
         endSession(sessionId) {
           sessions

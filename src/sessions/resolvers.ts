@@ -1,6 +1,5 @@
 import { signedIn, type OperationContext } from '../caller.js';
 import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
-import { toGlobalId } from '../relay.js';
 import type { User } from './model.js';
 import type { Sessions } from './sessions.js';
 
@@ -60,7 +59,6 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     },
   },
   User: {
-    id: ({ upstreamId }) => toGlobalId('User', upstreamId),
     grants: ({ email }, _, { caller, grantsOf }) => [
       ...(caller?.email === email ? caller.grants : grantsOf(email)),
     ],

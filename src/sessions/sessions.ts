@@ -11,6 +11,7 @@ import type { Telemetry } from '../telemetry.js';
 import { grantsOf, type GrantTable } from './grants.js';
 import type { User } from './model.js';
 import { createThrottle } from './throttle.js';
+import { toUser } from './user.js';
 
 /** A live session: who it is, and the notes token that must not leave the server. */
 export interface Session {
@@ -163,9 +164,9 @@ export function createSessions(options: {
   // A signal may have been lost that nobody knows of.
   const slowCheck = setInterval(() => void recheckWatched(), recheckMs).unref();
 
-  async function whoIs({ token }: IssuedToken): Promise<Omit<User, 'kind'>> {
+  async function whoIs({ token }: IssuedToken): Promise<User> {
     try {
-      return await notes.me(token);
+      return toUser(await notes.me(token));
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
       // The caller may have a session already: that is not the one which ended here.
@@ -190,7 +191,7 @@ export function createSessions(options: {
     };
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
     await kysely.insertInto('sessions').values(row).execute();
-    return { token, session: toSession(row)!, user: { kind: 'User', ...user } };
+    return { token, session: toSession(row)!, user };
   }
 
   return {
