@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.js';
 import { createMemory } from '../memory.js';
-import { digest } from '../seal.js';
 
-/** How many calls each token may still make. Knows tokens by their digest only. */
+/** How many calls each token may still make. */
 export interface Quota {
   /** Spends one call of a token; the whole seconds to wait, where it has none left. */
   take(token: string): number | undefined;
@@ -28,16 +27,15 @@ export function createQuota({ perHour, clock }: { perHour: number; clock: Clock 
   const accounts = createMemory<Account>(mostAccounts, Infinity);
 
   function open(token: string): Account {
-    const key = digest(token);
     const minute = Math.floor(clock.now() / minuteMs);
-    const account = accounts.get(key) ?? enter(key, minute);
+    const account = accounts.get(token) ?? enter(token, minute);
     forgetPast(account, minute);
     return account;
   }
 
-  function enter(key: string, minute: number): Account {
+  function enter(token: string, minute: number): Account {
     const account = { minutes: new Uint32Array(kept), minute, spent: 0, pausedUntil: 0 };
-    accounts.set(key, account);
+    accounts.set(token, account);
     return account;
   }
 
