@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
 
 const idBytes = 4;
 const nonceBytes = 12;
@@ -7,8 +7,7 @@ const tagBytes = 16;
 interface Key {
   readonly id: Buffer;
   readonly cipher: Buffer;
-  /** For nonces. */
-  readonly mac: (text: string) => Buffer;
+  readonly nonce: Buffer;
 }
 
 /** Seals text so that only this gateway can read it, bound to the place where it is kept. */
@@ -28,7 +27,7 @@ function deriveKey(secret: Buffer): Key {
   return {
     id: derive('trivium key id').subarray(0, idBytes),
     cipher: derive('trivium cipher'),
-    mac: createMac(derive('trivium nonce')),
+    nonce: derive('trivium nonce'),
   };
 }
 
@@ -56,19 +55,6 @@ function decrypt(key: Key, bytes: Buffer, place: string): string | undefined {
   }
 }
 
-const blockBytes = 64;
-
-/**
- * HMAC-SHA-256 (RFC 2104 §2) under a key of at most one block, as the two digests that it is: an `Hmac` object of Node.js
- * takes longer to make and to clear away than all else of a cursor.
- */
-export function createMac(key: Buffer): (text: string) => Buffer {
-  const padded = Buffer.concat([key], blockBytes);
-  const [inner, outer] = [0x36, 0x5c].map((pad) => padded.map((byte) => byte ^ pad)) as [Buffer, Buffer];
-  const digestOf = (pad: Buffer, rest: Buffer) => hash('sha256', Buffer.concat([pad, rest]), 'buffer');
-  return (text) => digestOf(outer, digestOf(inner, Buffer.from(text)));
-}
-
 /** A sealer over keys of 32 bytes: the first seals, all open, so that keys can be rotated. */
 export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
   const keys = secrets.map(deriveKey);
@@ -76,8 +62,10 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
   return {
     seal: (text, place) => encrypt(first, randomBytes(nonceBytes), text, place),
     sealSame(text, place) {
-      const mac = first.mac(`${Buffer.byteLength(place)}:${place}${text}`);
-      return encrypt(first, mac.subarray(0, nonceBytes), text, place);
+      const mac = createHmac('sha256', first.nonce)
+        .update(`${Buffer.byteLength(place)}:${place}`)
+        .update(text);
+      return encrypt(first, mac.digest().subarray(0, nonceBytes), text, place);
     },
     open(sealed, place) {
       const bytes = Buffer.from(sealed, 'base64url');
