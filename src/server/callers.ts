@@ -38,7 +38,6 @@ function unavailable(cause: unknown): never {
 /** The token of a bearer, be it empty; undefined for another scheme, which is not meant for us. */
 function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
-  if (authorization.startsWith('Bearer ')) return authorization.slice(7).trim();
   const match = /^bearer(?: +(.*))?$/i.exec(authorization.trim());
   return match ? (match[1] ?? '') : undefined;
 }
