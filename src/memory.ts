@@ -1,4 +1,4 @@
-/** What was made for texts of clients, the latest used. */
+/** What was made for a text and is wanted again with it, the latest used. */
 export interface Memory<T> {
   get(key: string): T | undefined;
   /** `length` is that of the text where the key is not the text itself. */

@@ -134,7 +134,9 @@ export function createCursors(sealer: Sealer): Cursors {
     seal(place, position) {
       const [where, what] = [text(place), JSON.stringify(position)];
       const key = where + what;
-      const cursor = sealed.get(key) ?? sealer.sealSame(what, where);
+      const known = sealed.get(key);
+      if (known !== undefined) return known;
+      const cursor = sealer.sealSame(what, where);
       sealed.set(key, cursor);
       return cursor;
     },

@@ -97,9 +97,10 @@ class OperationNotes implements NotesAccess {
     const [connection, filter, page, withCounts] = wish;
     const key = JSON.stringify(wish);
     this.pagesRead ??= new Map();
+    const known = this.pagesRead.get(key);
+    if (known) return known;
     const list = withCounts ? this.countedList(filter) : this.list(filter);
-    const reading =
-      this.pagesRead.get(key) ?? noteConnection({ ...this.source(connection, filter), list }, page);
+    const reading = noteConnection({ ...this.source(connection, filter), list }, page);
     this.pagesRead.set(key, reading);
     return reading;
   }
