@@ -27,6 +27,8 @@ type Told = Readonly<Record<Mode, Sent>>;
 const rounds = 3;
 const pacedEachMs = 100;
 const alreadyThere = 1_000;
+const warmingGroups = 100;
+const warmingEvents = 5_000;
 /** Events under way at once in a storm: fewer would leave less to be sent together. */
 const inStorm = 64;
 
@@ -69,7 +71,17 @@ async function startTargets({ startFile, startGateway }: Pick<Stage, 'startFile'
       const file = who === 'graphql-ws' ? who : `${who}-live`;
       targets.push({ who, server: await startFile(`peers/${file}.js`), init: {} });
     }
+  for (const target of targets) await warmUp(target);
   return targets;
+}
+
+/** Who has just started runs code that is not compiled yet; who serves has seen some thousands of events. */
+async function warmUp(target: Target): Promise<void> {
+  const hall = await openHall(target, warmingGroups, warmingGroups);
+  await allListening(hall);
+  for (let times = 0; times < warmingEvents / warmingGroups; times += 1) await hall.tellAll();
+  await allTold(hall);
+  await hall.stop();
 }
 
 /** An event for each group at once, and the next when everybody has it, until this time. */
@@ -142,7 +154,7 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
 /** How much memory a subscriber more takes, in processes that have others already and do nothing else. */
 async function weigh(stage: Stage, count: number): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
-  const kilobytes: (readonly [string, number])[] = [];
+  const kilobytes: { readonly who: string; readonly kb: number; readonly heapKb: number }[] = [];
   for (const target of await startTargets(stage)) {
     const first = await openHall(target, alreadyThere, 1);
     await allListening(first);
@@ -150,18 +162,20 @@ async function weigh(stage: Stage, count: number): Promise<Row[]> {
     const hall = await openHall(target, count, 1);
     await allListening(hall);
     const after = await target.server.read({ settled: true });
-    kilobytes.push([target.who, (after.rss - before.rss) / count / 1024]);
+    const each = (what: 'rss' | 'heap') => (after[what] - before[what]) / count / 1024;
+    kilobytes.push({ who: target.who, kb: each('rss'), heapKb: each('heap') });
     await first.stop();
     await hall.stop();
     await target.server.stop();
   }
-  const base = kilobytes[0]![1];
-  return kilobytes.map(([who, kb]) => ({
+  const base = kilobytes[0]!.kb;
+  return kilobytes.map(({ who, kb, heapKb }) => ({
     suite: 'fanout',
     name: `memory ${count}`,
     who,
     ratio: kb / base,
     kbEach: kb,
+    heapKbEach: heapKb,
   }));
 }
 

@@ -9,8 +9,10 @@ export interface Reading {
   readonly lagP50: number;
   readonly lagP99: number;
   readonly lagMax: number;
-  /** Bytes. */
+  /** All memory, in bytes. */
   readonly rss: number;
+  /** What of it objects and buffers take. */
+  readonly heap: number;
   /** All processor time so far, in milliseconds. */
   readonly cpuMs: number;
 }

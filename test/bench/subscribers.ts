@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Socket } from 'node:net';
-import { open } from './load.js';
+import { connect, type Socket } from 'node:net';
 
 /** Many websockets, each with one subscription, read with as little as can be done: the load must keep up. */
 export interface Subscribers {
@@ -42,35 +41,36 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
   let stopped = false;
 
   async function begin(index: number): Promise<void> {
-    const socket = await open(url);
-    sockets.push(socket);
-    await upgrade(socket, url);
+    const fail = (what: string) => {
+      if (!stopped) fault ??= new Error(`Subscriber ${index}: ${what}`);
+    };
+    const opened = openWebSocket(url);
+    sockets.push(opened.socket);
+    opened.socket.on('close', () => fail('the connection was closed'));
+    await opened.upgraded;
     const whole = index % readOneOf === 0;
-    const acknowledged = new Promise<void>((resolve, reject) => {
-      const fail = (what: string) => {
-        if (!stopped) fault ??= new Error(`Subscriber ${index}: ${what}`);
-        if (fault) reject(fault);
-      };
-      const read = createFrameReader((frame) => {
-        if (frame.opcode === 0x9) socket.write(toFrame(0xa, frame.payload()));
-        else if (frame.opcode !== 0x1) fail(`closed with ${toClosing(frame.payload())}`);
-        else if (frame.length >= shortest) take(frame, index, whole);
-        else if (frame.payload().includes('connection_ack')) resolve();
-        else fail(`got ${frame.payload().toString()}`);
+    await new Promise<void>((resolve, reject) => {
+      opened.hear((opcode, bytes, from, to) => {
+        const text = () => bytes.toString('utf8', from, to);
+        if (opcode === 0x1 && to - from >= shortest) return take(bytes, from, to, index, whole);
+        if (opcode === 0x9)
+          return void opened.socket.write(toFrame(0xa, Buffer.from(bytes.subarray(from, to))));
+        if (opcode === 0x1 && text().includes('connection_ack')) return resolve();
+        fail(opcode === 0x1 ? `got ${text()}` : `closed with ${toClosing(bytes.subarray(from, to))}`);
+        return reject(fault);
       });
-      socket.on('data', read).on('close', () => fail('the connection was closed'));
+      opened.socket.on('close', () => reject(fault));
+      opened.socket.write(toMessage({ type: 'connection_init', payload: init }));
     });
-    socket.write(toMessage({ type: 'connection_init', payload: init }));
-    await acknowledged;
-    socket.write(toMessage({ id: `s${index}`, type: 'subscribe', payload: subscribe(index) }));
+    opened.socket.write(toMessage({ id: `s${index}`, type: 'subscribe', payload: subscribe(index) }));
   }
 
-  function take(frame: Frame, index: number, whole: boolean): void {
+  function take(bytes: Buffer, from: number, to: number, index: number, whole: boolean): void {
     counts[index]! += 1;
     total += 1;
     if (!everybody && !whole) return;
     try {
-      hear(eventIn(frame.payload()), index);
+      hear(eventIn(bytes.subarray(from, to)), index);
     } catch (error) {
       fault ??= error as Error;
     }
@@ -102,25 +102,43 @@ function toClosing(payload: Buffer): string {
   return payload.length < 2 ? 'no code' : `${payload.readUInt16BE(0)} ${payload.toString('utf8', 2)}`;
 }
 
-function upgrade(socket: Socket, url: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once('data', (chunk: Buffer) => {
-      if (chunk.toString('latin1', 9, 12) === '101') resolve();
-      else reject(new Error(`No websocket: ${chunk.toString()}`));
-    });
-    socket.write(
-      [
-        'GET /graphql HTTP/1.1',
-        `host: ${new URL(url).host}`,
-        'connection: Upgrade',
-        'upgrade: websocket',
-        'sec-websocket-version: 13',
-        `sec-websocket-key: ${randomBytes(16).toString('base64')}`,
-        'sec-websocket-protocol: graphql-transport-ws',
-        '\r\n',
-      ].join('\r\n'),
-    );
+/** What is read goes through these bytes, whichever socket it is from: none are set aside for it each time. */
+const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
+
+/** Opens a websocket; what comes before `hear` is told how to take frames is lost. */
+function openWebSocket(url: string) {
+  const { hostname, port, host } = new URL(url);
+  let read: (bytes: Buffer) => void;
+  const callback = (size: number) => {
+    read(readBytes.subarray(0, size));
+    return true;
+  };
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    noDelay: true,
+    onread: { buffer: readBytes, callback },
   });
+  const upgraded = new Promise<void>((resolve, reject) => {
+    read = (bytes) => {
+      if (bytes.toString('latin1', 9, 12) === '101') resolve();
+      else reject(new Error(`No websocket: ${bytes.toString()}`));
+    };
+    socket.once('error', reject);
+  });
+  socket.write(
+    [
+      'GET /graphql HTTP/1.1',
+      `host: ${host}`,
+      'connection: Upgrade',
+      'upgrade: websocket',
+      'sec-websocket-version: 13',
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}`,
+      'sec-websocket-protocol: graphql-transport-ws',
+      '\r\n',
+    ].join('\r\n'),
+  );
+  return { socket, upgraded, hear: (take: TakeFrame) => void (read = createFrameReader(take)) };
 }
 
 const mark = Buffer.from('"evt_');
@@ -131,14 +149,11 @@ function eventIn(payload: Buffer): string {
   return payload.toString('latin1', from, payload.indexOf('"', from));
 }
 
-interface Frame {
-  readonly opcode: number;
-  readonly length: number;
-  payload(): Buffer;
-}
+/** Takes a frame whose payload is from one place in these bytes to another; they hold something else afterwards. */
+type TakeFrame = (opcode: number, bytes: Buffer, from: number, to: number) => void;
 
 /** Reads the frames of a server, which are not masked; messages in several frames are not expected. */
-function createFrameReader(hear: (frame: Frame) => void): (chunk: Buffer) => void {
+function createFrameReader(take: TakeFrame): (chunk: Buffer) => void {
   let rest: Buffer | undefined;
   return (chunk) => {
     const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
@@ -153,10 +168,10 @@ function createFrameReader(hear: (frame: Frame) => void): (chunk: Buffer) => voi
         head === 2 ? short : head === 4 ? bytes.readUInt16BE(at + 2) : bytes.readUInt32BE(at + 6);
       if (left < head + length) break;
       const from = at + head;
-      hear({ opcode: bytes[at]! & 0xf, length, payload: () => bytes.subarray(from, from + length) });
+      take(bytes[at]! & 0xf, bytes, from, from + length);
       at = from + length;
     }
-    rest = at === bytes.length ? undefined : bytes.subarray(at);
+    rest = at === bytes.length ? undefined : Buffer.from(bytes.subarray(at));
   };
 }
 

@@ -12,12 +12,14 @@ const collect = runInNewContext('gc');
 process.on('message', ({ ask, settled = false }) => {
   if (settled) for (let times = 0; times < 3; times += 1) collect();
   const { user, system } = process.cpuUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
   process.send({
     ask,
     lagP50: toMs(delay.percentile(50)),
     lagP99: toMs(delay.percentile(99)),
     lagMax: toMs(delay.max),
-    rss: process.memoryUsage.rss(),
+    rss,
+    heap: heapUsed + external,
     cpuMs: (user + system) / 1000,
   });
   delay.reset();
