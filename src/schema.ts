@@ -68,9 +68,11 @@ const baseResolvers: Resolvers<Context> = {
       signedIn(context);
       if (ids.length > mostNodes)
         throw new GatewayError('BAD_USER_INPUT', `\`ids\` has ${ids.length} ids; it may have ${mostNodes}.`);
+      const found = ids.map((id) => findNode(id, context));
       // GraphQL takes an Error in a list for the error of that item alone.
-      const found = ids.map((id) => findNode(id, context).catch((error: unknown) => error as null));
-      return Promise.all(found);
+      const foundOrError = () =>
+        Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
+      return Promise.all(found).catch(foundOrError);
     },
     liveCursor(_, __, context) {
       signedIn(context);

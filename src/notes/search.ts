@@ -30,22 +30,24 @@ export async function findNotes(
     for (const note of notes) if (missing.delete(note.upstreamId)) found.set(note.upstreamId, note);
   };
   const scan = createScan(source, take);
-  const places = new Map(ids.map((id) => [id, source.lastSeen(id)]));
-  const unseen = ids.filter((id) => places.get(id) === undefined);
-  await scan(() => unseen.some((id) => missing.has(id)));
-  // A scan may have read such a page anew.
-  const placeOf = unseen.length > 0 ? source.lastSeen : (id: string) => places.get(id);
-  const seen = new Set(Array.from(missing, placeOf).filter((place) => place !== undefined));
-  await reread([...seen], source, take);
-  const scannedAll = await scan(() => missing.size > 0);
-  const absent = scannedAll ? null : tooMany();
+  let places = ids.map(source.lastSeen);
+  if (places.includes(undefined)) {
+    const unseen = ids.filter((_, at) => places[at] === undefined);
+    await scan(() => unseen.some((id) => missing.has(id)));
+    places = Array.from(missing, source.lastSeen); // it may have read such a page anew
+  }
+  await reread(new Set(places), source, take);
+  const absent = missing.size === 0 || (await scan(() => missing.size > 0)) ? null : tooMany();
   return ids.map((id) => found.get(id) ?? absent);
 }
 
 type Take = (notes: readonly Note[]) => void;
 
-async function reread(places: readonly PagePlace[], { list }: SearchSource, take: Take): Promise<void> {
-  const pages = places.slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
+type Places = ReadonlySet<PagePlace | undefined>;
+
+async function reread(places: Places, { list }: SearchSource, take: Take): Promise<void> {
+  const known = [...places].filter((place) => place !== undefined);
+  const pages = known.slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
     const answer = await list(filter).read(start);
     // A page that is refused, say for an expired cursor, or has grown too large is none any more: the scan goes on.
     if ('notes' in answer) take(answer.notes);
