@@ -8,6 +8,8 @@ import { Operations, type Handle } from './ids.js';
 
 const internalError = 4500;
 const subscriberExists = 4409;
+/** Bytes (RFC 6455, 5.5). */
+const longestReason = 123;
 const ignore = (): void => undefined;
 
 /**
@@ -49,8 +51,10 @@ export class Connection implements ProtocolSocket {
     );
   }
 
-  close(code?: number, reason?: string): void {
-    this.socket.close(code, reason);
+  /** What is too long for a close frame, as a reason with the client's own id may be, is cut. */
+  close(code?: number, reason = ''): void {
+    const fitting = Buffer.from(reason).subarray(0, longestReason);
+    this.socket.close(code, new TextDecoder().decode(fitting, { stream: true }));
   }
 
   onMessage(handle: Handle): void {

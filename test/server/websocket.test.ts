@@ -415,6 +415,12 @@ describe('what one socket may take up', () => {
     expect(await other.closed).toBe(4409);
   });
 
+  test('4409 for an id that is too long to be named whole, too', async () => {
+    const socket = await enter();
+    for (const _ of [1, 2]) begin(socket, 'ü€'.repeat(100), shipmentUpdates);
+    expect(await socket.closed).toBe(4409);
+  });
+
   test('queries that nobody waits for do not pile up where their id is used again', async () => {
     const socket = await enter();
     for (let at = 0; at < 1_500; at++) {
