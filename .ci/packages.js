@@ -10,6 +10,7 @@ import { defineConfig } from 'vite';
 const left = new Set(['@photostructure/sqlite']);
 
 const imports = /^import ([^;]+?) from '([^.'][^']*)';|const (\{[^}]*\}) = await import\('([^.'][^']*)'\)/gm;
+const mentions = /\b(?:from|import) ?\(?['"][^.'"]/g;
 const clause = /^(?:(\w+)(?:, )?)?(?:\{([^}]*)\})?$/;
 
 /** Gives what `import <text> from …` takes; nothing else is of use, and what it takes by other ways would be missing. */
@@ -26,7 +27,12 @@ function findTaken() {
   const taken = {};
   for (const file of readdirSync('dist', { encoding: 'utf8', recursive: true })) {
     if (!file.endsWith('.js') || file.startsWith('console') || file.startsWith('node_modules')) continue;
-    for (const [, fixed, from, late, fromLate] of readFileSync(`dist/${file}`, 'utf8').matchAll(imports)) {
+    const text = readFileSync(`dist/${file}`, 'utf8');
+    const found = [...text.matchAll(imports)];
+    // What is imported in another way would be looked for elsewhere, and there would be two copies of a package.
+    if (found.length !== [...text.matchAll(mentions)].length)
+      throw new Error(`dist/${file} imports a package in a way that is not known here`);
+    for (const [, fixed, from, late, fromLate] of found) {
       const name = from ?? fromLate;
       if (isBuiltin(name) || left.has(name)) continue;
       taken[name] = new Set([...(taken[name] ?? []), ...namesOf(fixed ?? late)]);
