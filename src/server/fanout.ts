@@ -67,6 +67,7 @@ export function createFanout(options: {
   function rendering(args: ExecutionArgs, { wish, view }: Following<unknown>): Rendering {
     // Not the first member's: the group outlives it.
     const context = (args.contextValue as Context).lasting();
+    const lasting = { ...args, contextValue: context };
     const toPayload = ({ errors, ...result }: ExecutionResult): string => {
       const shown = errors?.map((error) => rules.show(error, context));
       if (shown?.some(isOurs)) throw new Error('An event could not be made into a message.');
@@ -77,7 +78,7 @@ export function createFanout(options: {
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
-        const result = execute({ ...args, rootValue, contextValue: context });
+        const result = execute({ ...lasting, rootValue });
         return 'then' in result ? result.then(toPayload) : toPayload(result);
       },
     };
