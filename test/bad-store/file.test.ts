@@ -138,7 +138,9 @@ describe('a database file that goes wrong under a running gateway', () => {
       await again.expectRefused();
       await again.expectRefused();
       await expectReadiness(gateway, 503);
-      await expect.poll(() => gateway.output()).toMatch(/"level":50.*the database file is damaged: restore it/);
+      await expect
+        .poll(() => gateway.output())
+        .toMatch(/"level":50.*the database file is damaged: restore it/);
       expect(await stored(database)).toEqual(sender.acknowledged);
       // What it has read of the file it does not read again: mended, the file wants a new process.
       await gateway.end();
