@@ -69,7 +69,7 @@ const baseResolvers: Resolvers<Context> = {
       if (ids.length > mostNodes)
         throw new GatewayError('BAD_USER_INPUT', `\`ids\` has ${ids.length} ids; it may have ${mostNodes}.`);
       const found = ids.map((id) => findNode(id, context));
-      // GraphQL takes an Error in a list for the error of that item alone.
+      // Where one fails, and only then, each is looked at: GraphQL takes an Error in a list for the error of that item.
       const foundOrError = () =>
         Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
       return Promise.all(found).catch(foundOrError);

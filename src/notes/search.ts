@@ -34,18 +34,20 @@ export async function findNotes(
   if (places.includes(undefined)) {
     const unseen = ids.filter((_, at) => places[at] === undefined);
     await scan(() => unseen.some((id) => missing.has(id)));
-    places = Array.from(missing, source.lastSeen); // it may have read such a page anew
+    places = Array.from(missing, source.lastSeen); // the scan may have seen it elsewhere
   }
   await reread(new Set(places), source, take);
-  const absent = missing.size === 0 || (await scan(() => missing.size > 0)) ? null : tooMany();
+  const absent = (await scan(() => missing.size > 0)) ? null : tooMany();
   return ids.map((id) => found.get(id) ?? absent);
 }
 
 type Take = (notes: readonly Note[]) => void;
 
-type Places = ReadonlySet<PagePlace | undefined>;
-
-async function reread(places: Places, { list }: SearchSource, take: Take): Promise<void> {
+async function reread(
+  places: ReadonlySet<PagePlace | undefined>,
+  { list }: SearchSource,
+  take: Take,
+): Promise<void> {
   const known = [...places].filter((place) => place !== undefined);
   const pages = known.slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
     const answer = await list(filter).read(start);
