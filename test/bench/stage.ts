@@ -22,7 +22,7 @@ export interface Stage {
   readonly folder: string;
   start(options: Start): Promise<Server>;
   /** A file of `test/bench`, with the upstream's address and a path for a ledger of its own. */
-  startFile(file: string): Promise<Server>;
+  startFile(file: string, flags?: readonly string[]): Promise<Server>;
   /** The built gateway as `npm start` starts it, with everything granted to all. */
   startGateway(options: GatewayStart): Promise<Server>;
 }
@@ -64,9 +64,9 @@ export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T>
     return await play({
       folder,
       start,
-      startFile: (file) =>
+      startFile: (file, more = []) =>
         start({
-          args: [...flags, `test/bench/${file}`],
+          args: [...flags, ...more, `test/bench/${file}`],
           env: { UPSTREAM: upstream.url, LEDGER: join(folder, `${file.replaceAll('/', '-')}.db`) },
         }),
       startGateway: ({ database, flags: more = [], file, env, ...rest }) =>

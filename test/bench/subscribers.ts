@@ -124,7 +124,7 @@ function openWebSocket(url: string) {
       if (bytes.toString('latin1', 9, 12) === '101') resolve();
       else reject(new Error(`No websocket: ${bytes.toString()}`));
     };
-    socket.once('error', reject);
+    socket.once('error', reject).once('close', () => reject(new Error('closed before the upgrade')));
   });
   socket.write(
     [
