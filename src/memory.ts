@@ -7,8 +7,8 @@ export interface Memory<T> {
 }
 
 interface Entry<T> {
-  readonly value: T;
-  readonly length: number;
+  value: T;
+  length: number;
   /** Used since it was last a candidate to be forgotten: it gets a second chance. */
   used: boolean;
 }
@@ -35,6 +35,15 @@ export function createMemory<T>(most: number, greatestLength = 500_000): Memory<
       return entry?.value;
     },
     set(key, value, length = key.length) {
+      const before = kept.get(key);
+      // In its place where there is room: a `Map` that changes with each use holds on to what was in it.
+      if (before && total - before.length + length <= greatestLength) {
+        total += length - before.length;
+        before.value = value;
+        before.length = length;
+        before.used = true;
+        return;
+      }
       forget(key);
       if (length > greatestLength) return;
       for (const [oldest, entry] of kept) {

@@ -9,6 +9,16 @@ test('keeps so many, those used latest', () => {
   expect(['a', 'b', 'c', 'd'].map(memory.get)).toEqual([0, undefined, 2, 3]);
 });
 
+test('what is set again stays, and counts as used', () => {
+  const memory = createMemory<number>(3, 6);
+  for (const [at, key] of ['a', 'b', 'c'].entries()) memory.set(key, at);
+  memory.set('a', 9, 2);
+  memory.set('d', 3);
+  expect(['a', 'b', 'c', 'd'].map(memory.get)).toEqual([9, undefined, 2, 3]);
+  memory.set('d', 4, 6);
+  expect(['a', 'b', 'c', 'd'].map(memory.get)).toEqual([undefined, undefined, undefined, 4]);
+});
+
 test('keeps so much text, however it is shared out', () => {
   const memory = createMemory<string>(100, 10);
   memory.set('aaaa', 'four');

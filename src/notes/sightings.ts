@@ -1,3 +1,4 @@
+import { createMemory } from '../memory.js';
 import type { Note } from './model.js';
 import type { NoteFilter, PageStart } from './pages.js';
 
@@ -18,15 +19,6 @@ interface Seen {
   readonly noteIds: readonly string[];
 }
 
-/**
- * A session's pages, the latest last. They change in here: a `Map` that changes with each read holds on to what was in it.
- */
-interface Sighted {
-  pages: readonly Seen[];
-  /** Has read since it was last a candidate to be forgotten: it gets a second chance. */
-  hasRead: boolean;
-}
-
 /** So many pages of one session are remembered: a note is looked for in each of them. */
 const pagesEach = 50;
 
@@ -36,39 +28,18 @@ const pagesEach = 50;
  * tags have shown them apart since.
  */
 export function createSightings(size = 20_000): Sightings {
-  const sessions = new Map<string, Sighted>();
-  let kept = 0;
-
+  const sessions = createMemory<readonly Seen[]>(size, size);
   const countOf = (pages: readonly Seen[]) => pages.reduce((sum, { noteIds }) => sum + noteIds.length, 0);
-
-  function makeRoom(): void {
-    for (const [sessionId, session] of sessions) {
-      if (kept <= size) return;
-      sessions.delete(sessionId);
-      if (session.hasRead) sessions.set(sessionId, session);
-      else kept -= countOf(session.pages);
-      session.hasRead = false;
-    }
-  }
-
-  function enter(sessionId: string): Sighted {
-    const session = { pages: [], hasRead: true };
-    sessions.set(sessionId, session);
-    return session;
-  }
 
   return {
     remember(sessionId, place, notes) {
-      const session = sessions.get(sessionId) ?? enter(sessionId);
-      const others = session.pages.filter((seen) => !isSame(seen.place, place)).slice(1 - pagesEach);
+      const before = sessions.get(sessionId) ?? [];
+      const others = before.filter((seen) => !isSame(seen.place, place)).slice(1 - pagesEach);
       const pages = [...others, { place, noteIds: notes.map(({ upstreamId }) => upstreamId) }];
-      kept += countOf(pages) - countOf(session.pages);
-      session.pages = pages;
-      session.hasRead = true;
-      if (kept > size) makeRoom();
+      sessions.set(sessionId, pages, countOf(pages));
     },
     find(sessionId, noteId) {
-      const { pages } = sessions.get(sessionId) ?? { pages: [] };
+      const pages = sessions.get(sessionId) ?? [];
       let latest: PagePlace | undefined;
       for (let at = pages.length - 1; at >= 0; at -= 1) {
         const { place, noteIds } = pages[at]!;
