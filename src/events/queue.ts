@@ -13,7 +13,7 @@ export interface QueueOptions<T, R> {
   readonly greatestQueue: { readonly items: number; readonly weight: number };
 }
 
-/** Group commit: what arrives while a batch is being committed goes together into the next one. */
+/** Group commit: what arrives at about the same time, or while a batch is being committed, goes together into the next. */
 export interface Queue<T, R> {
   /** Resolves with the item's outcome once it is committed. */
   push(item: T): Promise<R>;
@@ -41,17 +41,39 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   let running: Promise<void> | undefined;
   let telling = Promise.resolve();
   let stopped = false;
+  /** How long the last batch took. */
+  let tookMs = 0;
 
   /** The next batch is on its way before those of the last one hear: to tell them all takes a while. */
   async function run(): Promise<void> {
     let tells: readonly Tell[] = [];
+    let enough = greatestBatch.items;
     while (queue.length > 0) {
-      const settling = settle(takeBatch());
+      await gather(enough);
+      const batch = takeBatch();
+      enough = batch.length;
+      const began = performance.now();
+      const settling = settle(batch);
       tellAfterOthers(tells);
       tells = await settling;
+      tookMs = performance.now() - began;
     }
     running = undefined;
     tellAfterOthers(tells);
+  }
+
+  /**
+   * Waits for as long as each turn brings more, since a small batch costs hardly less than a great one: until there are
+   * as many as in the last batch, whose senders still wait, and no longer than that took.
+   */
+  async function gather(enough: number): Promise<void> {
+    const began = performance.now();
+    let seen: number;
+    do {
+      seen = queue.length;
+      if (seen >= enough) return;
+      await turn();
+    } while (queue.length > seen && performance.now() - began < tookMs);
   }
 
   function tellAfterOthers(tells: readonly Tell[]): void {
@@ -95,7 +117,7 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
       return new Promise((resolve, reject) => {
         queue.push({ item, weight: more, resolve, reject });
         weight += more;
-        running ??= turn().then(run);
+        running ??= run();
       });
     },
     async stop() {

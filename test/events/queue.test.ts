@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
 import { createQueue, type QueueOptions } from '../../src/events/queue.js';
 
 const roomy = { items: 1_000, weight: 1_000_000 };
@@ -44,6 +44,54 @@ describe('group commit', () => {
     const next = queue.push('b');
     expect(await sent).toBe(2);
     expect(await next).toBe('B');
+  });
+
+  test('waits for more while each turn brings some, and no longer than the last batch took', async () => {
+    let tookMs = 0;
+    const batches: (readonly string[])[] = [];
+    const { queue } = openQueue({
+      async commit(batch) {
+        batches.push(batch);
+        await sleep(tookMs);
+        return batch;
+      },
+    });
+    const oneATurn = async (items: readonly string[]) => {
+      const pushed: Promise<string>[] = [];
+      for (const item of items) {
+        const next = turn(); // before the queue asks for it
+        pushed.push(queue.push(item));
+        await next;
+      }
+      await Promise.all(pushed);
+      return batches.splice(0);
+    };
+    expect((await oneATurn(['a', 'b', 'c', 'd']))[0]).toEqual(['a', 'b']);
+    tookMs = 500;
+    expect(await oneATurn(['slow'])).toEqual([['slow']]);
+    expect(await oneATurn(['a', 'b', 'c', 'd'])).toEqual([['a', 'b', 'c', 'd']]);
+  });
+
+  test('waits for no more than were in the batch before', async () => {
+    const batches: (readonly string[])[] = [];
+    let commit = () => {};
+    const { queue } = openQueue({
+      commit: (batch) => {
+        batches.push(batch);
+        return new Promise((resolve) => (commit = () => resolve(batch)));
+      },
+    });
+    const all = [queue.push('a'), queue.push('b')];
+    await vi.waitFor(() => expect(batches).toHaveLength(1));
+    all.push(queue.push('c'), queue.push('d'));
+    commit();
+    await turn().then(() => all.push(queue.push('e')));
+    await vi.waitFor(() => expect(batches).toHaveLength(2));
+    commit();
+    await vi.waitFor(() => expect(batches).toHaveLength(3));
+    commit();
+    await Promise.all(all);
+    expect(batches).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
   });
 
   test('tells a few items in a turn, in order', async () => {
