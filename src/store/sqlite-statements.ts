@@ -1,4 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
+import { createMemory } from '../memory.js';
 import type { Bound, Parameter } from './parameters.js';
 
 /** What a statement gave: rows where it returns some, else how many it changed. */
@@ -30,7 +31,7 @@ interface Prepared {
   readonly takes: number;
 }
 
-const kept = 300;
+const mostKept = 300;
 const quotedOrComment = /'[^']*'|"[^"]*"|--.*|\/\*[^]*?\*\//g;
 
 function prepare(database: InstanceType<typeof DatabaseSync>, sql: string): Prepared {
@@ -48,13 +49,11 @@ function isColumns(parameters: Bound): parameters is readonly (readonly Paramete
 
 /** Runs single statements on one connection, each text prepared once while it is among the last used. */
 export function createStatements(database: InstanceType<typeof DatabaseSync>) {
-  const cache = new Map<string, Prepared>();
+  const known = createMemory<Prepared>(mostKept);
 
   const prepared = (sql: string): Prepared => {
-    const found = cache.get(sql) ?? prepare(database, sql);
-    cache.delete(sql); // and in again as the last used
-    cache.set(sql, found);
-    if (cache.size > kept) cache.delete(cache.keys().next().value!);
+    const found = known.get(sql) ?? prepare(database, sql);
+    known.set(sql, found);
     return found;
   };
 
