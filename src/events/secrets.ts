@@ -70,7 +70,7 @@ const most = 100;
 export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const { database, sealer, clock, telemetry, configured } = options;
   const vault = createVault(database, sealer);
-  const held = createMemory();
+  const held = createHeld();
 
   async function refresh(family: string, endpointId: string): Promise<void> {
     held.put(family, endpointId, await vault.read(family, endpointId));
@@ -202,7 +202,7 @@ function replaced(kept: Held | undefined, secret: string, now: number): Held {
 }
 
 /** The secrets as last read; what was read earlier but comes later does not replace what is newer. */
-function createMemory() {
+function createHeld() {
   const held = new Map<string, Held>();
   return {
     get: (family: string, endpointId: string) => held.get(keyOf(family, endpointId)),
