@@ -34,7 +34,7 @@ const connections = 256;
 
 /** What it costs to take a signed delivery in and keep it, beside the same gateway without a store. */
 export async function runIngest({ short }: SuiteOptions): Promise<readonly Row[]> {
-  const [rounds, ms] = short ? [3, 500] : [9, 2000];
+  const [rounds, ms] = short ? [3, 500] : [19, 1000];
   const postgres = await startPostgres();
   try {
     return await onStage(async ({ folder, startFile, startGateway }) => {

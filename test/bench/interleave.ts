@@ -18,16 +18,16 @@ export interface Outcome<T> {
 }
 
 /**
- * Runs all in turn, base first, over and over, so that whatever else the machine does meets all alike. Those that are
- * cold have a round before the first to warm up.
+ * Runs all in turn, base first, over and over, so that whatever else the machine does meets all alike: many short turns
+ * tell more than few long ones. So many rounds come before the first, in which those that are cold warm up.
  */
 export async function interleave<T>(
   turns: readonly Turn<T>[],
   rounds: number,
-  cold = true,
+  before = 1,
 ): Promise<readonly Outcome<T>[]> {
   const outcomes = turns.map((): T[] => []);
-  for (let round = cold ? -1 : 0; round < rounds; round += 1)
+  for (let round = -before; round < rounds; round += 1)
     for (const [index, turn] of turns.entries()) {
       const outcome = await turn.run().catch((cause: unknown) => {
         throw new Error(`${turn.who}: ${String(cause)}`, { cause });

@@ -17,12 +17,13 @@ interface Target {
 }
 
 const connections = 32;
+const warmUps = 3;
 /** More than anybody answers in a millisecond. */
 const mostPerMs = 50;
 
 /** What a query costs, beside a handler that does the same by hand, and beside others' servers. */
 export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
-  const [rounds, ms] = short ? [3, 400] : [9, 1500];
+  const [rounds, ms] = short ? [3, 400] : [27, 500];
   return onStage(async ({ startFile, startGateway }) => {
     const at = async (who: string, server: Promise<Server>): Promise<Target> => ({
       who,
@@ -47,7 +48,7 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
         await sliceOfFixed(fixed, query, ms, base),
         sliceOf({ ...gateway, who: `${ours}, shared` }, query, ms, 'shared'),
       ];
-      rows.push(...(await interleave(turns, rounds)).map((outcome) => toRow(query, outcome)));
+      rows.push(...(await interleave(turns, rounds, warmUps)).map((outcome) => toRow(query, outcome)));
     }
     return rows;
   });
