@@ -3,6 +3,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { filterMap } from '../iterate.js';
 import { createPersistence, type Bound } from './insist.js';
+import type { Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { expired, type Place } from './place.js';
@@ -10,6 +11,7 @@ import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
 
+export type { Selection } from './interests.js';
 export type { Place } from './place.js';
 export type { Update } from './subscription.js';
 
@@ -34,8 +36,11 @@ export interface Feed {
    * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
    */
   updates(wish: Wish): AsyncIterableIterator<Update, undefined>;
-  /** The same updates as `view` makes them, without those of which it makes undefined. */
-  follow<T>(wish: Wish, view: View<T>): Following<T>;
+  /**
+   * The same updates as `view` makes them, without those of which it makes undefined; where `only` is given, it does so
+   * of all that is not selected.
+   */
+  follow<T>(wish: Wish, view: View<T>, only?: Selection): Following<T>;
   /** For many who want the same. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
@@ -49,6 +54,7 @@ export type View<T> = (entry: LogEntry, replayed: boolean) => T | undefined;
 export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
   readonly view: View<T>;
+  readonly only?: Selection | undefined;
 }
 
 /** What a feed works with. */
@@ -91,9 +97,10 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     reached: tail.position,
     place: tail.place,
     updates,
-    follow: (wish, view) => ({
+    follow: (wish, view, only) => ({
       wish,
       view,
+      only,
       [Symbol.asyncIterator]: () => filterMap(updates(wish), ({ entry, replayed }) => view(entry, replayed)),
     }),
     multicast: createMulticast(sources),

@@ -1,5 +1,5 @@
 import { granted, signedIn, type OperationContext } from '../caller.js';
-import type { Feed } from '../events/feed.js';
+import type { Feed, Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Secrets } from '../events/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
@@ -67,13 +67,14 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
         const { feed, signal } = context;
         const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after, signal) };
-        return feed.follow({ family: 'payments', ...place }, (entry, replayed) => {
-          const event = entry.event as PaymentEvent;
-          if (!matches(event, wanted)) return undefined;
+        const view = (entry: LogEntry, replayed: boolean) => {
+          if (!matches(entry, wanted)) return undefined;
+          const event = eventOf(entry);
           return {
             paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment: foldedAt(entry) },
           };
-        });
+        };
+        return feed.follow({ family: 'payments', ...place }, view, selection(wanted));
       },
     },
   },
@@ -90,12 +91,25 @@ function foldedAt({ entity }: LogEntry): Payment {
   return toPayment(entity as PaymentState);
 }
 
-function matches(event: PaymentEvent, { paymentIds, types, livemode }: PaymentUpdateFilter): boolean {
+function eventOf({ event }: LogEntry): PaymentEvent {
+  return event as PaymentEvent;
+}
+
+const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
+const typeOf = (entry: LogEntry) => eventOf(entry).type;
+
+function matches(entry: LogEntry, { paymentIds, types, livemode }: PaymentUpdateFilter): boolean {
   return (
-    (paymentIds == null || paymentIds.includes(event.paymentId)) &&
-    (types == null || types.includes(event.type)) &&
-    (livemode == null || livemode === event.livemode)
+    (paymentIds == null || paymentIds.includes(paymentOf(entry))) &&
+    (types == null || types.includes(typeOf(entry))) &&
+    (livemode == null || livemode === eventOf(entry).livemode)
   );
+}
+
+/** By what narrows most. */
+function selection({ paymentIds, types }: PaymentUpdateFilter): Selection | undefined {
+  if (paymentIds != null) return { of: paymentOf, values: paymentIds };
+  return types == null ? undefined : { of: typeOf, values: types };
 }
 
 /** The payments' types of `node`; null where the id is unknown or the caller lacks `PAYMENTS_READ`. */

@@ -16,7 +16,8 @@ import type { WebSocket } from 'ws';
 import type { Context } from '../context.js';
 import type { Following } from '../events/feed.js';
 import { Unrenderable } from '../events/insist.js';
-import type { Member, Multicast, Rendering } from '../events/multicast.js';
+import type { Member, Rendering } from '../events/group.js';
+import type { Multicast } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
 import type { Messenger, Payloads } from './frames.js';
 import type { Rules } from './rules.js';
@@ -64,7 +65,7 @@ export function createFanout(options: {
     return JSON.stringify(key, inOrder);
   }
 
-  function rendering(args: ExecutionArgs, { wish, view }: Following<unknown>): Rendering {
+  function rendering(args: ExecutionArgs, { wish, view, only }: Following<unknown>): Rendering {
     // Not the first member's: the group outlives it.
     const context = (args.contextValue as Context).lasting();
     const lasting = { ...args, contextValue: context };
@@ -75,6 +76,7 @@ export function createFanout(options: {
     };
     return {
       family: wish.family,
+      only,
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;

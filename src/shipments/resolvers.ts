@@ -1,5 +1,5 @@
 import { granted, signedIn, type OperationContext } from '../caller.js';
-import type { Feed } from '../events/feed.js';
+import type { Feed, Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
@@ -51,13 +51,14 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
         const { feed, signal } = context;
         const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after, signal) };
-        return feed.follow({ family: 'shipments', ...place }, (entry, replayed) => {
-          const event = entry.event as ShipmentEvent;
-          if (!matches(event, entry, wanted)) return undefined;
+        const view = (entry: LogEntry, replayed: boolean) => {
+          if (!matches(entry, wanted)) return undefined;
+          const event = eventOf(entry);
           return {
             shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment: foldedAt(entry) },
           };
-        });
+        };
+        return feed.follow({ family: 'shipments', ...place }, view, selection(wanted));
       },
     },
   },
@@ -68,16 +69,27 @@ function foldedAt({ entity }: LogEntry): Shipment {
   return toShipment(entity as ShipmentState);
 }
 
-function matches(
-  event: ShipmentEvent,
-  entry: LogEntry,
-  { shipmentIds, stages, carriers }: ShipmentUpdateFilter,
-): boolean {
+function eventOf({ event }: LogEntry): ShipmentEvent {
+  return event as ShipmentEvent;
+}
+
+const shipmentOf = (entry: LogEntry) => eventOf(entry).shipmentId;
+const carrierOf = (entry: LogEntry) => eventOf(entry).carrier ?? foldedAt(entry).carrier;
+const stageOf = (entry: LogEntry) => eventOf(entry).stage;
+
+function matches(entry: LogEntry, { shipmentIds, stages, carriers }: ShipmentUpdateFilter): boolean {
   return (
-    (shipmentIds == null || shipmentIds.includes(event.shipmentId)) &&
-    (stages == null || stages.includes(event.stage)) &&
-    (carriers == null || isOneOf(carriers, event.carrier ?? foldedAt(entry).carrier))
+    (shipmentIds == null || shipmentIds.includes(shipmentOf(entry))) &&
+    (stages == null || stages.includes(stageOf(entry))) &&
+    (carriers == null || isOneOf(carriers, carrierOf(entry)))
   );
+}
+
+/** By what narrows most. */
+function selection({ shipmentIds, stages, carriers }: ShipmentUpdateFilter): Selection | undefined {
+  if (shipmentIds != null) return { of: shipmentOf, values: shipmentIds };
+  if (carriers != null) return { of: carrierOf, values: carriers };
+  return stages == null ? undefined : { of: stageOf, values: stages };
 }
 
 function isOneOf(names: readonly string[], name: string | null): boolean {

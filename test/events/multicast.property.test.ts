@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFeed, type Feed } from '../../src/events/feed.js';
+import type { Rendering } from '../../src/events/group.js';
+import type { Selection } from '../../src/events/interests.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
-import type { Rendering } from '../../src/events/multicast.js';
+
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
@@ -12,7 +14,8 @@ import { delivery, openJournal } from './journal.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const families = ['shipments', 'payments'] as const;
-const memberCount = 6;
+const memberCount = 10;
+const lastEntity = 'entity 5';
 
 type Command =
   | { readonly kind: 'append'; readonly ids: readonly number[]; readonly wait: boolean }
@@ -39,24 +42,35 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ kind: fc.constant('pause' as const), ms: fc.nat(5) }),
 );
 
-/** A group of one family; the payload is the entry's number. One of three takes its time for each rendering. */
-function createGroup(family: (typeof families)[number], patient: boolean) {
+const entityOf = ({ entityId }: LogEntry) => entityId;
+const some = ['entity 0', 'entity 3', lastEntity];
+
+/**
+ * A group of one family, or of a selection of it; the payload is the entry's number. Where it is patient, one rendering of
+ * three takes its time.
+ */
+function createGroup(family: (typeof families)[number], patient: boolean, only?: Selection) {
   /** How often each live event was rendered. */
   const rendered = new Map<number, number>();
+  const wants = (entry: LogEntry) =>
+    entry.family === family && entry.event !== null && (!only || only.values.includes(only.of(entry)!));
   const rendering: Rendering = {
     family,
-    render({ seq }, replayed) {
+    only,
+    render(entry, replayed) {
+      const { seq } = entry;
       if (!replayed) rendered.set(seq, (rendered.get(seq) ?? 0) + 1);
+      if (!wants(entry)) return undefined;
       return patient && seq % 3 === 0 ? sleep(1, String(seq)) : String(seq);
     },
   };
-  return { family, rendered, rendering, key: `${family} ${patient}` };
+  return { family, wants, rendered, rendering, key: `${family} ${patient} ${only !== undefined}` };
 }
 
 type Group = ReturnType<typeof createGroup>;
 
 /** Joins, leaves, is let go because it takes no more, and comes back after the last payload that it got. */
-function createMember(log: Log, feed: Feed, { key, rendering, family }: Group) {
+function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: Group) {
   const got: number[] = [];
   let leave: (() => void) | undefined;
   let refusing = false;
@@ -100,6 +114,7 @@ function createMember(log: Log, feed: Feed, { key, rendering, family }: Group) {
 
   return {
     family,
+    wants,
     got,
     join,
     leave() {
@@ -129,8 +144,11 @@ async function run(log: Log, feed: Feed, commands: readonly Command[], name: str
     createGroup('shipments', false),
     createGroup('payments', false),
     createGroup('shipments', true),
+    createGroup('shipments', false, { of: entityOf, values: some }),
+    createGroup('payments', true, { of: entityOf, values: some }),
   ];
-  const members = Array.from({ length: memberCount }, (_, at) => createMember(log, feed, groups[at % 3]!));
+  const groupOf = (member: number) => groups[member % groups.length]!;
+  const members = Array.from({ length: memberCount }, (_, at) => createMember(log, feed, groupOf(at)));
   const append = (id: number) => {
     const changes = { family: families[id % 2]!, ...(id % 7 === 0 ? { known: null } : {}) };
     return log.append(delivery(`${name} ${id}`, { entityId: `entity ${id % 5}` }, changes));
@@ -148,20 +166,18 @@ async function run(log: Log, feed: Feed, commands: readonly Command[], name: str
   await Promise.all(appends);
   const lasts = new Map<string, number>();
   for (const family of families) {
-    await log.append(delivery(`${name} last`, {}, { family }));
+    await log.append(delivery(`${name} last`, { entityId: lastEntity }, { family }));
     lasts.set(family, await log.head());
   }
   await Promise.all(members.map((member) => member.finish(lasts.get(member.family)!)));
   return { groups, members };
 }
 
-function check({ family, got, began, failure }: Member, entries: readonly LogEntry[]): void {
+function check({ wants, got, began, failure }: Member, entries: readonly LogEntry[]): void {
   expect(failure()).toBeUndefined();
   const [least, most] = began() ?? [Infinity, Infinity];
   const since = Math.min(most, (got[0] ?? Infinity) - 1);
-  const expected = entries.filter(
-    (entry) => entry.family === family && entry.event !== null && entry.seq > since,
-  );
+  const expected = entries.filter((entry) => wants(entry) && entry.seq > since);
   expect(since).toBeGreaterThanOrEqual(least);
   expect(got).toEqual(expected.map(({ seq }) => seq));
 }

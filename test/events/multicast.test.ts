@@ -2,9 +2,10 @@ import { setImmediate as aTurn, setTimeout as sleep } from 'node:timers/promises
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
+import type { Member, Rendering } from '../../src/events/group.js';
 import { Unrenderable } from '../../src/events/insist.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
-import type { Member, Rendering } from '../../src/events/multicast.js';
+
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
@@ -155,6 +156,38 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       feed.multicast.join('group', rendering, late);
       await expectGot(late, '3*');
       expect(rendering.rendered).toEqual(['3', '3*']);
+    });
+
+    test('of a selection is told of nothing else', async () => {
+      const only = { of: ({ eventId }: LogEntry) => eventId, values: ['event 2', 'event 4', 'event 9'] };
+      const rendering = { ...createRendering(), only };
+      const [all, some] = [createMember(), createMember()];
+      feed.multicast.join('all', createRendering(), all);
+      feed.multicast.join('some', rendering, some);
+      await append(5);
+      await expectGot(all, '1 2 3 4 5');
+      await expectGot(some, '2 4');
+      expect(rendering.rendered).toEqual(['2', '4']);
+    });
+
+    test('of a selection takes up a newcomer behind what it was not told of', async () => {
+      const only = { of: ({ eventId }: LogEntry) => eventId, values: ['event 2', 'event 6'] };
+      const rendering = {
+        ...createRendering((entry, replayed) =>
+          only.values.includes(entry.eventId) ? text(entry, replayed) : undefined,
+        ),
+        only,
+      };
+      const [first, second] = [createMember(), createMember(1)];
+      feed.multicast.join('some', rendering, first);
+      await append(5);
+      await settle();
+      feed.multicast.join('some', rendering, second);
+      await expectGot(second, '2*');
+      await append(3);
+      await expectGot(first, '2 6');
+      await expectGot(second, '2* 6');
+      expect(rendering.rendered).toEqual(['2', '2*', '3*', '4*', '5*', '6']);
     });
 
     test('leaves out what its rendering leaves out', async () => {

@@ -1,0 +1,237 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Interest } from './interests.js';
+import type { LogEntry } from './log.js';
+import { createReader, type Sources } from './reader.js';
+import { createRing } from './ring.js';
+
+/** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
+export interface Rendering extends Interest {
+  /** Undefined where the group's filter leaves the entry out. Where it fails it is called again, in the end given up. */
+  render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
+}
+
+/** One who gets the payloads of a group. Whoever takes no more is let go. */
+export interface Member {
+  /** The place in the log after which to begin; the log's end where it is undefined. */
+  readonly after: number | undefined;
+  /** Takes a payload of the past; resolves when it is on its way, with whether to go on. Must not reject. */
+  replay(payload: string): Promise<boolean>;
+  /** Takes live payloads, says whether to go on, and never makes the others wait. All get the same array, in turn. */
+  deliver(payloads: readonly string[]): boolean;
+  /** There is nothing more for this member: the feed has ended, its place is not kept, or an event is `Unrenderable`. */
+  end(error?: unknown): void;
+}
+
+/** Those who want the same of the log. */
+export interface Group {
+  /** Gives the way to leave. */
+  join(member: Member): () => void;
+  /** Tells of an entry that concerns it, just read by the tail. */
+  expect(seq: number): void;
+  /** Goes on to the entries that it was told of. */
+  walk(): void;
+  /** Ends for all its members. */
+  end(error?: unknown): void;
+}
+
+/** Undefined where the entry is left out, or where nobody waits for it any more. */
+type Payload = string | undefined;
+
+/** What a group reads and renders in one turn. */
+interface Stretch {
+  readonly payloads: readonly string[];
+  /** The places of their entries. */
+  readonly seqs: readonly number[];
+  /** How many entries it comes from, those that are left out among them. */
+  readonly length: number;
+  /** Of the entry after it, where rendering that takes time. */
+  readonly next?: Promise<Payload>;
+}
+
+/** Characters that a group sends to each of its members in one turn; a greater payload goes alone. */
+const mostInTurn = 32_768;
+/** What a group keeps of the past for those who come back at the same time. */
+const mostKept = { items: 256, weight: 1_000_000 };
+
+/**
+ * A group walks the log once for all its members, from one entry that concerns it to the next. A newcomer first reads, at
+ * its own pace, up to where the group is; there it joins, in the same turn in which it is seen to be there, so that
+ * nothing falls between and nothing comes twice. No event is passed over because it could not be made: the client would
+ * never know. What is in memory goes out together; after that comes a turn for everybody else, in which sockets send what
+ * they were given: a burst must not pass for slowness.
+ */
+export function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
+  const { tail, persistence } = sources;
+  const arriving = new Set<Member>();
+  /** With the place in the log after which each of them takes part. */
+  const joined = new Map<Member, number>();
+  const replays = createReplays((entry) => make(entry, true, () => arriving.size > 0));
+  const reader = createReader(sources, isWanted);
+  /** The places of entries that it has not come to yet. */
+  const due: number[] = [];
+  let walking = false;
+
+  /** Up to where it has come: what does not concern it is behind it at once. */
+  function position(): number {
+    return due.length > 0 ? due[0]! - 1 : tail.position();
+  }
+
+  function isWanted(): boolean {
+    return arriving.size + joined.size > 0;
+  }
+
+  /** The payload of an entry, made again after a failure for as long as somebody waits for it and there is hope. */
+  function make(entry: LogEntry, replayed: boolean, given: () => boolean): Payload | Promise<Payload> {
+    const made = begin(render, entry, replayed);
+    if (!(made instanceof Promise)) return made;
+    let begun: Promise<Payload> | undefined = made;
+    const work = async () => {
+      const attempt = begun ?? render(entry, replayed);
+      begun = undefined;
+      return attempt;
+    };
+    return persistence.render(entry.seq, work, { given });
+  }
+
+  async function walk(): Promise<void> {
+    if (walking) return;
+    walking = true;
+    try {
+      while (isWanted() && due.length > 0) {
+        const found = reader.entry(due[0]!);
+        const entry = found instanceof Promise ? await found : found;
+        if (!entry) break;
+        const stretch = readOn(entry);
+        advance(stretch);
+        if (stretch.next) advance(single(due[0]!, await stretch.next));
+        if (stretch.next || stretch.payloads.length > 0) await turn();
+      }
+    } catch (error) {
+      endAll(error);
+    } finally {
+      walking = false;
+    }
+  }
+
+  /** This entry, and those due after it as far as they are in memory and are rendered at once. */
+  function readOn(first: LogEntry): Stretch {
+    const payloads: string[] = [];
+    const seqs: number[] = [];
+    let length = 0;
+    let size = 0;
+    for (let entry: LogEntry | undefined = first; entry && size < mostInTurn; entry = recent(length)) {
+      // Where nobody has joined, those who arrive will read it themselves.
+      const payload = joined.size > 0 ? make(entry, false, isWanted) : undefined;
+      if (payload instanceof Promise) return { payloads, seqs, length, next: payload };
+      length += 1;
+      if (payload === undefined) continue;
+      size += payload.length;
+      payloads.push(payload);
+      seqs.push(entry.seq);
+    }
+    return { payloads, seqs, length };
+  }
+
+  function recent(index: number): LogEntry | undefined {
+    return index < due.length ? tail.entry(due[index]!) : undefined;
+  }
+
+  /** One whose place is past an entry came from a replica that had read further. */
+  function advance({ payloads, seqs, length }: Stretch): void {
+    due.splice(0, length);
+    if (payloads.length === 0) return;
+    for (const [member, place] of joined) {
+      const wanted = place < seqs[0]! ? payloads : payloads.filter((_, at) => place < seqs[at]!);
+      if (wanted.length > 0 && !member.deliver(wanted)) leave(member);
+    }
+  }
+
+  async function arrive(member: Member): Promise<void> {
+    const past = createReader(sources, () => arriving.has(member));
+    let place = member.after ?? tail.position();
+    while (arriving.has(member) && place < position()) {
+      const entry = await past.entry(place + 1);
+      // What is made for nobody is given up, and would stand among the replays as an event that is left out.
+      if (!entry || !arriving.has(member)) return;
+      place = entry.seq;
+      const isOfFamily = entry.family === family && entry.event !== null;
+      const payload = isOfFamily ? await replays.of(entry) : undefined;
+      if (payload === undefined || !arriving.has(member)) continue;
+      if (!(await member.replay(payload))) return leave(member);
+      await turn();
+    }
+    if (!arriving.delete(member)) return;
+    joined.set(member, place);
+    if (arriving.size === 0) replays.clear();
+  }
+
+  function leave(member: Member): void {
+    if (!arriving.delete(member) && !joined.delete(member)) return;
+    if (arriving.size === 0) replays.clear();
+    if (!isWanted()) dissolve();
+  }
+
+  function end(member: Member, error?: unknown): void {
+    leave(member);
+    member.end(error);
+  }
+
+  function endAll(error?: unknown): void {
+    for (const member of [...arriving, ...joined.keys()]) end(member, error);
+  }
+
+  return {
+    join(member) {
+      arriving.add(member);
+      arrive(member).catch((error: unknown) => {
+        if (arriving.has(member)) end(member, error);
+      });
+      return () => leave(member);
+    },
+    expect: (seq) => void due.push(seq),
+    walk: () => void walk(),
+    end: endAll,
+  };
+}
+
+function single(seq: number, payload: Payload): Stretch {
+  return payload === undefined
+    ? { payloads: [], seqs: [], length: 1 }
+    : { payloads: [payload], seqs: [seq], length: 1 };
+}
+
+/** A failure as a rejection. */
+function begin(
+  render: Rendering['render'],
+  entry: LogEntry,
+  replayed: boolean,
+): ReturnType<Rendering['render']> {
+  try {
+    return render(entry, replayed);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** Payloads of the past, made once for those who want them at about the same time. */
+function createReplays(make: (entry: LogEntry) => Payload | Promise<Payload>) {
+  const kept = createRing<Replay>(mostKept);
+  return {
+    of(entry: LogEntry) {
+      const known = kept.get(entry.seq);
+      if (known) return known.payload;
+      const { seq, weight } = entry;
+      const payload = Promise.resolve(make(entry));
+      kept.add({ seq, weight, payload });
+      payload.catch(kept.clear); // who comes again tries again
+      return payload;
+    },
+    clear: kept.clear,
+  };
+}
+
+interface Replay {
+  readonly seq: number;
+  readonly weight: number;
+  readonly payload: Promise<Payload>;
+}

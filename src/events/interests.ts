@@ -1,0 +1,61 @@
+import type { LogEntry } from './log.js';
+
+/** Which entries of the log one wants: those of a family, or only a selection of them. */
+export interface Interest {
+  readonly family: string;
+  readonly only?: Selection | undefined;
+}
+
+/** The entries of which `of` says one of these values. */
+export interface Selection {
+  /** Those who give the same function are looked up together, so it is to be made once. */
+  readonly of: (entry: LogEntry) => string | null;
+  readonly values: readonly string[];
+}
+
+/** Who is interested in what: to find them takes as long as they are many, however many want something else. */
+export interface Interests<T> {
+  /** Gives the way to take it back. */
+  add(interest: Interest, who: T): () => void;
+  /** Who wants this entry. What was skipped nobody wants. */
+  in(entry: LogEntry): ReadonlySet<T>;
+}
+
+const everything: Selection = { of: () => '', values: [''] };
+
+/** Interests, none yet. */
+export function createInterests<T>(): Interests<T> {
+  const families = new Map<string, Map<Selection['of'], Map<string | null, Set<T>>>>();
+
+  return {
+    add({ family, only: { of, values } = everything }, who) {
+      const selections = families.get(family) ?? new Map<Selection['of'], Map<string | null, Set<T>>>();
+      const selected = selections.get(of) ?? new Map<string | null, Set<T>>();
+      families.set(family, selections.set(of, selected));
+      for (const value of values) selected.set(value, (selected.get(value) ?? new Set()).add(who));
+      return () => {
+        for (const value of values) {
+          const those = selected.get(value);
+          those?.delete(who);
+          if (those?.size === 0) selected.delete(value);
+        }
+      };
+    },
+    in(entry) {
+      const found = new Set<T>();
+      if (entry.event === null) return found;
+      for (const [of, selected] of families.get(entry.family) ?? [])
+        for (const those of find(selected, of, entry)) for (const who of those) found.add(who);
+      return found;
+    },
+  };
+}
+
+function find<T>(selected: ReadonlyMap<string | null, T>, of: Selection['of'], entry: LogEntry): Iterable<T> {
+  try {
+    const those = selected.get(of(entry));
+    return those === undefined ? [] : [those];
+  } catch {
+    return selected.values(); // an event that cannot be read may be for any of them: they see to it
+  }
+}

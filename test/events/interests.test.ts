@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { createInterests, type Selection } from '../../src/events/interests.js';
+import type { LogEntry } from '../../src/events/log.js';
+
+const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({
+  seq: 1,
+  witness: '',
+  family: 'shipments',
+  eventId: 'event',
+  type: 'step',
+  receivedAt: '2026-01-01T00:00:00.000Z',
+  entityId: 'entity',
+  event: {},
+  entity: {},
+  weight: 0,
+  ...changes,
+});
+const byType = ({ type }: LogEntry) => type;
+const byEntity = ({ entityId }: LogEntry) => entityId;
+const only = (of: Selection['of'], ...values: readonly string[]): Selection => ({ of, values });
+
+test('finds those of the family, and of a selection only those that say the value', () => {
+  const interests = createInterests<string>();
+  interests.add({ family: 'shipments' }, 'all');
+  interests.add({ family: 'payments' }, 'payments');
+  interests.add({ family: 'shipments', only: only(byType, 'step', 'leap') }, 'steps and leaps');
+  interests.add({ family: 'shipments', only: only(byEntity, 'entity') }, 'the entity');
+  interests.add({ family: 'shipments', only: only(byEntity) }, 'nothing');
+  const found = (changes?: Partial<LogEntry>) => [...interests.in(entry(changes))];
+  expect(found()).toEqual(['all', 'steps and leaps', 'the entity']);
+  expect(found({ type: 'leap', entityId: 'other' })).toEqual(['all', 'steps and leaps']);
+  expect(found({ type: 'rest', entityId: null })).toEqual(['all']);
+  expect(found({ family: 'payments' })).toEqual(['payments']);
+  expect(found({ family: 'others' })).toEqual([]);
+  expect(found({ event: null })).toEqual([]);
+});
+
+test('finds each once, and nobody who has taken it back', () => {
+  const interests = createInterests<string>();
+  const forget = interests.add({ family: 'shipments', only: only(byType, 'step', 'step') }, 'a');
+  interests.add({ family: 'shipments', only: only(byType, 'step') }, 'b');
+  expect([...interests.in(entry())]).toEqual(['a', 'b']);
+  forget();
+  expect([...interests.in(entry())]).toEqual(['b']);
+});
+
+test('finds all who may want what cannot be read', () => {
+  const interests = createInterests<string>();
+  const failing = () => {
+    throw new Error('This entry is of a later version.');
+  };
+  interests.add({ family: 'shipments', only: only(failing, 'a') }, 'one');
+  interests.add({ family: 'shipments', only: only(failing, 'b') }, 'two');
+  interests.add({ family: 'shipments', only: only(byType, 'other') }, 'three');
+  expect([...interests.in(entry())]).toEqual(['one', 'two']);
+});
