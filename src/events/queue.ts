@@ -25,6 +25,7 @@ export interface Queue<T, R> {
 type Tell = () => void;
 
 const toldATurn = 64;
+const mostGatheringMs = 5;
 
 interface Waiting<T, R> {
   readonly item: T;
@@ -41,8 +42,6 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   let running: Promise<void> | undefined;
   let telling = Promise.resolve();
   let stopped = false;
-  /** How long the last batch took. */
-  let tookMs = 0;
 
   /** The next batch is on its way before those of the last one hear: to tell them all takes a while. */
   async function run(): Promise<void> {
@@ -52,28 +51,26 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
       await gather(enough);
       const batch = takeBatch();
       enough = batch.length;
-      const began = performance.now();
       const settling = settle(batch);
       tellAfterOthers(tells);
       tells = await settling;
-      tookMs = performance.now() - began;
     }
     running = undefined;
     tellAfterOthers(tells);
   }
 
   /**
-   * Waits for as long as each turn brings more, since a small batch costs hardly less than a great one: until there are
-   * as many as in the last batch, whose senders still wait, and no longer than that took.
+   * Waits for some milliseconds at most, while each turn brings more: a small batch costs hardly less than a great one.
+   * `enough` is as many as in the batch before, so that one batch gathers while another is committed.
    */
   async function gather(enough: number): Promise<void> {
     const began = performance.now();
     let seen: number;
     do {
       seen = queue.length;
-      if (seen >= enough) return;
+      if (seen >= enough || weight >= greatestBatch.weight) return;
       await turn();
-    } while (queue.length > seen && performance.now() - began < tookMs);
+    } while (queue.length > seen && performance.now() - began < mostGatheringMs);
   }
 
   function tellAfterOthers(tells: readonly Tell[]): void {

@@ -1,6 +1,6 @@
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createQueue, type QueueOptions } from '../../src/events/queue.js';
+import { createQueue, type Queue, type QueueOptions } from '../../src/events/queue.js';
 
 const roomy = { items: 1_000, weight: 1_000_000 };
 
@@ -28,7 +28,7 @@ describe('group commit', () => {
   test('takes all that wait into one batch, in order, and one batch at a time', async () => {
     const { queue, batches } = openQueue();
     const first = ['a', 'b'].map((item) => queue.push(item));
-    await turn();
+    while (batches.length === 0) await turn();
     const second = ['c', 'd', 'e'].map((item) => queue.push(item));
     expect(await Promise.all([...first, ...second])).toEqual(['A', 'B', 'C', 'D', 'E']);
     expect(batches).toEqual([
@@ -46,30 +46,41 @@ describe('group commit', () => {
     expect(await next).toBe('B');
   });
 
-  test('waits for more while each turn brings some, and no longer than the last batch took', async () => {
-    let tookMs = 0;
-    const batches: (readonly string[])[] = [];
-    const { queue } = openQueue({
-      async commit(batch) {
-        batches.push(batch);
-        await sleep(tookMs);
-        return batch;
-      },
-    });
-    const oneATurn = async (items: readonly string[]) => {
+  describe('while each turn brings more', () => {
+    async function pushOneATurn(queue: Queue<string, string>, items: Iterable<string>) {
       const pushed: Promise<string>[] = [];
       for (const item of items) {
         const next = turn(); // before the queue asks for it
         pushed.push(queue.push(item));
         await next;
       }
-      await Promise.all(pushed);
-      return batches.splice(0);
-    };
-    expect((await oneATurn(['a', 'b', 'c', 'd']))[0]).toEqual(['a', 'b']);
-    tookMs = 500;
-    expect(await oneATurn(['slow'])).toEqual([['slow']]);
-    expect(await oneATurn(['a', 'b', 'c', 'd'])).toEqual([['a', 'b', 'c', 'd']]);
+      return Promise.all(pushed);
+    }
+
+    test('waits for it', async () => {
+      const { queue, batches } = openQueue();
+      await pushOneATurn(queue, ['a', 'b', 'c']);
+      expect(batches).toEqual([['a', 'b', 'c']]);
+    });
+
+    test('waits for some milliseconds at most', async () => {
+      const { queue, batches } = openQueue();
+      const until = performance.now() + 200;
+      function* items() {
+        while (performance.now() < until) yield '';
+      }
+      await pushOneATurn(queue, items());
+      expect(batches.length).toBeGreaterThan(3);
+    });
+
+    test('does not wait where there is a batch by weight', async () => {
+      const { queue, batches } = openQueue({
+        greatestBatch: { items: 1_000, weight: 4 },
+        greatestQueue: { items: 1_000, weight: 8 },
+      });
+      await pushOneATurn(queue, ['four', 'more', 'then', 'last']);
+      expect(batches).toEqual([['four'], ['more'], ['then'], ['last']]);
+    });
   });
 
   test('waits for no more than were in the batch before', async () => {
