@@ -13,7 +13,13 @@ import {
   type WebhookRequest,
 } from './request.js';
 import type { Secrets } from './secrets.js';
-import { findSignatureFault, type SignatureFault, type SignatureScheme } from './signature.js';
+import {
+  findSignatureFault,
+  mayMatch,
+  rotates,
+  type SignatureFault,
+  type SignatureScheme,
+} from './signature.js';
 
 /** A family of webhooks, as its domain describes it. */
 export interface WebhookFamily {
@@ -80,11 +86,22 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const faultUnder = (valid: readonly string[] = []) =>
       findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
     let fault = faultUnder(secrets.valid(name, request.endpointId));
-    // Another replica may have rotated just now, and its signal be still on the way.
-    // Where that cannot be told, the sender shall come again: it may have signed with the new secret.
-    if (fault === 'SIGNATURE_WRONG')
-      fault = faultUnder(await within(patienceMs, secrets.latest(name, request.endpointId)));
+    // Another replica may have taken another secret into use just now, and its signal be still on the way.
+    if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))
+      fault = faultUnder(await latestSecrets(name, scheme, request.endpointId));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
+  }
+
+  /** Undefined where they cannot be read, and only an operator's new setting could be missed so. */
+  async function latestSecrets(family: string, scheme: SignatureScheme, endpointId: string) {
+    try {
+      return await within(patienceMs, secrets.latest(family, endpointId));
+    } catch (err) {
+      // The sender shall come again: it may have signed with what a rotation gave it.
+      if (rotates(scheme)) throw err;
+      telemetry.log.warn({ err, family }, 'webhook keys could not be read again');
+      return undefined;
+    }
   }
 
   function parseDelivery(family: WebhookFamily, request: WebhookRequest, body: Buffer): Delivery {

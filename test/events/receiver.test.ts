@@ -454,16 +454,38 @@ describe('while the database does not answer', () => {
     expect(await post(shipment(body))).toMatchObject(accepted);
   });
 
-  test('503 for what no known secret signed: another replica may have stored the one that did', async () => {
+  /** Posts with no secrets to be read. */
+  async function postWithoutSecrets(sending: Sending): Promise<Answer> {
     const { schema } = database.kysely;
-    const body = shipmentBody();
-    const forged = shipment(body, { 'shipping-signature': `t=${sent},v1=${hmac('another', body)}` });
     await schema.alterTable('webhook_secrets').renameTo('away').execute();
-    const answer = await post(forged);
-    await schema.alterTable('away').renameTo('webhook_secrets').execute();
+    try {
+      return await post(sending);
+    } finally {
+      await schema.alterTable('away').renameTo('webhook_secrets').execute();
+    }
+  }
+
+  test('503 for a payment that no known secret signed: another replica may have stored the one that did', async () => {
+    const body = paymentBody();
+    const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
+    const answer = await postWithoutSecrets(forged);
     expect(answer).toMatchObject(refusal(503, 'UNAVAILABLE'));
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     expect(await post(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
+  });
+
+  test.each([`t=${sent}`, `t=${sent},v1=zz,v0=`, `t=${sent},v2=${'0'.repeat(64)}`])(
+    '401 for a payment with %s, which no secret can have signed',
+    async (signature) => {
+      const forged = payment(paymentBody(), { 'payments-signature': signature });
+      expect(await postWithoutSecrets(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
+    },
+  );
+
+  test('401 for a shipment that no known secret signed: its secret is not rotated', async () => {
+    const body = shipmentBody();
+    const forged = shipment(body, { 'shipping-signature': `t=${sent},v1=${hmac('another', body)}` });
+    expect(await postWithoutSecrets(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
   });
 
   test('503 when it takes too long; what is stored after all is a duplicate then', async () => {
