@@ -38,8 +38,9 @@ function unavailable(cause: unknown): never {
 /** The token of a bearer, be it empty; undefined for another scheme, which is not meant for us. */
 function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
-  const match = /^bearer(?: +(.*))?$/i.exec(authorization.trim());
-  return match ? (match[1] ?? '') : undefined;
+  const said = authorization.trim();
+  const [scheme = ''] = said.split(' ', 1);
+  return scheme.toLowerCase() === 'bearer' ? said.slice(scheme.length).trimStart() : undefined;
 }
 
 function cookieToken(

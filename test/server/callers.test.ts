@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { demo, startHouse, type House } from '../support/house.js';
+import { openSocket } from './sockets.js';
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  house = await startHouse();
+  token = await house.signIn();
+});
+afterAll(() => house.stop());
+
+/** How the socket of who says this is closed; undefined where it is taken. */
+async function refused(authorization: string): Promise<number | undefined> {
+  const socket = await openSocket(`${house.url}/graphql`);
+  socket.send({ type: 'connection_init', payload: { authorization } });
+  const code = await Promise.race([socket.closed, socket.next().then(() => undefined)]);
+  socket.close();
+  return code;
+}
+
+describe('a bearer', () => {
+  test.each([
+    ['Bearer', ' '],
+    ['bearer', ' '],
+    ['BEARER', '    '],
+    ['  Bearer', ' '],
+  ])('is known by %j and %j before the token', async (scheme, between) => {
+    const authorization = `${scheme}${between}${token} `;
+    const { data } = await house.ask('{ viewer { email } }', {}, undefined, { authorization });
+    expect(data.viewer).toEqual({ email: demo.email });
+    expect(await refused(authorization)).toBeUndefined();
+  });
+
+  test.each([
+    ['another scheme', () => `Basic ${token}`],
+    ['no blank between', () => `Bearer${token}`],
+    ['only the token', () => token],
+    ['a line break between', () => `Bearer\n${token}`],
+    ['a line break behind', () => `Bearer ${token}\nx`],
+  ])('is none where there is %s', async (_, authorization) => {
+    expect(await refused(authorization())).toBe(4401);
+  });
+
+  test('is read in one go, however many blanks there are', async () => {
+    expect(await refused(`bearer${' '.repeat(400_000)}\nx`)).toBe(4401);
+  });
+});
