@@ -18,7 +18,7 @@ export function instant(text: string): string | undefined {
   ];
   const offset = offsetMinutes(match[8]!);
   if (!isDate(year, month, day) || minute > 59 || second > 60 || offset === undefined) return undefined;
-  const fraction = (match[7] ?? '').replace(/0+$/, '');
+  const fraction = withoutZeros(match[7] ?? '');
   if (hour > 24 || (hour === 24 && (minute > 0 || second > 0 || fraction !== ''))) return undefined;
   const time = new Date(0);
   time.setUTCFullYear(year, month - 1, day);
@@ -26,7 +26,7 @@ export function instant(text: string): string | undefined {
   return key(time.getTime()) + fraction;
 }
 
-const timestamp = /^(\d{4}-\d\d-\d\d)(?:[Tt ]([\d:.,]+)(\S*))?$/;
+const timestamp = /^(\d{4}-\d\d-\d\d)(?:[Tt ]([\d:.,]+)([^\s\d:.,]\S*)?)?$/;
 
 /**
  * The same for a timestamp of which a service says only that it is ISO 8601: it is in UTC where it has no offset, and the
@@ -35,24 +35,26 @@ const timestamp = /^(\d{4}-\d\d-\d\d)(?:[Tt ]([\d:.,]+)(\S*))?$/;
 export function looseInstant(text: string): string | undefined {
   const match = timestamp.exec(text);
   if (!match) return undefined;
-  const [, date, time = '00:00', offset] = match;
-  return instant(`${date}T${time}${offset || 'Z'}`);
+  const [, date, time = '00:00', offset = 'Z'] = match;
+  return instant(`${date}T${time}${offset}`);
 }
 
 /** The same sortable text for milliseconds since the epoch. */
 export function instantOf(milliseconds: number): string {
   const whole = Math.floor(milliseconds / 1000) * 1000;
-  return (
-    key(whole) +
-    String(milliseconds - whole)
-      .padStart(3, '0')
-      .replace(/0+$/, '')
-  );
+  return key(whole) + withoutZeros(String(milliseconds - whole).padStart(3, '0'));
 }
 
 /** Seconds since the year 0000, shifted to stay positive for any offset and padded to one width. */
 function key(milliseconds: number): string {
   return String(milliseconds / 1000 + 62_167_305_600).padStart(12, '0') + '.';
+}
+
+/** Without the zeros at the end; a search for `0+$` would begin anew at each zero before. */
+function withoutZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  return digits.slice(0, end);
 }
 
 function isDate(year: number, month: number, day: number): boolean {

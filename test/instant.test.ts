@@ -60,3 +60,17 @@ test.each(['2026-05-01T12:00:00', '2026-05-01 12:00:00Z', '2026-05-01'])(
   '%s is no date-time of a client',
   (text) => expect(instant(text)).toBeUndefined(),
 );
+
+describe('a text of any length', () => {
+  const many = 1_000_000;
+
+  test('is no timestamp where a blank follows its digits', () => {
+    expect(looseInstant(`2026-01-01T${'1'.repeat(many)} `)).toBeUndefined();
+  });
+
+  test('loses only the zeros at the end of its fraction', () => {
+    const zeros = '0'.repeat(many);
+    const date = '2026-05-01T12:00:00';
+    expect(instant(`${date}.${zeros}1${zeros}Z`)).toBe(`${instant(`${date}Z`)}${zeros}1`);
+  });
+});
