@@ -52,9 +52,14 @@ function cookieToken(
   return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
 }
 
-/** The origins of one's own: the public one, or every spelling of the loopback address. */
+/**
+ * The origins of one's own, as browsers write them: the public one, or where it listens and every spelling of the
+ * loopback address.
+ */
 export function ownOrigins(host: string, port: number, publicUrl: string | undefined): readonly string[] {
-  const loopback = ['localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:${port}`);
-  const listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return publicUrl === undefined ? [listening, ...loopback] : [publicUrl];
+  if (publicUrl !== undefined) return [publicUrl];
+  const listening = host.includes(':') ? `[${host}]` : host;
+  const addresses = [listening, 'localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:${port}`);
+  // An address with a zone (`fe80::1%eth0`) can be listened at, and is none that a browser knows.
+  return addresses.filter((address) => URL.canParse(address)).map((address) => new URL(address).origin);
 }

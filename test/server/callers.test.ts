@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownOrigins } from '../../src/server/callers.js';
 import { demo, startHouse, type House } from '../support/house.js';
 import { openSocket } from './sockets.js';
 
@@ -45,5 +46,27 @@ describe('a bearer', () => {
 
   test('is read in one go, however many blanks there are', async () => {
     expect(await refused(`bearer${' '.repeat(400_000)}\nx`)).toBe(4401);
+  });
+});
+
+describe("one's own origins", () => {
+  const loopback = (port: string) => [
+    `http://localhost${port}`,
+    `http://127.0.0.1${port}`,
+    `http://[::1]${port}`,
+  ];
+
+  test.each([
+    ['127.0.0.1', 4000, ['http://127.0.0.1:4000', ...loopback(':4000')]],
+    ['127.0.0.1', 80, ['http://127.0.0.1', ...loopback('')]],
+    ['::', 80, ['http://[::]', ...loopback('')]],
+    ['Gateway', 443, ['http://gateway:443', ...loopback(':443')]],
+    ['fe80::1%eth0', 4000, loopback(':4000')],
+  ])('at %s, port %i, are as a browser writes them', (host, port, origins) => {
+    expect(ownOrigins(host, port, undefined)).toEqual(origins);
+  });
+
+  test('are the public one alone where there is one', () => {
+    expect(ownOrigins('127.0.0.1', 80, 'https://api.example')).toEqual(['https://api.example']);
   });
 });
