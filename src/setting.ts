@@ -81,8 +81,10 @@ const grantLists = z.record(
   'must be a JSON object',
 );
 
-/** E-mail address, `*@domain` or `*`, lower-cased → grants. */
-type Grants = ReadonlyMap<string, readonly (typeof grantNames)[keyof typeof grantNames][]>;
+type Granted = (typeof grantNames)[keyof typeof grantNames];
+
+/** E-mail address, `*@domain` or `*`, lower-cased → grants; what was given in several spellings, together. */
+type Grants = ReadonlyMap<string, readonly Granted[]>;
 
 /** Who may do what, as JSON. */
 export const grants = z.string().transform((text, context): Grants => {
@@ -90,9 +92,12 @@ export const grants = z.string().transform((text, context): Grants => {
   for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
   for (const who of Object.keys(data))
     if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
-  return new Map(
-    Object.entries(data).map(([who, names]) => [who.toLowerCase(), names.map((name) => grantNames[name])]),
-  );
+  const table = new Map<string, readonly Granted[]>();
+  for (const [spelling, names] of Object.entries(data)) {
+    const who = spelling.toLowerCase();
+    table.set(who, [...(table.get(who) ?? []), ...names.map((name) => grantNames[name])]);
+  }
+  return table;
 });
 
 function parseJson(text: string): unknown {

@@ -160,6 +160,17 @@ test('one number in TRUST_PROXY is a count of proxies', () => {
   expect(read({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
 });
 
+test('the grants of one address in several spellings are taken together', () => {
+  const GRANTS = JSON.stringify({
+    'Ann@example.com': ['payments:read'],
+    'ann@Example.com': ['shipments:read'],
+    'ann@example.com': [],
+  });
+  expect(read({ GRANTS }).grants).toEqual(
+    new Map([['ann@example.com', ['PAYMENTS_READ', 'SHIPMENTS_READ']]]),
+  );
+});
+
 describe('webhook endpoints', () => {
   test('are split at commas, and each at its first =', () => {
     const config = read({ ...upstreams, PAYMENT_WEBHOOKS: 'we_1=a=b==, we_2 = c/+= ' });
