@@ -51,9 +51,10 @@ const demoGrants = JSON.stringify({
   ],
 });
 
-/** The operator's settings with the sandbox's in place of the missing ones. */
+/** The operator's settings with the sandbox's in place of the missing ones, empty ones among them. */
 function withSandbox(sandbox: Sandbox): GatewayConfig {
-  return settings({ GRANTS: demoGrants, ...process.env, ...sandbox.settings }) as GatewayConfig;
+  const { GRANTS, ...given } = process.env;
+  return settings({ ...given, GRANTS: GRANTS || demoGrants, ...sandbox.settings }) as GatewayConfig;
 }
 
 function welcome(url: string, sandbox: Sandbox | undefined): string {
