@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.js';
 import {
   type Connection,
   type CursorPlace,
@@ -9,7 +10,7 @@ import {
   toEdge,
 } from '../relay.js';
 import type { Note } from './model.js';
-import type { NoteList, Page, Pager } from './pages.js';
+import { greatestLimit, type NoteList, type Page, type Pager } from './pages.js';
 
 /** What a connection is made of. */
 export interface ConnectionSource {
@@ -20,22 +21,27 @@ export interface ConnectionSource {
 }
 
 /**
- * Where a connection goes on. `inside` a page: after the last of its `seen` rows. Otherwise at the page that follows
- * the one in which they were seen. The limit stays that of the first page, or becomes smaller: the service's cursor may
- * depend on it.
+ * Where a connection goes on: at the page that is the `next` one after that in which the rows were `seen`; `inside` a
+ * page, after the last of them; or after a `new` row, which no page has shown yet. The limit stays that of the first
+ * page, or becomes smaller: the service's cursor may depend on it.
  */
 interface Position {
   readonly cursor: string | undefined;
   readonly limit: number;
   /** The fingerprints of the rows of the page up to and including the cursor's own, in order. */
   readonly seen: readonly string[];
-  readonly inside: boolean;
+  readonly at: (typeof places)[number];
 }
+
+/** A cursor holds the index. */
+const places = ['next', 'inside', 'new'] as const;
 
 /** So many notes are asked for at least, for the limit stays however many are asked for later. */
 const usualLimit = 20;
 /** How many pages are searched for the place inside a page, when insertions have pushed it on. */
 const searchedPages = 3;
+/** How many are searched for a new row, whose place in the list is not known: as many as `node` scans. */
+const scannedPages = 50;
 
 /**
  * A page of the connection. `first` notes cost one call in the usual case, and so does the next page.
@@ -49,7 +55,7 @@ export async function noteConnection(
   const { size } = pageSize({ first });
   const start: Position =
     after == null
-      ? { cursor: undefined, limit: Math.max(size, usualLimit), seen: [], inside: false }
+      ? { cursor: undefined, limit: Math.max(size, usualLimit), seen: [], at: 'next' }
       : unpack(cursors.open(place, after));
   const before = after != null;
   if (size === 0) return toConnection([], () => '', { before, after: true });
@@ -57,9 +63,7 @@ export async function noteConnection(
   const seen = new Set(start.seen);
   const found: Spot[] = [];
   let more = false;
-  const all = pager.walk(list, start.limit, start.cursor);
-  const pages: AsyncIterable<ResumedPage> = start.inside ? resume(all, start.seen) : all;
-  for await (const page of pages) {
+  for await (const page of pagesFrom(start, pager.walk(list, start.limit, start.cursor))) {
     more = page.nextCursor !== undefined;
     for (let index = page.from ?? 0; index < page.notes.length; index += 1) {
       if (isSeen(page.notes[index]!, seen)) continue;
@@ -82,18 +86,28 @@ export async function noteConnection(
   );
 }
 
-/** An edge for a note just created, good in the connection of `place`: what follows it there follows its cursor. */
+/**
+ * An edge for a note just created, good in the connection of `place`: what follows it there follows its cursor, and
+ * nothing does where the note is there no more. To go on from it is `QUERY_TOO_COMPLEX` where it is not found.
+ */
 export function newEdge(
   { cursors, place }: Pick<ConnectionSource, 'cursors' | 'place'>,
   node: Note,
 ): Edge<Note> {
-  const position = { cursor: undefined, limit: usualLimit, seen: [fingerprint(node)], inside: true };
-  return toEdge(node, () => cursors.seal(place, pack(position)));
+  const seen = [fingerprint(node)];
+  return toEdge(node, () =>
+    cursors.seal(place, pack({ cursor: undefined, limit: greatestLimit, seen, at: 'new' })),
+  );
 }
 
 /** A page, and the index from which its rows follow those that were seen: all do unless told. */
 interface ResumedPage extends Page {
   readonly from?: number;
+}
+
+function pagesFrom({ at, seen }: Position, pages: AsyncIterable<Page>): AsyncIterable<ResumedPage> {
+  if (at === 'next') return pages;
+  return at === 'inside' ? resume(pages, seen) : resumeAfterNew(pages, seen);
 }
 
 /** The pages from a place inside one of them. */
@@ -111,6 +125,29 @@ async function* resume(
     searched = undefined;
   }
   if (searched) yield* searched;
+}
+
+/** The pages from behind a new row; none where it is gone. What stands before it must not be taken for what follows. */
+async function* resumeAfterNew(
+  pages: AsyncIterable<Page>,
+  seen: readonly string[],
+): AsyncGenerator<ResumedPage, void> {
+  let scanned = 0;
+  let isFound = false;
+  for await (const page of pages) {
+    const from: number = isFound ? 0 : lastSeen(page, seen) + 1;
+    isFound ||= from > 0;
+    scanned += 1;
+    if (isFound) yield { ...page, from };
+    else if (scanned === scannedPages && page.nextCursor !== undefined) throw tooMany();
+  }
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    'QUERY_TOO_COMPLEX',
+    'There are too many notes to look for the one of this cursor: list them from the start instead.',
+  );
 }
 
 /** The row of the cursor itself or, where it is gone, of the nearest before it that is left; -1 where none is. */
@@ -142,8 +179,8 @@ function createFingerprints(): (page: Page) => readonly string[] {
 
 function positionOf({ notes, cursor, nextCursor, limit }: Page, seen: readonly string[]): Position {
   return seen.length === notes.length && nextCursor !== undefined
-    ? { cursor: nextCursor, limit, seen, inside: false }
-    : { cursor, limit, seen, inside: true };
+    ? { cursor: nextCursor, limit, seen, at: 'next' }
+    : { cursor, limit, seen, at: 'inside' };
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -174,19 +211,14 @@ function letters(bits: number): string {
   return alphabet[bits & 63]! + alphabet[(bits >>> 6) & 63]! + alphabet[(bits >>> 12) & 63]!;
 }
 
-type Packed = readonly [cursor: string | null, limit: number, seen: string, inside: 0 | 1];
+type Packed = readonly [cursor: string | null, limit: number, seen: string, at: number];
 
-function pack({ cursor, limit, seen, inside }: Position): Packed {
-  return [cursor ?? null, limit, seen.join(''), inside ? 1 : 0];
+function pack({ cursor, limit, seen, at }: Position): Packed {
+  return [cursor ?? null, limit, seen.join(''), places.indexOf(at)];
 }
 
 /** Opens what `pack` wrote: nobody else can seal. */
 function unpack(packed: unknown): Position {
-  const [cursor, limit, seen, inside] = packed as Packed;
-  return {
-    cursor: cursor ?? undefined,
-    limit,
-    seen: seen.match(/.{6}/g) ?? [],
-    inside: inside === 1,
-  };
+  const [cursor, limit, seen, at] = packed as Packed;
+  return { cursor: cursor ?? undefined, limit, seen: seen.match(/.{6}/g) ?? [], at: places[at]! };
 }

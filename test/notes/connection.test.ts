@@ -25,10 +25,14 @@ function reader(list: NoteList) {
 const rangeOf = (count: number) => Array.from({ length: count }, (_, index) => (index + 1) * 100);
 
 /** Reads to the end, `first` at a time, with something happening between two pages. */
-async function readAll(service: Service, first: number, between = () => {}): Promise<readonly number[]> {
+async function readAll(
+  service: Service,
+  first: number,
+  { after: start, between = () => {} }: { after?: string; between?: () => void } = {},
+): Promise<readonly number[]> {
   const page = reader(service);
   const keys: number[] = [];
-  for (let after: string | undefined; ;) {
+  for (let after = start; ;) {
     const { keys: found, pageInfo } = await page(first, after);
     keys.push(...found);
     if (!pageInfo.hasNextPage || pageInfo.endCursor === null) return keys;
@@ -104,6 +108,16 @@ describe('a list at rest', () => {
     expect(one.edges.map(({ cursor }) => cursor)).toEqual(two.edges.map(({ cursor }) => cursor));
   });
 
+  test('seals what earlier gateways sealed: clients hold their cursors', async () => {
+    const { edges } = await reader(createService(rangeOf(25), usual))(20);
+    const sealed = [edges[0]!, edges[19]!].map(({ cursor }) => cursors.open(place, cursor));
+    const seen = (count: number) => expect.stringMatching(new RegExp(`^[\\w-]{${6 * count}}$`)) as string;
+    expect(sealed).toEqual([
+      [null, 20, seen(1), 1],
+      ['2000', 20, seen(20), 0],
+    ]);
+  });
+
   test('is not asked for nothing, and may go on', async () => {
     const service = createService(rangeOf(5), usual);
     const { edges, pageInfo } = await reader(service)(0);
@@ -126,7 +140,7 @@ describe('a list that changes between two pages', () => {
         const service = createService(initial, { ...other, cursors: 'key' });
         const deleted = new Set<number>();
         const waiting = [...rounds];
-        const keys = await readAll(service, first, () => {
+        const between = () => {
           for (const { insert, at } of waiting.shift() ?? []) {
             if (insert) service.insert(at);
             else {
@@ -136,7 +150,8 @@ describe('a list that changes between two pages', () => {
               service.delete(key);
             }
           }
-        });
+        };
+        const keys = await readAll(service, first, { between });
         expect(new Set(keys).size).toBe(keys.length);
         const old = keys.filter((key) => initial.includes(key));
         expect(old).toEqual(old.toSorted((a, b) => a - b));
@@ -152,9 +167,10 @@ describe('a list that changes between two pages', () => {
         fc.asyncProperty(fc.integer({ min: 2, max: 20 }), fc.nat(), async (first, seed) => {
           const service = createService(rangeOf(60), { ...usual, cursors: kind });
           let key = 99;
-          const keys = await readAll(service, first, () => {
+          const between = () => {
             for (let left = seed % first; left > 0; left -= 1) service.insert((key -= 0.001));
-          });
+          };
+          const keys = await readAll(service, first, { between });
           expect(keys.filter((found) => found >= 100)).toEqual(rangeOf(60));
         }),
       );
@@ -209,6 +225,38 @@ describe('a list that changes between two pages', () => {
     service.insert(250);
     const edge = newEdge({ cursors, place }, noteOf(250));
     expect((await reader(service)(10, edge.cursor)).keys).toEqual([300, 400, 500]);
+  });
+});
+
+describe('after a new note', () => {
+  const edgeOf = (key: number) => newEdge({ cursors, place }, noteOf(key));
+
+  test('comes what follows it, in whatever order the service lists', async () => {
+    const counts = fc.tuple(fc.integer({ min: 1, max: 400 }), fc.nat());
+    await fc.assert(
+      fc.asyncProperty(options, counts, async (service, [count, at]) => {
+        const all = rangeOf(count);
+        const index = at % count;
+        const keys = await readAll(createService(all, service), 30, { after: edgeOf(all[index]!).cursor });
+        expect(keys).toEqual(all.slice(index + 1));
+      }),
+    );
+  });
+
+  test.each([
+    ['that is the last of many', rangeOf(131)],
+    ['that is gone again', rangeOf(130)],
+    ['that was the only one, and is gone again', []],
+  ])('%s comes the end, and never the beginning', async (_, keys) => {
+    const page = await reader(createService(keys, usual))(3, edgeOf(13_100).cursor);
+    expect(page.keys).toEqual([]);
+    expect(page.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true, endCursor: null });
+  });
+
+  test('that stands behind more than are looked through comes an error', async () => {
+    const page = reader(createService(rangeOf(5_002), usual));
+    expect((await page(3, edgeOf(499_900).cursor)).keys).toEqual([500_000, 500_100, 500_200]);
+    await expect(page(3, edgeOf(500_100).cursor)).rejects.toMatchObject({ code: 'QUERY_TOO_COMPLEX' });
   });
 });
 
