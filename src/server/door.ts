@@ -1,16 +1,20 @@
 import { IncomingMessage, STATUS_CODES, type RequestListener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Where websockets are. */
+const websocketPath = '/graphql';
+
 /**
- * A request that asks for an upgrade only where it asks for a websocket: what else it offers to speak is let be (RFC 9110
- * §7.8), and the request answered as any other. Node.js asks `upgrade` once the headers are there.
+ * A request that asks for an upgrade only where it asks for a websocket at its place: what else it offers to speak is let
+ * be (RFC 9110 §7.8), and the request answered as any other. Node.js asks `upgrade` once the headers are there.
  */
 export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
 
   get upgrade(): boolean {
     if (!this.offered) return false;
-    return this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket';
+    if (this.method === 'CONNECT') return true;
+    return this.headers.upgrade?.toLowerCase() === 'websocket' && pathOf(this.url!) === websocketPath;
   }
 
   set upgrade(offered: boolean | null) {
@@ -23,6 +27,10 @@ export function originForm(target: string): string {
   if (target.startsWith('/')) return target;
   const path = target.replace(/^https?:\/\/[^/?]*/i, '');
   return path === '' || path.startsWith('?') ? `/${path}` : path;
+}
+
+function pathOf(target: string): string {
+  return originForm(target).split('?', 1)[0]!;
 }
 
 /** An answer whose body is at hand. */

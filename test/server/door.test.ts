@@ -77,11 +77,27 @@ const shaped = (code: string) =>
 describe('an offer to speak something else than HTTP/1.1', () => {
   const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAAAAIAAAAB'];
 
+  const websocket = ['Connection: Upgrade', 'Upgrade: WebSocket'];
+
+  test.each([
+    ['h2c', h2c],
+    ['websocket', websocket],
+  ])('is let be at a webhook, whose request is answered as any other: %s', async (name, offer) => {
+    const { socket, answer } = open();
+    socket.write(delivery(webhook, `evt_${name}`, offer));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
+    expect(await stored(`evt_${name}`)).toBe(true);
+    socket.write(lines('GET', `http://gateway${webhook}`, offer));
+    const { headers, body, ...rest } = await answer();
+    expect(rest).toEqual({ status: 405 });
+    expect(headers).toContain('allow: post\r\n');
+    expect(JSON.parse(body)).toEqual(shaped('METHOD_NOT_ALLOWED'));
+    socket.write(lines('GET', '/livez', offer));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
   test('is let be, and each request answered on the one connection', async () => {
     const { socket, answer } = open();
-    socket.write(delivery(webhook, 'evt_h2c', h2c));
-    expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
-    expect(await stored('evt_h2c')).toBe(true);
     const query = '{"query":"{ __typename }"}';
     const json = ['Content-Type: application/json', `Content-Length: ${query.length}`];
     socket.write(lines('POST', '/graphql', [...h2c, ...json], query));
@@ -97,7 +113,7 @@ describe('an offer to speak something else than HTTP/1.1', () => {
     socket.send({ type: 'ping' });
     expect(await socket.next()).toMatchObject({ type: 'pong' });
     socket.close();
-    await expect(openSocket(house.url + webhook)).rejects.toThrow('HTTP 404');
+    await expect(openSocket(house.url + webhook)).rejects.toThrow('HTTP 405');
   });
 });
 

@@ -112,9 +112,14 @@ describe('who is let in', () => {
     await expect(open({ origin })).rejects.toThrow('HTTP 403');
   });
 
-  test('404 for another path', async () => {
-    for (const path of ['/', '/graphql/', '/graphql/stream', '/webhooks/shipments/sub_demo'])
-      await expect(openSocket(`${house.url}${path}`)).rejects.toThrow('HTTP 404');
+  test.each([
+    [404, '/'],
+    [404, '/graphql/'],
+    [404, '/graphql/stream'],
+    [405, '/webhooks/shipments/sub_demo'],
+    [200, '/livez'],
+  ])('%i at %s, as without the offer: a websocket is at one path alone', async (status, path) => {
+    await expect(openSocket(`${house.url}${path}`)).rejects.toThrow(`HTTP ${status}`);
     await expect(openSocket(`${house.url}/graphql?x=1`)).resolves.toBeDefined();
   });
 
