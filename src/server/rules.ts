@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
+  Lexer,
   NoSchemaIntrospectionCustomRule,
   parse,
+  Source,
   specifiedRules,
+  TokenKind,
   validate,
   type DocumentNode,
   type GraphQLFormattedError,
@@ -36,6 +39,8 @@ export interface Rules {
 const mostDocuments = 500;
 const parseOptions = { maxTokens: 5_000 };
 const greatestDepth = 200;
+/** By the kind of a token. */
+const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
 
 /** The rules over a schema. */
 export function createRules(options: {
@@ -90,18 +95,35 @@ export function createRules(options: {
   };
 }
 
-/** Counts brackets that are still open, texts and comments left out. */
 function tooDeep(query: string): GraphQLError | undefined {
-  const bare = query.replace(/"""[^]*?"""|"(?:\\.|[^"\\\n])*"|#.*/g, '');
+  if (!hasManyBrackets(query) || !isDeep(query)) return undefined;
+  return new GraphQLError(`The operation is nested more than ${greatestDepth} levels deep.`, {
+    extensions: { code: 'QUERY_TOO_COMPLEX' },
+  });
+}
+
+/** Most texts have too few for it to matter where they stand. */
+function hasManyBrackets(query: string): boolean {
+  let count = 0;
+  for (const _ of query.matchAll(/[[({]/g)) if (++count > greatestDepth) return true;
+  return false;
+}
+
+/** Looks as far as the parser would go, which stops at what is no token and at one too many, and says so itself. */
+function isDeep(query: string): boolean {
+  const lexer = new Lexer(new Source(query));
   let depth = 0;
-  for (const [bracket] of bare.matchAll(/[[\](){}]/g)) {
-    depth += '[({'.includes(bracket) ? 1 : -1;
-    if (depth > greatestDepth)
-      return new GraphQLError(`The operation is nested more than ${greatestDepth} levels deep.`, {
-        extensions: { code: 'QUERY_TOO_COMPLEX' },
-      });
+  try {
+    for (let tokens = 0; tokens < parseOptions.maxTokens; tokens++) {
+      const { kind } = lexer.advance();
+      if (kind === TokenKind.EOF) return false;
+      depth += levels[kind] ?? 0;
+      if (depth > greatestDepth) return true;
+    }
+  } catch {
+    return false;
   }
-  return undefined;
+  return false;
 }
 
 /** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */

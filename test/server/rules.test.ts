@@ -81,6 +81,10 @@ describe('a text that is nested', () => {
     ['selections', `{${deep('a{', 2_400)}`],
     ['a list', `{ tag(name: ${deep('[', 4_900)}`],
     ['objects', `{ a(b: ${deep('{c:', 2_000)}`],
+    [
+      'selections between blocks that have quotes in them',
+      `{ x: tag(name: """\\"""""") { notes { ${deep('a{', 2_340)}${deep('}', 2_340)} } } y: tag(name: """""") { id } }`,
+    ],
   ])('too deep in %s is refused before it is parsed', (_, query) => {
     const [refusal] = rules.prepare(query) as readonly GraphQLError[];
     expect(rules.show(refusal)).toEqual({
@@ -96,6 +100,15 @@ describe('a text that is nested', () => {
     ['brackets side by side', `{ ${deep('tag(name: "a") { name } ', 300)} }`],
   ])('is not what stands in %s', (_, query) => {
     expect(rules.prepare(query)).toHaveProperty('kind', 'Document');
+  });
+
+  test.each([
+    ['a text that does not end', `{ tag(name: "${'\\"'.repeat(500_000)}`],
+    ['a text of brackets that does not end', `{ tag(name: "${'[\\"'.repeat(300_000)}`],
+    ['more tokens than may be', `{ ${'tag(name: "a") { name } '.repeat(40_000)} }`],
+  ])('is not looked for beyond %s', (_, query) => {
+    expect(rules.tooDeep(query)).toBeUndefined();
+    expect(rules.prepare(query)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
   });
 });
 
