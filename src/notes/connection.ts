@@ -45,7 +45,9 @@ const scannedPages = 50;
 
 /**
  * A page of the connection. `first` notes cost one call in the usual case, and so does the next page.
- * Notes that come or go meanwhile neither repeat nor hide others: rows seen in the page before are known again.
+ * Notes that come or go meanwhile repeat no row of the page before, which is known again. They hide none where the
+ * service's cursors stand for rows. Where those are offsets, the service itself skips as many rows as were deleted
+ * before its next page, and nothing shows which.
  * `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
  */
 export async function noteConnection(
