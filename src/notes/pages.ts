@@ -40,7 +40,8 @@ export interface Pager {
 /** The greatest `limit` asked for. */
 export const greatestLimit = 100;
 const smallerLimits = [50, 20];
-const fruitlessPagesAtMost = 20;
+/** In a row. A service that filters its pages after it has cut them may leave many of them empty. */
+const fruitlessPagesAtMost = 200;
 
 /** A pager that remembers which limit the service takes: the greatest one is not shown (apis/notes.md §8). */
 export function createPager(): Pager {
