@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UnusableDatabase } from './unusable.js';
 
@@ -10,14 +10,23 @@ import { UnusableDatabase } from './unusable.js';
 export function keyBeside(databaseUrl: string): Buffer {
   const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
   const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+  if (!existsSync(path)) makeKey(path);
   const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
   if (key.length !== 32)
     throw new UnusableDatabase(`The key file ${path} does not hold the base64 of 32 bytes.`);
   return key;
+}
+
+/** Under its name the file is whole from the first, whatever ends the process; of those made at once one stays. */
+function makeKey(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }

@@ -1,0 +1,9 @@
+// A process of its own that says `ready` and, once it is told to, the key beside each database named in its arguments.
+import { once } from 'node:events';
+import { keyBeside } from '../../src/store/keys.js';
+
+process.stdout.write('ready\n');
+await once(process.stdin, 'data');
+for (const path of process.argv.slice(2))
+  process.stdout.write(`${keyBeside(`sqlite:${path}`).toString('base64')}\n`);
+process.exit();

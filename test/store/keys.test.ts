@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { keyBeside } from '../../src/store/keys.js';
+import { createTestFile } from '../support/engines.js';
+
+const child = fileURLToPath(new URL('key-child.ts', import.meta.url));
+
+async function freshPath(): Promise<string> {
+  return (await createTestFile()).slice('sqlite:'.length);
+}
+
+/** A process that is about to ask for the keys; where it may not write, the first byte into a file ends it. */
+async function start(paths: readonly string[], { mayWrite = true } = {}) {
+  const limit = mayWrite ? '' : 'ulimit -f 0; ';
+  const started = spawn(
+    'sh',
+    ['-c', `${limit}exec "$@"`, 'sh', process.execPath, '--import', 'tsx', child, ...paths],
+    {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env: { ...process.env, TSX_DISABLE_CACHE: '1' },
+    },
+  );
+  onTestFinished(() => void started.kill('SIGKILL'));
+  const keys: string[] = [];
+  const lines = createInterface(started.stdout);
+  await once(lines, 'line');
+  lines.on('line', (line) => keys.push(line));
+  return async () => {
+    started.stdin.end('now');
+    await once(started, 'close');
+    return keys;
+  };
+}
+
+describe('the key beside an embedded database', () => {
+  test('is made once, in a new folder too, for its owner alone', async () => {
+    const path = join(dirname(await freshPath()), 'a', 'gateway.db');
+    const key = keyBeside(`sqlite:${path}`);
+    expect(key).toHaveLength(32);
+    expect(keyBeside(`sqlite:${path}`)).toEqual(key);
+    expect(await readFile(`${path}.key`, 'utf8')).toBe(`${key.toString('base64')}\n`);
+    expect((await stat(`${path}.key`)).mode & 0o777).toBe(0o600);
+    expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+    expect(await readdir(dirname(path))).toEqual(['gateway.db.key']);
+  });
+
+  test('is made by the next process where one ended while it wrote it', async () => {
+    const path = await freshPath();
+    const run = await start([path], { mayWrite: false });
+    expect(await run()).toEqual([]);
+    expect(await readdir(dirname(path))).not.toContain(basename(`${path}.key`));
+    expect(keyBeside(`sqlite:${path}`)).toHaveLength(32);
+  });
+
+  test('is one for all that ask for it at once', async () => {
+    const folder = dirname(await freshPath());
+    const paths = Array.from({ length: 300 }, (_, place) => join(folder, `${place}.db`));
+    const runs = await Promise.all([start(paths), start(paths), start(paths)]);
+    const [first, ...others] = await Promise.all(runs.map((run) => run()));
+    expect(new Set(first).size).toBe(paths.length);
+    for (const keys of others) expect(keys).toEqual(first);
+    expect(await readdir(folder)).toHaveLength(paths.length);
+  });
+
+  test('is left alone where it is none', async () => {
+    const path = await freshPath();
+    await writeFile(`${path}.key`, '');
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow('does not hold the base64 of 32 bytes');
+    expect(await readFile(`${path}.key`, 'utf8')).toBe('');
+  });
+});
