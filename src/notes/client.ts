@@ -60,7 +60,7 @@ export interface Share {
   readonly permission: 'read' | 'comment' | 'edit';
 }
 
-/** The service would not: a 4xx, but neither 401 nor 429. */
+/** The service would not: a 4xx, but neither 401 nor one that limits how often it is called. */
 export interface Refusal {
   readonly refused: number;
 }

@@ -19,8 +19,9 @@ import type { Signal } from '../signal.js';
 /** One service that the gateway calls. */
 export interface Upstream {
   /**
-   * The answer of every status below 500 but a redirect and 429. Rejects with an `UpstreamError`; one that is
-   * `RATE_LIMITED` says after how many seconds to try again, and until then calls with that token are not made.
+   * The answer of every status below 500 but a redirect, 429 and a 403 that says when to come again. Rejects with an
+   * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with that
+   * token are not made.
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Ends all calls and connections. */
@@ -142,9 +143,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
   }
 
-  function accept({ status, headers, body }: Reply, token: string | undefined): UpstreamAnswer {
+  function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
+    const { status, headers, body } = reply;
     if (status >= 300 && status < 400) throw new UpstreamError(name, 'redirected', { uncertain: true });
-    if (status !== 429) return { status, body: parse(body) };
+    if (!isLimit(reply)) return { status, body: parse(body) };
     const retryAfter = secondsToWait(headers['retry-after'], clock.now());
     if (token !== undefined) quota.pause(token, retryAfter);
     throw new UpstreamError(name, 'limited', { retryAfter });
@@ -172,6 +174,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 /** Whether a token can stand in a header: visible ASCII, which is more than RFC 6750 §2.1 allows. */
 export function isSendable(token: string): boolean {
   return /^[!-~]+$/.test(token);
+}
+
+/** The answer when a rate limit is exceeded is not shown (apis/notes.md §8). */
+function isLimit({ status, headers }: Reply): boolean {
+  return status === 429 || (status === 403 && headers['retry-after'] !== undefined);
 }
 
 function parse(body: Buffer): unknown {

@@ -267,6 +267,18 @@ describe('429', () => {
   });
 });
 
+describe('403 with Retry-After', () => {
+  it('is a limit, too, and keeps this token from calling', async () => {
+    farSide.answer = answering(403, '', { 'retry-after': '30' });
+    const { extensions, uncertain } = await failure({ ...post, token: 'one' });
+    expect([extensions, uncertain]).toEqual([{ code: 'RATE_LIMITED', retryAfter: 30 }, false]);
+    farSide.answer = answering(403);
+    expect(await failure({ ...post, token: 'one' })).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(farSide.received).toHaveLength(1);
+    expect(await upstream.request({ ...post, token: 'two' })).toMatchObject({ status: 403 });
+  });
+});
+
 describe('the breaker', () => {
   const times = async (count: number, request: UpstreamRequest) => {
     for (let call = 0; call < count; call += 1) await upstream.request(request).catch(() => {});
