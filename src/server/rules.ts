@@ -41,6 +41,16 @@ const parseOptions = { maxTokens: 5_000 };
 const greatestDepth = 200;
 /** By the kind of a token. */
 const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
+/** How GraphQL, and a scalar of ours, say what is wrong with a value, as far as nothing of it is repeated. */
+const beginnings = [
+  /^(?:Enum "\w+"|\w+) cannot represent [\w -]+/,
+  /^Expected value of type "[^"]+"(?=, found )/,
+  /^Expected type "\w+"(?: to be an object)?/,
+  /^Expected non-nullable type "[^"]+" not to be null/,
+  /^Argument "\w+" has invalid value/,
+  /^Field "[\w.]+" (?:of required|is not defined by) type [^]+/,
+  /^DateTime is [^;.]+/,
+] as const;
 
 /** The rules over a schema. */
 export function createRules(options: {
@@ -139,14 +149,31 @@ function wrapped(originalError: GatewayError | GraphQLError): GraphQLError {
 /** With a code, whichever part of GraphQL the error came from; without Apollo's notes to itself. */
 function coded(error: GraphQLError): GraphQLFormattedError {
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
-  return { ...error.toJSON(), message: withoutValue(error.message), extensions: { ...extensions, code } };
+  return { ...error.toJSON(), message: withoutValue(error), extensions: { ...extensions, code } };
 }
 
 /** GraphQL repeats the whole of what was given to say that a part of it is wrong: there may be a password in it. */
-function withoutValue(message: string): string {
-  return message
-    .replace(/ got invalid value [^]*; /, ' got an invalid value; ')
-    .replace(/( cannot represent [^:]*): [^]*/, '$1.');
+function withoutValue({ message, originalError }: GraphQLError): string {
+  const [variable] = /^Variable "\$\w+" got (?=invalid value )/.exec(message) ?? [];
+  if (!variable) return safely(message) ?? message;
+  const reason = originalError && (notInEnum(originalError.message) ?? safely(originalError.message));
+  return `${variable}an invalid value${reason ? `; ${reason}` : '.'}`;
+}
+
+/** As a sentence, where it is known what of these words the value is; each pattern is tried at the beginning alone. */
+function safely(words: string): string | undefined {
+  for (const beginning of beginnings) {
+    const [found] = beginning.exec(words) ?? [];
+    if (found) return /[.?]$/.test(found) ? found : `${found}.`;
+  }
+  return undefined;
+}
+
+/** The value comes first here, and may have anything in it; what could be meant would tell of it as well. */
+function notInEnum(words: string): string | undefined {
+  if (!words.startsWith('Value "')) return undefined;
+  const rest = words.slice(words.lastIndexOf('" does not exist in "') + 2);
+  return `Value ${rest.slice(0, rest.indexOf('.') + 1)}`;
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {

@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { getVariableValues, GraphQLError, parse, type OperationDefinitionNode } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError, SessionEnded } from '../../src/errors.js';
 import { createSchema } from '../../src/schema.js';
@@ -7,7 +7,8 @@ import { createTelemetry } from '../../src/telemetry.js';
 
 const lines: string[] = [];
 const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
-const rules = createRules({ schema: createSchema(), introspection: false, telemetry });
+const schema = createSchema();
+const rules = createRules({ schema, introspection: false, telemetry });
 let endings = 0;
 const operation = { requestId: 'request-1', endSession: () => void (endings += 1) };
 
@@ -112,15 +113,62 @@ describe('a text that is nested', () => {
   });
 });
 
-test.each([
-  [
-    'Variable "$input" got invalid value { password: "pass; word", more: 1 }; Field "more" is not defined.',
-    'Variable "$input" got an invalid value; Field "more" is not defined.',
-  ],
-  [
-    'Variable "$input" got invalid value ["pass"] at "input.password"; String cannot represent a non string value: ["pass"]',
-    'Variable "$input" got an invalid value; String cannot represent a non string value.',
-  ],
-])('what was given is not repeated: %s', (message, shown) => {
-  expect(rules.show(new GraphQLError(message)).message).toBe(shown);
+describe('what was given is not repeated', () => {
+  /** What is shown where the operation is run with a variable that its type does not take. */
+  const showRefusal = (type: string, given: unknown) => {
+    const [definition] = parse(`query ($given: ${type}) { __typename }`).definitions;
+    const { variableDefinitions = [] } = definition as OperationDefinitionNode;
+    const { errors = [] } = getVariableValues(schema, variableDefinitions, { given });
+    expect(errors.length).toBeGreaterThan(0);
+    return errors.map((error) => rules.show(error).message);
+  };
+  const secret = 'secret" cannot represent a: secret; secret" does not exist in "A" enum. secret';
+  const enumGiven = 'Value does not exist in "AppointmentStatus" enum.';
+  const noString = 'String cannot represent a non string value.';
+
+  test.each<readonly [type: string, given: unknown, reason: string]>([
+    ['AppointmentStatus', secret, enumGiven],
+    ['AppointmentStatus', 'BOOKD', enumGiven],
+    ['AppointmentStatus', [secret], 'Enum "AppointmentStatus" cannot represent non-string value.'],
+    ['SignInInput', { email: secret, password: [secret] }, noString],
+    ['SignInInput', secret, 'Expected type "SignInInput" to be an object.'],
+    [
+      'SignInInput',
+      { emial: secret },
+      'Field "emial" is not defined by type "SignInInput". Did you mean "email"?',
+    ],
+    ['UpdateNoteInput', { title: secret }, 'Field "id" of required type "ID!" was not provided.'],
+    ['UpdateNoteInput', { id: null, title: secret }, 'Expected non-nullable type "ID!" not to be null.'],
+    ['UpdateNoteInput', { id: [secret] }, 'ID cannot represent value.'],
+    ['Int', secret, 'Int cannot represent non-integer value.'],
+    ['Int', 1e12, 'Int cannot represent non 32-bit signed integer value.'],
+    ['SafeInt', secret, 'SafeInt cannot represent non-integer value.'],
+    ['Boolean', secret, 'Boolean cannot represent a non boolean value.'],
+    ['DateTime', secret, 'DateTime is an ISO 8601 date-time with an offset, as 2026-11-21T09:30:00Z.'],
+  ])('of a variable of %s that is %o', (type, given, reason) => {
+    expect(showRefusal(type, given)).toEqual([`Variable "$given" got an invalid value; ${reason}`]);
+  });
+
+  test('nor is what another name or another reason has in it', () => {
+    expect(showRefusal('SignInInput', { [secret]: 1 })).toEqual(['Variable "$given" got an invalid value.']);
+    const reasonless = new GraphQLError('Variable "$given" got invalid value "secret"; secret');
+    expect(rules.show(reasonless).message).toBe('Variable "$given" got an invalid value.');
+  });
+
+  test.each([
+    ['mutation { signIn(input: { email: 12345 }) { expiresAt } }', noString],
+    ['mutation { signIn(input: "secret") { expiresAt } }', 'Expected value of type "SignInInput!".'],
+  ])('of %s', (query, message) => {
+    const [fault] = rules.prepare(query) as readonly GraphQLError[];
+    expect(rules.show(fault).message).toBe(message);
+  });
+
+  test.each([' cannot represent ', '" does not exist in "', ' got invalid value ', 'a; ', 'a: '])(
+    'however often it has %j in it',
+    (words) => {
+      expect(showRefusal('AppointmentFilter', { status: words.repeat(50_000) })).toEqual([
+        `Variable "$given" got an invalid value; ${enumGiven}`,
+      ]);
+    },
+  );
 });
