@@ -66,8 +66,18 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   } = parts;
   const { upstreams } = config;
   const closers: (() => unknown)[] = [];
+  /** That a part cannot end keeps no other from it; the first fault is told once all have ended. */
   const closeAll = async () => {
-    for (const close of closers.splice(0).toReversed()) await close();
+    const faults: unknown[] = [];
+    for (const close of closers.splice(0).toReversed()) {
+      try {
+        await close();
+      } catch (err) {
+        telemetry.log.error({ err }, 'a part did not end as it should');
+        faults.push(err);
+      }
+    }
+    if (faults.length > 0) throw faults[0];
   };
   /** A database that is mute cannot hold it: what it did not answer was not acknowledged, and comes again. */
   const stop = async () => {
@@ -177,7 +187,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     );
     return { url: server.url, failed: database.lost, stop };
   } catch (error) {
-    await stop();
+    await stop().catch(() => undefined); // logged, and not why it did not start
     throw error;
   }
 }

@@ -1,0 +1,69 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { readConfig, type GatewayConfig } from '../src/config.js';
+import { startGateway } from '../src/gateway.js';
+import { startSandbox, type Sandbox } from '../src/sandbox/sandbox.js';
+import { createTelemetry } from '../src/telemetry.js';
+import { createTestFile } from './support/engines.js';
+
+/** The faults of the next upstream clients that end. */
+const faults = vi.hoisted((): string[] => []);
+
+vi.mock(import('../src/upstream/http.js'), async (original) => {
+  const { createUpstream, ...others } = await original();
+  const failing = (...options: Parameters<typeof createUpstream>) => {
+    const upstream = createUpstream(...options);
+    const stop = async () => {
+      await upstream.stop();
+      const fault = faults.shift();
+      if (fault !== undefined) throw new Error(fault);
+    };
+    return { ...upstream, stop };
+  };
+  return { ...others, createUpstream: failing };
+});
+
+let sandbox: Sandbox;
+let url: string;
+let lines: string[];
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.stop());
+beforeEach(async () => {
+  url = await createTestFile();
+  lines = [];
+});
+
+function start(port = '0') {
+  const settings = { ...sandbox.settings, PORT: port, DATABASE_URL: url };
+  const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
+  return startGateway(readConfig(settings, () => '') as GatewayConfig, { telemetry });
+}
+
+const logged = () => lines.map((line) => (JSON.parse(line) as { err: { message: string } }).err.message);
+
+/** Another can open the database, which one gateway at a time can. */
+async function expectDatabaseClosed(): Promise<void> {
+  await (await start()).stop();
+}
+
+test('every part is stopped where some cannot be; the first fault is told, and all are logged', async () => {
+  const gateway = await start();
+  faults.push('first', 'second');
+  await expect(gateway.stop()).rejects.toThrow('first');
+  expect(logged()).toEqual(['first', 'second']);
+  await expectDatabaseClosed();
+});
+
+test('why it did not start is told, whatever then cannot be stopped', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void other.close());
+  faults.push('first');
+  const { port } = other.address() as AddressInfo;
+  await expect(start(String(port))).rejects.toThrow('EADDRINUSE');
+  expect(logged()).toEqual(['first']);
+  await expectDatabaseClosed();
+});
