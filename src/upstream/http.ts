@@ -184,10 +184,17 @@ function isLimit({ status, headers }: Reply): boolean {
 function parse(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse((startsWithMark(body) ? body.subarray(byteOrderMark.length) : body).toString());
   } catch {
     return undefined;
   }
+}
+
+const byteOrderMark = Buffer.from('\ufeff');
+
+/** A parser may ignore it (RFC 8259 §8.1). */
+function startsWithMark(body: Buffer): boolean {
+  return byteOrderMark.every((byte, at) => body[at] === byte);
 }
 
 const secondsUnlessTold = 60;

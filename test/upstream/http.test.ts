@@ -83,6 +83,9 @@ describe('an answer', () => {
     ['application/json', '{"a":[1]}', { a: [1] }],
     ['text/html', '{"a":1}', { a: 1 }],
     ['text/html', '<html>Hello</html>', undefined],
+    ['application/json', '\ufeff{"a":"\ufeff"}', { a: '\ufeff' }],
+    ['application/json', '\ufeff', undefined],
+    ['application/json', '\ufeff\ufeff{"a":1}', undefined],
     ['application/json', '', undefined],
     ['application/json', '{"a":', undefined],
   ])('of 200 with %s %j has the body %j', async (type, text, body) => {
