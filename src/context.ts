@@ -69,7 +69,7 @@ const never = new Ending();
 export function createContexts(common: Common, own: Own): MakeContext {
   // A class, since an object literal with getters is far dearer to make; Apollo Server copies its own members.
   class Operation implements Omit<Context, CommonName> {
-    readonly caller: Context['caller'];
+    caller: Context['caller'];
     readonly requestId: string;
     readonly logPlace = common.feed.place();
     private readonly incoming: Incoming;

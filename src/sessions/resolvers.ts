@@ -1,10 +1,12 @@
-import { signedIn, type OperationContext } from '../caller.js';
+import { type Caller, signedIn, type OperationContext } from '../caller.js';
 import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
 import type { User } from './model.js';
 import type { Sessions } from './sessions.js';
 
 /** What signing in and out needs of an operation. */
 export interface SessionsContext extends OperationContext {
+  /** Null once the session has been signed out of: what follows in the document is anonymous. */
+  caller: Caller | null;
   readonly sessions: Sessions;
   /** The signed-in user, asked for at most once an operation; `UNAUTHENTICATED` for an anonymous caller. */
   me(): Promise<User>;
@@ -54,6 +56,7 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     async signOut(_, __, context) {
       const { sessionId } = signedIn(context);
       await context.sessions.end(sessionId);
+      context.caller = null;
       context.cookie?.clear();
       return { signedOut: true, errors: [] };
     },

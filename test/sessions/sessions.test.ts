@@ -242,6 +242,19 @@ describe('a session', () => {
     expect(await viewer(other)).toEqual({ email: demo.email });
   });
 
+  test('ends with signing out for what follows in the same document', async () => {
+    const token = await house.signIn();
+    const operation = `mutation ($input: CreateNoteInput!) {
+      signOut { signedOut }
+      createNote(input: $input) { note { id } errors { code } }
+    }`;
+    const before = house.sandbox.notes.noteCount(demo.email);
+    const answer = await house.ask(operation, { input: { title: 'late', content: 'late' } }, token);
+    expect(answer.errors).toMatchObject([{ path: ['createNote'], extensions: { code: 'UNAUTHENTICATED' } }]);
+    expect(house.sandbox.notes.noteCount(demo.email)).toBe(before);
+    expect(await viewer(token)).toBeNull();
+  });
+
   test('ends when the notes service no longer knows its token', async () => {
     const token = await house.signIn();
     house.sandbox.notes.revokeTokens();
