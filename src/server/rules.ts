@@ -2,16 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
+  Kind,
   Lexer,
   NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
   parse,
   Source,
   specifiedRules,
   TokenKind,
   validate,
+  type DirectiveNode,
   type DocumentNode,
   type GraphQLFormattedError,
   type GraphQLSchema,
+  type SelectionSetNode,
+  type ValidationContext,
   type ValidationRule,
 } from 'graphql';
 import type { Context } from '../context.js';
@@ -62,12 +67,19 @@ export function createRules(options: {
   const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
   const documents = createMemory<DocumentNode>(mostDocuments);
 
+  /** GraphQL's own rules would ask what a condition at a subscription's root says, and throw. */
+  function faultsOf(document: DocumentNode): readonly GraphQLError[] {
+    const conditions = validate(schema, document, [unconditionalRoot]);
+    if (conditions.length > 0) return conditions;
+    return validate(schema, document, [...specifiedRules, ...validationRules]);
+  }
+
   function check(query: string): DocumentNode | readonly GraphQLError[] {
     const refusal = tooDeep(query);
     if (refusal) return [refusal];
     try {
       const document = parse(query, parseOptions);
-      const faults = validate(schema, document, [...specifiedRules, ...validationRules]);
+      const faults = faultsOf(document);
       return faults.length === 0
         ? document
         : faults.map((fault) => withCode(fault, 'GRAPHQL_VALIDATION_FAILED'));
@@ -134,6 +146,36 @@ function isDeep(query: string): boolean {
     return false;
   }
   return false;
+}
+
+const noCondition =
+  'Neither the root field of a subscription nor a fragment around it can have `@skip` or `@include`.';
+
+/** What a subscription is to does not hang on its variables: the specification of September 2025 (5.2.4.1) has it so. */
+const unconditionalRoot: ValidationRule = (context) => ({
+  OperationDefinition({ operation, selectionSet }) {
+    if (operation !== OperationTypeNode.SUBSCRIPTION) return false;
+    const condition = conditionAtRoot(selectionSet, context);
+    if (condition) context.reportError(new GraphQLError(noCondition, { nodes: condition }));
+    return false;
+  },
+  FragmentDefinition: () => false,
+});
+
+/** The first `@skip` or `@include` of these selections, or of those in fragments of theirs. */
+function conditionAtRoot(root: SelectionSetNode, context: ValidationContext): DirectiveNode | undefined {
+  // Grows while it is gone through.
+  const sets = new Set([root]);
+  for (const { selections } of sets)
+    for (const selection of selections) {
+      const condition = selection.directives?.find(({ name }) => /^(?:skip|include)$/.test(name.value));
+      if (condition) return condition;
+      if (selection.kind === Kind.FIELD) continue;
+      const isInline = selection.kind === Kind.INLINE_FRAGMENT;
+      const fragment = isInline ? selection : context.getFragment(selection.name.value);
+      if (fragment) sets.add(fragment.selectionSet);
+    }
+  return undefined;
 }
 
 /** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */

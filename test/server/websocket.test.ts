@@ -180,6 +180,36 @@ describe('operations', () => {
     expect((await ask(socket, '{ __typename }')).payload).toEqual({ data: { __typename: 'Query' } });
   });
 
+  test.each([
+    'subscription { shipmentUpdates @skip(if: true) { cursor } }',
+    'subscription { shipmentUpdates @include { cursor } }',
+    'subscription { ... @skip(if: true) { shipmentUpdates { cursor } } }',
+    'subscription { ...F @include(if: false) } fragment F on Subscription { paymentUpdates { cursor } }',
+    'subscription { ...F } fragment F on Subscription { ...F ... { paymentUpdates @skip(if: true) { cursor } } }',
+    'subscription ($x: Boolean!) { shipmentUpdates @include(if: $x) { cursor } }',
+  ])('a condition at the root is refused, and the socket stays open: %s', async (query) => {
+    const socket = await enter();
+    begin(socket, 'other', shipmentUpdates);
+    const { type, payload } = await ask(socket, query, { x: true });
+    const message =
+      'Neither the root field of a subscription nor a fragment around it can have `@skip` or `@include`.';
+    const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
+    expect([type, payload]).toEqual(['error', [{ message, locations: [expect.anything()], extensions }]]);
+    await house.sandbox.webhooks.emitShipment();
+    expect(await take(socket, 'other', 1)).toHaveLength(1);
+  });
+
+  test('a condition below the root of a subscription is none of this', async () => {
+    const socket = await enter();
+    const query = `subscription ($no: Boolean!) {
+      shipmentUpdates { ... @skip(if: $no) { cursor } replayed @include(if: $no) event { eventId } } }`;
+    begin(socket, '1', query, { no: false });
+    await ask(socket, '{ __typename }');
+    await house.sandbox.webhooks.emitShipment({ id: 'evt_i1' });
+    const [update] = await take(socket, '1', 1);
+    expect(update).toEqual({ cursor: expect.any(String), event: { eventId: 'evt_i1' } });
+  });
+
   test('a failure of our own is masked, and logged under its id', async () => {
     const socket = await enter();
     const database = new DatabaseSync(join(house.folder, 'gateway.db'));
