@@ -117,7 +117,7 @@ export function createGraphqlSockets(options: {
   const protocol = makeServer<Parameters, Connection>({
     onConnect: admit,
     onSubscribe: prepare,
-    subscribe: (args) => fanout.subscribe(args as SocketSubscription),
+    subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failing),
     onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
     // A subscription that stands needs nothing of this, and graphql-ws keeps it for as long as it stands.
     onOperation({ extra: { operations } }, id, payload, args, result) {
@@ -179,6 +179,11 @@ function shown(result: object & { errors?: unknown }, context: Context, rules: R
     errors &&
     ({ ...result, errors: errors.map((error) => rules.show(error, context)) } as FormattedExecutionResult)
   );
+}
+
+/** What could not begin, as a stream: where it is none, graphql-ws takes the socket and all that is on it to have failed. */
+function failing(reason: unknown): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
 }
 
 /** One timer for all sockets: a socket that did not answer the last ping is gone. */

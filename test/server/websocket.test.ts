@@ -210,6 +210,24 @@ describe('operations', () => {
     expect(update).toEqual({ cursor: expect.any(String), event: { eventId: 'evt_i1' } });
   });
 
+  test('a subscription that fails to begin is masked, and the others on its socket go on', async () => {
+    const socket = await enter();
+    begin(socket, 'other', shipmentUpdates);
+    // Which variables there are tells who wants the same: these cannot be written down.
+    const depth = 100_000;
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const payload = JSON.stringify({ query: shipmentUpdates, variables: {} }).replace(
+      '{}',
+      `{"deep":${deep}}`,
+    );
+    socket.send(`{"id":"deep","type":"subscribe","payload":${payload}}`);
+    const answer = await socket.next('deep');
+    expect([answer.type, codes(answer)]).toEqual(['error', ['INTERNAL_SERVER_ERROR']]);
+    expect(house.logged()).toContain(answer.payload[0].extensions.requestId);
+    await house.sandbox.webhooks.emitShipment();
+    expect(await take(socket, 'other', 1)).toHaveLength(1);
+  });
+
   test('a failure of our own is masked, and logged under its id', async () => {
     const socket = await enter();
     const database = new DatabaseSync(join(house.folder, 'gateway.db'));
