@@ -149,7 +149,8 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   return(): Promise<typeof over> {
     this.leave();
     this.end();
-    return this.#ended;
+    // Also where it has failed: who leaves has no ear for that.
+    return Promise.resolve(over);
   }
 
   [Symbol.asyncIterator](): this {

@@ -145,7 +145,7 @@ export function createGraphqlSockets(options: {
     const connection = new Connection(socket, request, telemetry);
     const closed = protocol.opened(connection, connection);
     socket.on('error', noteFailure);
-    socket.on('close', (code, reason) => void closed(code, String(reason)));
+    socket.on('close', (code, reason) => void closed(code, String(reason)).catch(noteFailure));
   });
 
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -27,7 +27,8 @@ async function openPair() {
   return { socket, got, closed };
 }
 
-test('an event that cannot be rendered closes the sockets of its group so that they resume elsewhere', async () => {
+/** A fan-out over the shipments of a log of its own; a subscription names the place to go on from, and may be stuck. */
+async function openFanout() {
   const journal = await openJournal(await createTestFile());
   onTestFinished(() => journal.stop());
   const lines: string[] = [];
@@ -36,11 +37,14 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   const feed = await createFeed({ ...journal, telemetry, cursors, bound: { failures: 3, ms: 1 } });
   onTestFinished(() => feed.stop());
   const schema = makeExecutableSchema({
-    typeDefs: 'type Query { seq: Int } type Subscription { seq(stuck: Boolean): Int! }',
+    typeDefs: 'type Query { seq: Int } type Subscription { seq(after: Int, stuck: Boolean): Int! }',
     resolvers: {
       Subscription: {
         seq: {
-          subscribe: () => feed.follow({ family: 'shipments' }, ({ seq }) => ({ seq })),
+          subscribe: (_: unknown, { after }: { after?: number }) =>
+            feed.follow({ family: 'shipments', ...(after !== undefined && { after }) }, ({ seq }) => ({
+              seq,
+            })),
           resolve({ seq }: { seq: number }, { stuck }: { stuck?: boolean }) {
             if (stuck && seq === 2) throw new Error('A fault of ours.');
             return seq;
@@ -55,15 +59,16 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   const subscribe = async (text: string) => {
     const pair = await openPair();
     const contextValue = { requestId: 'request', lasting: () => ({ requestId: 'group' }) };
-    await fanout.subscribe({
-      schema,
-      document: parse(text),
-      contextValue,
-      socket: pair.socket,
-      operationId: '1',
-    });
-    return pair;
+    const { socket } = pair;
+    const document = parse(text);
+    const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });
+    return { ...pair, stream: stream as AsyncIterableIterator<never, undefined> };
   };
+  return { journal, lines, subscribe };
+}
+
+test('an event that cannot be rendered closes the sockets of its group so that they resume elsewhere', async () => {
+  const { journal, lines, subscribe } = await openFanout();
   const [stuck, other] = [
     await subscribe('subscription { seq(stuck: true) }'),
     await subscribe('subscription { seq }'),
@@ -77,4 +82,14 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   expect(told).toContainEqual(
     expect.objectContaining({ seq: 2, msg: expect.stringMatching(/cannot be rendered/) }),
   );
+});
+
+test('who leaves a subscription that has failed has left', async () => {
+  const { journal, subscribe } = await openFanout();
+  for (const id of ['one', 'two', 'three']) await journal.log.append(delivery(id));
+  journal.clock.moveDays(91);
+  await journal.log.prune();
+  const { stream } = await subscribe('subscription { seq(after: 0) }');
+  await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+  await expect(stream.return!()).resolves.toEqual({ done: true, value: undefined });
 });
