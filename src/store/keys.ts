@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UnusableDatabase } from './unusable.js';
 
@@ -23,10 +23,17 @@ function makeKey(path: string): void {
   const draft = `${path}.${randomUUID()}`;
   try {
     writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
-    linkSync(draft, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    name(draft, path);
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** A link fails where there is a file already; where the file system has no links, the last of those made at once stays. */
+function name(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') renameSync(draft, path);
   }
 }
