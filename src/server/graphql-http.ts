@@ -50,7 +50,7 @@ export async function createGraphqlHttp(options: {
     plugins: [
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(), // for subgraphs alone, and more to load than the rest
-      followOperations(operations, lane),
+      followOperations(operations, rules, lane),
     ],
   });
   await apollo.start();
@@ -123,11 +123,14 @@ function sourceOf({ method, body, query }: FastifyRequest): string {
  */
 function followOperations(
   operations: WeakMap<object, Context>,
+  rules: Rules,
   lane: Lane | undefined,
 ): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
-      async didResolveOperation({ operation, source, document }) {
+      async didResolveOperation({ operation, source, document, request }) {
+        const refusal = operation && rules.tooCostly(document, operation, request.variables);
+        if (refusal) throw refusal;
         if (operation?.operation !== 'subscription') return lane?.admit(source, document);
         throw new GraphQLError('Subscriptions go over a websocket.', {
           extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },

@@ -11,6 +11,7 @@ import {
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { createMemory } from '../memory.js';
+import { createCostCounter, tooCostly } from './cost.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
@@ -52,13 +53,15 @@ interface Plan {
 
 interface Admitted {
   readonly document: DocumentNode;
-  readonly operationName: string | undefined;
+  readonly operation: OperationDefinitionNode;
   /** Begun at the second use, once for all who come meanwhile; null where it cannot be compiled. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 
 /** A compiled document takes some 100 KB. */
 const mostDocuments = 300;
+/** Of a document, its fragments written out: the compiler does that. */
+const mostFields = 1_000;
 const mostLearned = 200;
 const greatestBody = 1024 * 1024;
 /** What is another answer's own. */
@@ -78,6 +81,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   /** By the text of the request: who looks at a page asks for it again in the same words. */
   const plans = createMemory<Plan>(mostDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
+  const countCost = createCostCounter(schema);
 
   function find(text: string): Plan | undefined {
     const known = plans.get(text);
@@ -89,8 +93,14 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
 
   function planOf(request: PlainRequest | undefined): Plan | undefined {
     const admitted = request && documents.get(request.query);
-    const isMeant = (request?.operationName ?? admitted?.operationName) === admitted?.operationName;
-    return admitted && isMeant ? { admitted, variables: request.variables ?? {} } : undefined;
+    if (!admitted) return undefined;
+    const { document, operation } = admitted;
+    const name = operation.name?.value;
+    const variables = request.variables ?? {};
+    const isMeant = (request.operationName ?? name) === name;
+    return isMeant && !tooCostly(countCost(document, operation, variables))
+      ? { admitted, variables }
+      : undefined;
   }
 
   async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {
@@ -141,7 +151,8 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     left: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
-      if (operation) documents.set(source, { document, operationName: operation.name?.value });
+      if (operation && countCost(document, operation, {}).written <= mostFields)
+        documents.set(source, { document, operation });
     },
     learn(request, headers) {
       if (!isPlain(request) || learned.get(kindOf(request))) return;

@@ -15,7 +15,6 @@ import { Ending, whenAborted, type Signal } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
 import { Connection } from './connection.js';
-import { originForm } from './door.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
 import type { Rules } from './rules.js';
@@ -26,8 +25,8 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
-type Parameters = { readonly authorization?: unknown };
-type Socket = GraphqlSocket<Parameters, Connection>;
+type Credentials = { readonly authorization?: unknown };
+type Socket = GraphqlSocket<Credentials, Connection>;
 
 /** Missing, wrong or ended credentials: clients take it as final. */
 const unauthorized = 4401;
@@ -92,6 +91,8 @@ export function createGraphqlSockets(options: {
     const operation = getOperationAST(document, operationName);
     if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
+    const tooMuch = rules.tooCostly(document, operation, variables ?? undefined);
+    if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: let it keep the text that all share.
     Object.assign(payload, { query: document.loc?.source.body });
     const ending = new Ending();
@@ -114,7 +115,7 @@ export function createGraphqlSockets(options: {
     } as SocketSubscription;
   }
 
-  const protocol = makeServer<Parameters, Connection>({
+  const protocol = makeServer<Credentials, Connection>({
     onConnect: admit,
     onSubscribe: prepare,
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failing),
@@ -151,7 +152,6 @@ export function createGraphqlSockets(options: {
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', destroy);
     if (drain.begun) return refuse(socket, '503 Service Unavailable');
-    if (pathOf(request) !== '/graphql') return refuse(socket, '404 Not Found');
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
     sockets.handleUpgrade(request, socket, head, (opened) => {
       socket.off('error', destroy); // ws has its own from here on
@@ -197,10 +197,6 @@ function keepAlive(sockets: WebSocketServer): NodeJS.Timeout {
   };
   // In a process that was held up, pongs may be there that are not read yet: they are before what is set to be immediate.
   return setInterval(() => setImmediate(() => sockets.clients.forEach(ping)), pingMs).unref();
-}
-
-function pathOf({ url = '/' }: IncomingMessage): string {
-  return originForm(url).split('?', 1)[0]!;
 }
 
 /** Not a closure: it would keep the request for as long as the socket is open. */

@@ -198,6 +198,47 @@ describe('errors', () => {
     expect(codesOf(await house.ask(deep, {}, token))).toContain(code);
   });
 
+  describe('an operation that asks for too much is refused, whoever asks:', () => {
+    const doubling = (on: string, twice: (next: string) => string) =>
+      Array.from({ length: 60 }, (_, at) => `fragment F${at} on ${on} { ${twice(`...F${at + 1}`)} }`).join(
+        ' ',
+      ) + ` fragment F60 on ${on} { __typename }`;
+    const below = (next: string) => `notes { nodes { tags { ${next} } } }`;
+
+    test.each([
+      ['pages below pages', `{ tags { nodes { ${below(below(below('name')))} } } }`],
+      ['fragments that double', `{ notes { nodes { ...F0 } } } ${doubling('Note', (next) => next + next)}`],
+      [
+        'fragments that double below pages',
+        `{ tags { nodes { ...F0 } } } ${doubling('Tag', (next) => `a: ${below(next)} b: ${below(next)}`)}`,
+      ],
+      [
+        'the same with a condition',
+        `{ tags { nodes { ...F0 @include(if: true) } } } ${doubling('Tag', (next) => `a: ${below(next)} b: ${below(next)}`)}`,
+      ],
+    ])('%s', async (_, query) => {
+      for (const session of [undefined, token, token]) {
+        const answer = await house.ask(query, {}, session);
+        expect([answer.status, codesOf(answer), answer.data]).toEqual([
+          400,
+          ['QUERY_TOO_COMPLEX'],
+          undefined,
+        ]);
+      }
+    });
+
+    test('by its variables', async () => {
+      const query =
+        'query ($n: Int, $m: Int!) { shipments(first: $n) { nodes { id events(first: $m) { nodes { id stage status carrier } } } } }';
+      const ask = async (n: number | null, m: number) => codesOf(await house.ask(query, { n, m }, token));
+      for (let times = 0; times < 3; times += 1) {
+        expect(await ask(null, 100)).toEqual([]);
+        expect(await ask(100, 100)).toEqual(['QUERY_TOO_COMPLEX']);
+        expect(await ask(100, 20)).toEqual([]);
+      }
+    });
+  });
+
   test('the operation to run must be clear', async () => {
     expect(codesOf(await house.ask('query a { __typename } query b { __typename }', {}, token))).toEqual([
       'OPERATION_RESOLUTION_FAILURE',

@@ -419,6 +419,16 @@ describe('what one socket may take up', () => {
     socket.close();
   });
 
+  test('one that asks for too much is refused by its own id, by its variables', async () => {
+    const socket = await enter();
+    const query =
+      'query ($n: Int!) { shipments(first: $n) { nodes { events(first: 100) { nodes { id stage status carrier } } } } }';
+    expect(codes(await ask(socket, query, { n: 99 }))).toEqual([]);
+    expect(codes(await ask(socket, query, { n: 100 }))).toEqual(['QUERY_TOO_COMPLEX']);
+    expect((await ask(socket, '{ __typename }')).type).toBe('next');
+    socket.close();
+  });
+
   test('what is completed gives its id free, and nothing of it comes under the id again', async () => {
     const socket = await enter();
     const ids = numbers(20);

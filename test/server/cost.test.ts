@@ -1,0 +1,78 @@
+import { parse, type OperationDefinitionNode } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { createSchema } from '../../src/schema.js';
+import { createCostCounter, tooCostly } from '../../src/server/cost.js';
+
+const count = createCostCounter(createSchema());
+
+function costOf(source: string, variables: Readonly<Record<string, unknown>> = {}) {
+  const document = parse(source);
+  return count(document, document.definitions[0] as OperationDefinitionNode, variables);
+}
+
+const inFull = `{
+  shipments(first: 100) {
+    nodes {
+      id shipmentId status carrier trackingNumber stage updatedAt
+      events { nodes { id eventId type stage occurredAt receivedAt shipmentId status carrier trackingNumber } }
+    }
+  }
+}`;
+
+describe('the cost of an operation', () => {
+  test.each([
+    ['a field', '{ __typename }', 1],
+    ['an object', '{ viewer { id name } }', 3],
+    ['a page of the usual size', '{ notes { nodes { id title } } }', 1 + 20 * 3],
+    ['a page of edges', '{ notes(first: 5) { edges { cursor node { id } } } }', 1 + 5 * 4],
+    ['a backward page', '{ shipments(last: 7) { nodes { id } } }', 1 + 7 * 2],
+    ['the greatest page where more is asked for', '{ notes(first: 5000) { nodes { id } } }', 1 + 100 * 2],
+    ['a row where none or fewer are asked for', '{ notes(first: -3) { nodes { id } } }', 1 + 2],
+    ['a list', '{ notes(first: 2) { nodes { tags { name } } } }', 1 + 2 * (1 + 1 + 20)],
+    ['named nodes', '{ nodes(ids: ["a", "b", "c"]) { id } }', 1 + 3],
+    [
+      'pages below pages',
+      '{ tags(first: 3) { nodes { notes(first: 4) { nodes { id } } } } }',
+      1 + 3 * (1 + 1 + 4 * 2),
+    ],
+    ['inline fragments', '{ node(id: "a") { id ... on Note { title } ... { id } } }', 4],
+    ['fragments', '{ notes(first: 2) { nodes { ...A ...A } } } fragment A on Note { id title }', 1 + 2 * 5],
+    ['what is asked of the schema', '{ __schema { types { fields { type { name } } } } }', 1],
+  ])('counts %s', (_, source, fields) => {
+    expect(costOf(source).fields).toBe(fields);
+  });
+
+  test('knows page sizes and ids by variables and by their defaults', () => {
+    const source =
+      'query($n: Int = 3, $m: Int, $ids: [ID!]!) { notes(first: $n) { nodes { id } } tags(first: $m) { nodes { id } } nodes(ids: $ids) { id } }';
+    expect(costOf(source, { ids: ['a', 'b'] }).fields).toBe(1 + 3 * 2 + (1 + 20 * 2) + 1 + 2);
+    expect(costOf(source, { n: 10, m: null, ids: [] }).fields).toBe(1 + 10 * 2 + (1 + 20 * 2) + 1 + 1);
+    expect(costOf(source, { n: 'ten', m: 2, ids: 'a' }).fields).toBe(1 + 20 * 2 + (1 + 2 * 2) + 1 + 20);
+  });
+
+  test('is counted also where fragments double what they spread, and written out', () => {
+    const depth = 1_000;
+    const fragments = Array.from(
+      { length: depth },
+      (_, at) => `fragment F${at} on Note { ...F${at + 1} ...F${at + 1} }`,
+    );
+    const source = `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Note { id }`;
+    expect(costOf(source)).toEqual({ fields: 20 * 2 ** depth, written: 2 ** depth });
+    expect(costOf('{ notes { nodes { id } } }').written).toBe(3);
+  });
+
+  test('is that which README tells of', () => {
+    expect(costOf(inFull).fields).toBe(22_901);
+  });
+
+  test('is bounded', () => {
+    const page = (below: string) => `notes(first: 100) { nodes { ${below} } }`;
+    expect(
+      tooCostly(costOf(`{ ${page('id title content tags { name count } isPinned createdAt updatedAt')} }`)),
+    ).toBeUndefined();
+    expect(tooCostly(costOf(inFull))).toBeUndefined();
+    expect(
+      tooCostly(costOf(`{ tags { nodes { ${page(`tags { ${page('id')} }`)} } } }`))?.extensions['code'],
+    ).toBe('QUERY_TOO_COMPLEX');
+  });
+});
