@@ -9,8 +9,9 @@ import {
   toConnection,
   toEdge,
 } from '../relay.js';
+import { fingerprint } from './fingerprint.js';
 import type { Note } from './model.js';
-import { greatestLimit, type NoteList, type Page, type Pager } from './pages.js';
+import { greatestLimit, type NoteList, type Page, type Pager, scannedPagesAtMost } from './pages.js';
 
 /** What a connection is made of. */
 export interface ConnectionSource {
@@ -40,8 +41,6 @@ const places = ['next', 'inside', 'new'] as const;
 const usualLimit = 20;
 /** How many pages are searched for the place inside a page, when insertions have pushed it on. */
 const searchedPages = 3;
-/** How many are searched for a new row, whose place in the list is not known: as many as `node` scans. */
-const scannedPages = 50;
 
 /**
  * A page of the connection. `first` notes cost one call in the usual case, and so does the next page.
@@ -141,7 +140,7 @@ async function* resumeAfterNew(
     isFound ||= from > 0;
     scanned += 1;
     if (isFound) yield { ...page, from };
-    else if (scanned === scannedPages && page.nextCursor !== undefined) throw tooMany();
+    else if (scanned === scannedPagesAtMost && page.nextCursor !== undefined) throw tooMany();
   }
 }
 
@@ -183,34 +182,6 @@ function positionOf({ notes, cursor, nextCursor, limit }: Page, seen: readonly s
   return seen.length === notes.length && nextCursor !== undefined
     ? { cursor: nextCursor, limit, seen, at: 'next' }
     : { cursor, limit, seen, at: 'inside' };
-}
-
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-
-/**
- * 36 bits by which a row of a neighbouring page is known again: two FNV-1a hashes of other primes, each mixed as
- * MurmurHash3 ends, for a digest of each row would take longer than all else of a cursor.
- */
-function fingerprint({ upstreamId }: Note): string {
-  let one = 0x811c9dc5;
-  let other = 0x9747b28c;
-  for (let at = 0; at < upstreamId.length; at += 1) {
-    const unit = upstreamId.charCodeAt(at);
-    one = Math.imul(one ^ unit, 0x01000193);
-    other = Math.imul(other ^ unit, 0x85ebca6b);
-  }
-  return letters(mixed(one)) + letters(mixed(other));
-}
-
-function mixed(hash: number): number {
-  const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  const both = Math.imul(half ^ (half >>> 13), 0xc2b2ae35);
-  return both ^ (both >>> 16);
-}
-
-/** 18 bits. */
-function letters(bits: number): string {
-  return alphabet[bits & 63]! + alphabet[(bits >>> 6) & 63]! + alphabet[(bits >>> 12) & 63]!;
 }
 
 type Packed = readonly [cursor: string | null, limit: number, seen: string, at: number];

@@ -39,6 +39,8 @@ export interface Pager {
 
 /** The greatest `limit` asked for. */
 export const greatestLimit = 100;
+/** So many pages of that limit are looked through for a note of which no page is known. */
+export const scannedPagesAtMost = 50;
 const smallerLimits = [50, 20];
 /** In a row. A service that filters its pages after it has cut them may leave many of them empty. */
 const fruitlessPagesAtMost = 200;

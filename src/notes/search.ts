@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 import type { Note } from './model.js';
-import { greatestLimit, type NoteFilter, type NoteList, type Pager } from './pages.js';
+import { greatestLimit, type NoteFilter, type NoteList, type Pager, scannedPagesAtMost } from './pages.js';
 import type { PagePlace } from './sightings.js';
 
 /** What a search looks through. */
@@ -12,7 +12,6 @@ export interface SearchSource {
 }
 
 const rereadPagesAtMost = 10;
-const scannedPagesAtMost = 50;
 
 /**
  * The notes with these ids, for a DataLoader: null where the service has none. Those never seen can only be scanned
