@@ -10,7 +10,7 @@ import { defineConfig } from 'vite';
 const left = new Set(['@photostructure/sqlite']);
 
 const imports = /^import ([^;]+?) from '([^.'][^']*)';|const (\{[^}]*\}) = await import\('([^.'][^']*)'\)/gm;
-const mentions = /\b(?:from|import) ?\(?['"][^.'"]/g;
+const mentions = /\b(?:from|import ?\(?) ?['"][^.'"]/g;
 const clause = /^(?:(\w+)(?:, )?)?(?:\{([^}]*)\})?$/;
 
 /** Gives what `import <text> from …` takes; nothing else is of use, and what it takes by other ways would be missing. */
