@@ -6,6 +6,9 @@ import {
   isListType,
   isObjectType,
   Kind,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  valueFromASTUntyped,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -15,7 +18,6 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
-  type ValueNode,
 } from 'graphql';
 
 /** What an operation asks for, in fields. */
@@ -37,8 +39,14 @@ export type CountCost = (
 ) => Cost;
 
 const greatestCost = 50_000;
-const usualRows = 20;
+/** Of a page where no size is given, and the greatest that is. */
+const usualPage = 20;
 const greatestPage = 100;
+/** Of a list that is no page, such as the tags of a note. */
+const usualRows = 5;
+/** A field below `__schema` or `__type` counts for so many: GraphiQL's own query is some 20,000. */
+const schemaRows = 100;
+const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 const nothing: Cost = { fields: 0, written: 0 };
 
 /** Why an operation is not to be run: it asks for more than one answer should have. */
@@ -77,35 +85,46 @@ class Count {
     this.fragments = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
     const defaults = variableDefinitions.map(({ variable, defaultValue }): [string, unknown] => [
       variable.name.value,
-      defaultValue?.kind === Kind.INT ? Number(defaultValue.value) : undefined,
+      defaultValue && valueFromASTUntyped(defaultValue),
     ]);
     this.variables = { ...Object.fromEntries(defaults), ...variables };
   }
 
+  /** An object is of one type: of what is asked of several types, only the most counts. */
   ofSet({ selections }: SelectionSetNode, type: GraphQLCompositeType): Cost {
-    return selections.map((selection) => this.ofSelection(selection, type)).reduce(plus, nothing);
+    let always = nothing;
+    const byType = new Map<GraphQLCompositeType, Cost>();
+    for (const selection of selections) {
+      const on = this.typeOf(selection, type);
+      const cost = this.ofSelection(selection, on);
+      if (on === type || !isObjectType(on)) always = plus(always, cost);
+      else byType.set(on, plus(byType.get(on) ?? nothing, cost));
+    }
+    return plus(always, [...byType.values()].reduce(most, nothing));
+  }
+
+  private typeOf(selection: SelectionNode, parent: GraphQLCompositeType): GraphQLCompositeType {
+    if (selection.kind === Kind.FIELD) return parent;
+    const { typeCondition } =
+      selection.kind === Kind.INLINE_FRAGMENT ? selection : (this.fragments.get(selection.name.value) ?? {});
+    const type = typeCondition && this.schema.getType(typeCondition.name.value);
+    return isCompositeType(type) ? type : parent;
   }
 
   private ofSelection(selection: SelectionNode, type: GraphQLCompositeType): Cost {
     if (selection.kind === Kind.FIELD) return this.ofField(selection, type);
-    if (selection.kind === Kind.FRAGMENT_SPREAD) return this.ofFragment(selection.name.value);
-    return this.ofSet(selection.selectionSet, this.named(selection.typeCondition?.name.value) ?? type);
-  }
-
-  private ofFragment(name: string): Cost {
-    const known = this.known.get(name);
-    if (known) return known;
-    const fragment = this.fragments.get(name);
-    const type = this.named(fragment?.typeCondition.name.value);
-    const cost = fragment && type ? this.ofSet(fragment.selectionSet, type) : nothing;
+    if (selection.kind === Kind.INLINE_FRAGMENT) return this.ofSet(selection.selectionSet, type);
+    const { value: name } = selection.name;
+    const set = this.fragments.get(name)?.selectionSet;
+    const cost = this.known.get(name) ?? (set ? this.ofSet(set, type) : nothing);
     this.known.set(name, cost);
     return cost;
   }
 
   private ofField(node: FieldNode, parent: GraphQLCompositeType): Cost {
-    const field = 'getFields' in parent ? parent.getFields()[node.name.value] : undefined;
+    const { value: name } = node.name;
+    const field = schemaFields.get(name) ?? ('getFields' in parent ? parent.getFields()[name] : undefined);
     const type = field && getNamedType(field.type);
-    // What is asked of the schema itself is bounded by its own rule.
     if (!field || !isCompositeType(type) || !node.selectionSet) return { fields: 1, written: 1 };
     const { fields, written } = this.ofSet(node.selectionSet, type);
     return { fields: 1 + this.rowsOf(node, field, parent) * fields, written: 1 + written };
@@ -114,36 +133,41 @@ class Count {
   /** How many rows a page or a list may have; those of a page are counted at its connection. */
   private rowsOf(
     node: FieldNode,
-    { args, type }: GraphQLField<unknown, unknown>,
+    field: GraphQLField<unknown, unknown>,
     parent: GraphQLCompositeType,
-  ) {
-    const given = (name: string) =>
-      this.valueOf(node.arguments?.find((argument) => argument.name.value === name)?.value);
-    const takes = (name: string) => args.some((argument) => argument.name === name);
+  ): number {
+    if (schemaFields.has(field.name)) return schemaRows;
+    const given = (name: string) => {
+      const argument = node.arguments?.find((each) => each.name.value === name);
+      return argument && valueFromASTUntyped(argument.value, this.variables);
+    };
+    const takes = (name: string) => field.args.some((argument) => argument.name === name);
     if (takes('first')) return pageOf([given('first'), given('last')]);
-    if (!isListType(getNullableType(type)) || (isObjectType(parent) && parent.name.endsWith('Connection')))
-      return 1;
-    const ids = takes('ids') ? given('ids') : undefined;
-    return Array.isArray(ids) ? Math.max(ids.length, 1) : usualRows;
-  }
-
-  private valueOf(node: ValueNode | undefined): unknown {
-    if (node?.kind === Kind.VARIABLE) return this.variables[node.name.value];
-    if (node?.kind === Kind.INT) return Number(node.value);
-    return node?.kind === Kind.LIST ? node.values : undefined;
-  }
-
-  private named(name: string | undefined): GraphQLCompositeType | undefined {
-    const type = name === undefined ? undefined : this.schema.getType(name);
-    return isCompositeType(type) ? type : undefined;
+    if (takes('ids')) return bounded(toList(given('ids')).length);
+    const isPart = parent.name.endsWith('Connection') || parent.name.startsWith('__');
+    return isListType(getNullableType(field.type)) && !isPart ? usualRows : 1;
   }
 }
 
 function pageOf(sizes: readonly unknown[]): number {
   const given = sizes.filter((size) => typeof size === 'number');
-  return given.length === 0 ? usualRows : Math.min(Math.max(...given, 1), greatestPage);
+  return given.length === 0 ? usualPage : bounded(Math.max(...given));
+}
+
+/** What is out of bounds is refused where it is resolved. */
+function bounded(rows: number): number {
+  return Math.min(Math.max(rows, 1), greatestPage);
+}
+
+/** One that is no list is taken for a list of it. */
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
 }
 
 function plus(one: Cost, other: Cost): Cost {
   return { fields: one.fields + other.fields, written: one.written + other.written };
+}
+
+function most(one: Cost, other: Cost): Cost {
+  return { fields: Math.max(one.fields, other.fields), written: one.written + other.written };
 }

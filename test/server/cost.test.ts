@@ -1,4 +1,4 @@
-import { parse, type OperationDefinitionNode } from 'graphql';
+import { getIntrospectionQuery, parse, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { createCostCounter, tooCostly } from '../../src/server/cost.js';
@@ -28,7 +28,7 @@ describe('the cost of an operation', () => {
     ['a backward page', '{ shipments(last: 7) { nodes { id } } }', 1 + 7 * 2],
     ['the greatest page where more is asked for', '{ notes(first: 5000) { nodes { id } } }', 1 + 100 * 2],
     ['a row where none or fewer are asked for', '{ notes(first: -3) { nodes { id } } }', 1 + 2],
-    ['a list', '{ notes(first: 2) { nodes { tags { name } } } }', 1 + 2 * (1 + 1 + 20)],
+    ['a list', '{ notes(first: 2) { nodes { tags { name } } } }', 1 + 2 * (1 + 1 + 5)],
     ['named nodes', '{ nodes(ids: ["a", "b", "c"]) { id } }', 1 + 3],
     [
       'pages below pages',
@@ -37,7 +37,15 @@ describe('the cost of an operation', () => {
     ],
     ['inline fragments', '{ node(id: "a") { id ... on Note { title } ... { id } } }', 4],
     ['fragments', '{ notes(first: 2) { nodes { ...A ...A } } } fragment A on Note { id title }', 1 + 2 * 5],
-    ['what is asked of the schema', '{ __schema { types { fields { type { name } } } } }', 1],
+    ['one id', '{ nodes(ids: "a") { id } }', 1 + 1],
+    ['no more ids than are taken', `{ nodes(ids: [${'"a" '.repeat(3_000)}]) { id } }`, 1 + 100],
+    [
+      'of the types that a node may have that which is asked for most',
+      '{ node(id: "a") { id ... on Note { title } ...S ... on Shipment { stage } } } fragment S on Shipment { carrier status }',
+      1 + 1 + 3,
+    ],
+    ['what is asked of the schema', '{ __schema { types { fields { type { name } } } } }', 1 + 100 * 4],
+    ['what is asked of a type', '{ __type(name: "Note") { fields { name } } }', 1 + 100 * 2],
   ])('counts %s', (_, source, fields) => {
     expect(costOf(source).fields).toBe(fields);
   });
@@ -47,7 +55,7 @@ describe('the cost of an operation', () => {
       'query($n: Int = 3, $m: Int, $ids: [ID!]!) { notes(first: $n) { nodes { id } } tags(first: $m) { nodes { id } } nodes(ids: $ids) { id } }';
     expect(costOf(source, { ids: ['a', 'b'] }).fields).toBe(1 + 3 * 2 + (1 + 20 * 2) + 1 + 2);
     expect(costOf(source, { n: 10, m: null, ids: [] }).fields).toBe(1 + 10 * 2 + (1 + 20 * 2) + 1 + 1);
-    expect(costOf(source, { n: 'ten', m: 2, ids: 'a' }).fields).toBe(1 + 20 * 2 + (1 + 2 * 2) + 1 + 20);
+    expect(costOf(source, { n: 'ten', m: 2, ids: 'a' }).fields).toBe(1 + 20 * 2 + (1 + 2 * 2) + 1 + 1);
   });
 
   test('is counted also where fragments double what they spread, and written out', () => {
@@ -63,6 +71,23 @@ describe('the cost of an operation', () => {
 
   test('is that which README tells of', () => {
     expect(costOf(inFull).fields).toBe(22_901);
+  });
+
+  test('knows lists by their defaults', () => {
+    const source =
+      'query ($ids: [ID!]! = ["a", "b", "c"], $id: ID!) { nodes(ids: $ids) { id } other: nodes(ids: [$id, $id]) { id } }';
+    expect(costOf(source, { id: 'a' }).fields).toBe(1 + 3 + 1 + 2);
+  });
+
+  test('leaves room for what an explorer asks of the schema, and not for much more', () => {
+    const usual = costOf(
+      getIntrospectionQuery({ descriptions: true, specifiedByUrl: true, inputValueDeprecation: true }),
+    );
+    expect(tooCostly(usual)).toBeUndefined();
+    const many = (name: string, below: string) =>
+      Array.from({ length: 30 }, (_, at) => `a${at}: ${name}${below}`).join(' ');
+    const wide = `{ __schema { types { ${many('fields', ' { ...G }')} } } } fragment G on __Field { ${many('name', '')} }`;
+    expect(tooCostly(costOf(wide))).toBeDefined();
   });
 
   test('is bounded', () => {
