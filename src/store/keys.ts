@@ -1,5 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UnusableDatabase } from './unusable.js';
 
@@ -24,16 +33,23 @@ function makeKey(path: string): void {
   try {
     writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
     name(draft, path);
+  } catch (error) {
+    if (!isThere(error)) throw error;
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
-/** A link fails where there is a file already; where the file system has no links, the last of those made at once stays. */
+/** Fails where there is a file already. Where the file system has no links it is copied, and not whole from the first. */
 function name(draft: string, path: string): void {
   try {
     linkSync(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') renameSync(draft, path);
+    if (isThere(error)) throw error;
+    copyFileSync(draft, path, constants.COPYFILE_EXCL);
   }
+}
+
+function isThere(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EEXIST';
 }
