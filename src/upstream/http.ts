@@ -146,7 +146,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
     const { status, headers, body } = reply;
     if (status >= 300 && status < 400) throw new UpstreamError(name, 'redirected', { uncertain: true });
-    if (!isLimit(reply)) return { status, body: parse(body) };
+    if (!isLimit(reply, token)) return { status, body: parse(body) };
     const retryAfter = secondsToWait(headers['retry-after'], clock.now());
     if (token !== undefined) quota.pause(token, retryAfter);
     throw new UpstreamError(name, 'limited', { retryAfter });
@@ -176,9 +176,9 @@ export function isSendable(token: string): boolean {
   return /^[!-~]+$/.test(token);
 }
 
-/** The answer when a rate limit is exceeded is not shown (apis/notes.md §8). */
-function isLimit({ status, headers }: Reply): boolean {
-  return status === 429 || (status === 403 && headers['retry-after'] !== undefined);
+/** The answer when a rate limit is exceeded is not shown (apis/notes.md §8); without a token a 403 says who may not. */
+function isLimit({ status, headers }: Reply, token: string | undefined): boolean {
+  return status === 429 || (status === 403 && token !== undefined && headers['retry-after'] !== undefined);
 }
 
 function parse(body: Buffer): unknown {
