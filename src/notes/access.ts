@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { GatewayError } from '../errors.js';
 import { type Connection, type Cursors, type Edge, type PageArguments, rowConnection } from '../relay.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount, type NotePage } from './answer.js';
@@ -68,6 +69,7 @@ interface Shared {
 }
 
 const listsAtOnce = 4;
+const mostPages = 2_000;
 
 /** Gives each operation its access. What one session has seen is never shown to another. */
 export function createNotesAccess(options: {
@@ -86,6 +88,7 @@ class OperationNotes implements NotesAccess {
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
+  private pagesAsked = 0;
 
   constructor(shared: Shared, operation: NotesOperation) {
     this.shared = shared;
@@ -94,6 +97,8 @@ class OperationNotes implements NotesAccess {
 
   /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
   page(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
+    this.pagesAsked += 1;
+    if (this.pagesAsked > mostPages) throw tooMuch();
     const [connection, filter, page, withCounts] = wish;
     const key = JSON.stringify(wish);
     this.pagesRead ??= new Map();
@@ -260,4 +265,9 @@ function tagConnection(
       },
     },
   );
+}
+
+/** A note may have any number of tags, and each of them a page. */
+function tooMuch(): GatewayError {
+  return new GatewayError('QUERY_TOO_COMPLEX', `One operation lists notes no more than ${mostPages} times.`);
 }

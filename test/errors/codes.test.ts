@@ -242,6 +242,18 @@ describe('the codes of upstream failures', () => {
 });
 
 describe('QUERY_TOO_COMPLEX', () => {
+  test('when there are so many tags that their notes are asked for too often', async () => {
+    const own = await startRoom();
+    const busy = await own.join();
+    const tags = Array.from({ length: 21 }, (_, at) => `tag ${at}`);
+    for (let left = 100; left > 0; left -= 1) own.sandbox.notes.insert(busy.email, { tags });
+    const query = (first: number) =>
+      `{ notes(first: ${first}) { nodes { tags { notes(first: 1) { nodes { id } } } } } }`;
+    expect(codesOf(await busy.ask(query(90)))).toEqual([]);
+    expect(codesOf(await busy.ask(query(100)))).toContain('QUERY_TOO_COMPLEX');
+    await own.stop();
+  });
+
   test('when a note is not among those looked through; the others of the operation are found', async () => {
     Object.assign(room.sandbox.notes.pageLimit, { max: 2, mode: 'clamp' });
     const ids = only(
