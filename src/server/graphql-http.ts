@@ -22,6 +22,8 @@ export interface GraphqlHttp {
 
 const deadlineMs = 30_000;
 const mostDocuments = 500;
+const subscriptions = /\bsubscription\b/;
+const conditions = /@(?:skip|include)\b/;
 
 /** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers come by https. */
 export async function createGraphqlHttp(options: {
@@ -68,9 +70,9 @@ export async function createGraphqlHttp(options: {
   return {
     async handle(request, reply) {
       const context = lane?.left(request.raw)?.context ?? (await begin(request, reply));
-      const refusal = rules.tooDeep(sourceOf(request));
-      if (refusal) {
-        await reply.code(400).send({ errors: [rules.show(refusal, context)] });
+      const refusals = refusalsOf(rules, sourceOf(request));
+      if (refusals.length > 0) {
+        await reply.code(400).send({ errors: refusals.map((refusal) => rules.show(refusal, context)) });
         return;
       }
       const headers = new HeaderMap();
@@ -109,6 +111,14 @@ function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['docume
     set: async (key, document) => documents.set(key, document, document.loc?.source.body.length),
     delete: async (key) => documents.delete(key),
   };
+}
+
+/** What is not to come before Apollo Server: GraphQL's rule for subscriptions throws where a variable is a condition. */
+function refusalsOf(rules: Rules, source: string): readonly GraphQLError[] {
+  const refusal = rules.tooDeep(source);
+  if (refusal) return [refusal];
+  const prepared = subscriptions.test(source) && conditions.test(source) ? rules.prepare(source) : undefined;
+  return prepared === undefined || 'kind' in prepared ? [] : prepared;
 }
 
 /** The text that Apollo Server is going to parse; empty where there is none. */

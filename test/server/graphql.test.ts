@@ -183,6 +183,12 @@ describe('errors', () => {
     ['an altered cursor', 'CURSOR_INVALID', '{ shipments(after: "x") { nodes { id } } }'],
   ];
 
+  test('a condition at the root of a subscription is a fault of the document, also by a variable', async () => {
+    const query = 'subscription ($x: Boolean!) { shipmentUpdates @include(if: $x) { cursor } }';
+    const answer = await house.ask(query, { x: true }, token);
+    expect([answer.status, codesOf(answer)]).toEqual([400, ['GRAPHQL_VALIDATION_FAILED']]);
+  });
+
   test.each(cases)('%s is %s, and no more is told than that', async (_, code, query, variables) => {
     const { errors } = await house.ask(query, variables, token);
     expect(errors).toHaveLength(1);
