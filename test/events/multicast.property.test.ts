@@ -6,7 +6,6 @@ import { createFeed, type Feed } from '../../src/events/feed.js';
 import type { Rendering } from '../../src/events/group.js';
 import type { Selection } from '../../src/events/interests.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
-
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';

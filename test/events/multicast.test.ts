@@ -5,7 +5,6 @@ import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.j
 import type { Member, Rendering } from '../../src/events/group.js';
 import { Unrenderable } from '../../src/events/insist.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
-
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
