@@ -11,7 +11,7 @@ const breaks = {
         'queue.push({ item, weight: more, resolve, reject });',
         "queue.push({ item, weight: more, resolve() {}, reject() {} }); resolve('stored');",
       ],
-      ['turn().then(run)', 'new Promise((resolve) => setTimeout(resolve, 1_500)).then(run)'],
+      ['??= run();', '??= new Promise((resolve) => setTimeout(resolve, 1_500)).then(run);'],
     ],
   },
   // Whether an event is known is looked up first, and nothing holds off who stores it in between.
