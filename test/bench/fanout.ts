@@ -20,16 +20,11 @@ interface Sent {
   readonly cpuUs: number;
 }
 
-/** How often and for how many milliseconds events are sent in a way. */
-const modes = {
-  burst: { rounds: 9, ms: 300 },
-  storm: { rounds: 3, ms: 600 },
-  paced: { rounds: 5, ms: 800 },
-} as const;
-type Mode = keyof typeof modes;
+const modes = ['burst', 'storm', 'paced'] as const;
+type Mode = (typeof modes)[number];
+type Told = Readonly<Record<Mode, Sent>>;
 
-const modeNames = Object.keys(modes) as readonly Mode[];
-const roundsOfShort = 2;
+const rounds = 3;
 const pacedEachMs = 100;
 const alreadyThere = 1_000;
 const warmingGroups = 100;
@@ -39,46 +34,29 @@ const inStorm = 64;
 
 /** What it costs to tell many subscribers of an event, beside a bare `ws.send` to each, and beside others' servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
+  const ms = short ? 500 : 600;
   const sizes = short && only === undefined ? [1000] : [1000, 5000];
   const groupings = [1, 100, 1000];
+  let cold = true;
   return onStage(async (stage) => {
     const targets = only === 'memory' ? [] : await startTargets(stage);
     for (const target of targets) await warmUp(target);
     const rows = [];
     for (const count of sizes) {
       if (only === undefined || only === 'memory') rows.push(...(await weigh(stage, count)));
-      for (const groups of groupings)
-        if (only === undefined || only === `${count}/${groups}`)
-          rows.push(...(await compare(targets, count, groups, short)));
+      for (const groups of groupings) {
+        const name = `${count}/${groups}`;
+        if (only !== undefined && only !== name) continue;
+        say(`fanout: ${name} …`);
+        const turns = targets.map((target) => turnOf(target, count, groups, ms));
+        const outcomes = await interleave(turns, rounds, cold ? 1 : 0);
+        cold = false;
+        for (const mode of modes)
+          rows.push(...outcomes.map((outcome) => toRow(name, mode, outcome, outcomes[0]!)));
+      }
     }
     return rows;
   });
-}
-
-/** Each beside the base, in many short slices by turns: subscribers of all at once would be too many for the load. */
-async function compare(
-  [first, ...others]: readonly Target[],
-  count: number,
-  groups: number,
-  short: boolean,
-): Promise<readonly Row[]> {
-  const name = `${count}/${groups}`;
-  const rows: Record<Mode, Row[]> = { burst: [], storm: [], paced: [] };
-  const base = await fill(first!, count, groups);
-  for (const other of others) {
-    say(`fanout: ${name}, ${other.who} …`);
-    const hall = await fill(other, count, groups);
-    for (const mode of modeNames) {
-      const turns = [turnOf(first!, base, mode), turnOf(other, hall, mode)];
-      const rounds = short ? roundsOfShort : modes[mode].rounds;
-      const outcomes = await interleave(turns, rounds, mode === 'burst' ? 1 : 0);
-      const found = outcomes.map((outcome) => toRow(`${mode} ${name}`, outcome, outcomes[0]!));
-      rows[mode].push(...found.slice(rows[mode].length === 0 ? 0 : 1));
-    }
-    await hall.stop();
-  }
-  await base.stop();
-  return Object.values(rows).flat();
 }
 
 async function startTargets({ startFile, startGateway }: Stage, flags: readonly string[] = []) {
@@ -100,16 +78,11 @@ async function startTargets({ startFile, startGateway }: Stage, flags: readonly 
 
 /** Who has just started runs code that is not compiled yet; who serves has seen some thousands of events. */
 async function warmUp(target: Target): Promise<void> {
-  const hall = await fill(target, warmingGroups, warmingGroups);
+  const hall = await openHall(target, warmingGroups, warmingGroups);
+  await allListening(hall);
   for (let times = 0; times < warmingEvents / warmingGroups; times += 1) await hall.tellAll();
   await allTold(hall);
   await hall.stop();
-}
-
-async function fill(target: Target, count: number, groups: number): Promise<Hall> {
-  const hall = await openHall(target, count, groups);
-  await allListening(hall);
-  return hall;
 }
 
 /** An event for each group at once, and the next when everybody has it, until this time. */
@@ -138,12 +111,12 @@ const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> =
   },
 };
 
-async function send(mode: Mode, hall: Hall, server: Server): Promise<Sent> {
+async function send(mode: Mode, hall: Hall, server: Server, ms: number): Promise<Sent> {
   hall.reset(mode === 'paced');
   const { cpuMs } = await server.read();
   const began = performance.now();
   await keepAwake(async () => {
-    await ways[mode](hall, began + modes[mode].ms);
+    await ways[mode](hall, began + ms);
     await allTold(hall);
   });
   const lasted = performance.now() - began;
@@ -159,12 +132,23 @@ async function send(mode: Mode, hall: Hall, server: Server): Promise<Sent> {
   };
 }
 
-function turnOf({ who, server }: Target, hall: Hall, mode: Mode): Turn<Sent> {
+function turnOf(target: Target, count: number, groups: number, ms: number): Turn<Told> {
   return {
-    who,
-    // What is paced comes as fast everywhere: there it is the delay that counts.
-    score: ({ p99, perSecond }) => (mode === 'paced' ? 1 / p99 : perSecond),
-    run: () => send(mode, hall, server),
+    who: target.who,
+    score: ({ burst }) => burst.perSecond,
+    async run() {
+      const hall = await openHall(target, count, groups);
+      try {
+        await allListening(hall);
+        return {
+          burst: await send('burst', hall, target.server, ms),
+          storm: await send('storm', hall, target.server, ms),
+          paced: await send('paced', hall, target.server, ms),
+        };
+      } finally {
+        await hall.stop();
+      }
+    },
   };
 }
 
@@ -176,9 +160,11 @@ async function weigh(stage: Stage, count: number): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
   const kilobytes: { readonly who: string; readonly kb: number; readonly heapKb: number }[] = [];
   for (const target of await startTargets(stage, ['--max-semi-space-size=1'])) {
-    const first = await fill(target, alreadyThere, 1);
+    const first = await openHall(target, alreadyThere, 1);
+    await allListening(first);
     const before = await target.server.read({ settled: true });
-    const hall = await fill(target, count, 1);
+    const hall = await openHall(target, count, 1);
+    await allListening(hall);
     const after = await target.server.read({ settled: true });
     const each = (what: 'rss' | 'heap') => (after[what] - before[what]) / count / 1024;
     kilobytes.push({ who: target.who, kb: each('rss'), heapKb: each('heap') });
@@ -197,20 +183,23 @@ async function weigh(stage: Stage, count: number): Promise<Row[]> {
   }));
 }
 
-function toRow(name: string, { who, ratio, low, high, outcomes }: Outcome<Sent>, base: Outcome<Sent>): Row {
-  const middle = (read: (sent: Sent) => number) => median(outcomes.map(read));
+function toRow(name: string, mode: Mode, { who, outcomes }: Outcome<Told>, base: Outcome<Told>): Row {
+  const middle = (read: (sent: Sent) => number) => median(outcomes.map((told) => read(told[mode])));
+  // What is paced comes as fast everywhere: there it is the delay that counts.
+  const score = (told: Told) => (mode === 'paced' ? 1 / told[mode].p99 : told[mode].perSecond);
+  const ratios = outcomes.map((told, round) => score(told) / score(base.outcomes[round]!));
   return {
     suite: 'fanout',
-    name,
+    name: `${mode} ${name}`,
     who,
-    ratio,
-    low,
-    high,
+    ratio: median(ratios),
+    low: Math.min(...ratios),
+    high: Math.max(...ratios),
     perSecond: middle(({ perSecond }) => perSecond),
     p50ms: middle(({ p50 }) => p50),
     p99ms: middle(({ p99 }) => p99),
     lagP99ms: middle(({ lagP99 }) => lagP99),
     cpuUs: middle(({ cpuUs }) => cpuUs),
-    perCpu: median(outcomes.map(({ cpuUs }, round) => base.outcomes[round]!.cpuUs / cpuUs)),
+    perCpu: median(outcomes.map((told, round) => base.outcomes[round]![mode].cpuUs / told[mode].cpuUs)),
   };
 }
