@@ -181,20 +181,17 @@ function isLimit({ status, headers }: Reply, token: string | undefined): boolean
   return status === 429 || (status === 403 && token !== undefined && headers['retry-after'] !== undefined);
 }
 
+const byteOrderMark = '\ufeff';
+
 function parse(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   try {
-    return JSON.parse((startsWithMark(body) ? body.subarray(byteOrderMark.length) : body).toString());
+    const text = body.toString();
+    // A parser may ignore it (RFC 8259 §8.1).
+    return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);
   } catch {
     return undefined;
   }
-}
-
-const byteOrderMark = Buffer.from('\ufeff');
-
-/** A parser may ignore it (RFC 8259 §8.1). */
-function startsWithMark(body: Buffer): boolean {
-  return byteOrderMark.every((byte, at) => body[at] === byte);
 }
 
 const secondsUnlessTold = 60;
