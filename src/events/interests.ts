@@ -21,16 +21,19 @@ export interface Interests<T> {
   in(entry: LogEntry): ReadonlySet<T>;
 }
 
+/** By what a selection's `of` says. */
+type Selected<T> = Map<string | null, Set<T>>;
+
 const everything: Selection = { of: () => '', values: [''] };
 
 /** Interests, none yet. */
 export function createInterests<T>(): Interests<T> {
-  const families = new Map<string, Map<Selection['of'], Map<string | null, Set<T>>>>();
+  const families = new Map<string, Map<Selection['of'], Selected<T>>>();
 
   return {
     add({ family, only: { of, values } = everything }, who) {
-      const selections = families.get(family) ?? new Map<Selection['of'], Map<string | null, Set<T>>>();
-      const selected = selections.get(of) ?? new Map<string | null, Set<T>>();
+      const selections = families.get(family) ?? new Map<Selection['of'], Selected<T>>();
+      const selected: Selected<T> = selections.get(of) ?? new Map();
       families.set(family, selections.set(of, selected));
       for (const value of values) selected.set(value, (selected.get(value) ?? new Set()).add(who));
       return () => {
@@ -51,7 +54,7 @@ export function createInterests<T>(): Interests<T> {
   };
 }
 
-function find<T>(selected: ReadonlyMap<string | null, T>, of: Selection['of'], entry: LogEntry): Iterable<T> {
+function find<T>(selected: Selected<T>, of: Selection['of'], entry: LogEntry): Iterable<Set<T>> {
   try {
     const those = selected.get(of(entry));
     return those === undefined ? [] : [those];
