@@ -21,7 +21,7 @@ import {
 } from 'graphql';
 
 /** What an operation asks for, in fields. */
-export interface Cost {
+interface Cost {
   /** As many as the answer may have, about: what is below a page or a list counts for each of its rows. */
   readonly fields: number;
   /** As many as the operation has with its fragments written out. */
@@ -29,14 +29,18 @@ export interface Cost {
 }
 
 /** Values of variables, before they were coerced. */
-export type Variables = Readonly<Record<string, unknown>>;
+type Variables = Readonly<Record<string, unknown>>;
 
-/** Counts an operation of a valid document; takes as long as the document is, however often a fragment is spread. */
-export type CountCost = (
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-  variables: Variables,
-) => Cost;
+/** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
+export interface Costs {
+  of(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Cost;
+  /** Why an operation is not to be run: it asks for more than one answer should have. */
+  tooCostly(
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    variables?: Variables,
+  ): GraphQLError | undefined;
+}
 
 const greatestCost = 50_000;
 /** Of a page where no size is given, and the greatest that is. */
@@ -49,23 +53,25 @@ const schemaRows = 100;
 const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 const nothing: Cost = { fields: 0, written: 0 };
 
-/** Why an operation is not to be run: it asks for more than one answer should have. */
-export function tooCostly({ fields }: Cost): GraphQLError | undefined {
-  if (fields <= greatestCost) return undefined;
-  return new GraphQLError(
-    `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`,
-    { extensions: { code: 'QUERY_TOO_COMPLEX', http: { status: 400 } } },
-  );
-}
-
-/** Counting over a schema. */
-export function createCostCounter(schema: GraphQLSchema): CountCost {
-  return (document, operation, variables) => {
+/** The costs over a schema. */
+export function createCosts(schema: GraphQLSchema): Costs {
+  const of: Costs['of'] = (document, operation, variables = {}) => {
     const root = schema.getRootType(operation.operation);
     return root
       ? new Count(schema, document, operation, variables).ofSet(operation.selectionSet, root)
       : nothing;
   };
+  return {
+    of,
+    tooCostly: (...asked) => (of(...asked).fields > greatestCost ? tooMuch() : undefined),
+  };
+}
+
+function tooMuch(): GraphQLError {
+  return new GraphQLError(
+    `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`,
+    { extensions: { code: 'QUERY_TOO_COMPLEX', http: { status: 400 } } },
+  );
 }
 
 class Count {

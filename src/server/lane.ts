@@ -11,7 +11,7 @@ import {
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { createMemory } from '../memory.js';
-import { createCostCounter, tooCostly } from './cost.js';
+import { createCosts } from './cost.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
@@ -81,7 +81,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
   /** By the text of the request: who looks at a page asks for it again in the same words. */
   const plans = createMemory<Plan>(mostDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
-  const countCost = createCostCounter(schema);
+  const costs = createCosts(schema);
 
   function find(text: string): Plan | undefined {
     const known = plans.get(text);
@@ -98,9 +98,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     const name = operation.name?.value;
     const variables = request.variables ?? {};
     const isMeant = (request.operationName ?? name) === name;
-    return isMeant && !tooCostly(countCost(document, operation, variables))
-      ? { admitted, variables }
-      : undefined;
+    return isMeant && !costs.tooCostly(document, operation, variables) ? { admitted, variables } : undefined;
   }
 
   async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {
@@ -151,7 +149,7 @@ export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
     left: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
-      if (operation && countCost(document, operation, {}).written <= mostFields)
+      if (operation && costs.of(document, operation).written <= mostFields)
         documents.set(source, { document, operation });
     },
     learn(request, headers) {

@@ -15,7 +15,6 @@ import {
   type DocumentNode,
   type GraphQLFormattedError,
   type GraphQLSchema,
-  type OperationDefinitionNode,
   type SelectionSetNode,
   type ValidationContext,
   type ValidationRule,
@@ -24,7 +23,7 @@ import type { Context } from '../context.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { createMemory } from '../memory.js';
-import { createCostCounter, tooCostly, type Variables } from './cost.js';
+import { type Costs, createCosts } from './cost.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
@@ -32,12 +31,7 @@ export interface Rules {
   readonly parseOptions: { readonly maxTokens: number };
   /** Why a text is not even to be parsed: it is nested deeper than a parser could go down. */
   tooDeep(query: string): GraphQLError | undefined;
-  /** Why an operation of a valid document is not to be run: it asks for more than one answer should have. */
-  tooCostly(
-    document: DocumentNode,
-    operation: OperationDefinitionNode,
-    variables?: Variables,
-  ): GraphQLError | undefined;
+  readonly tooCostly: Costs['tooCostly'];
   /** Beside the specification's own. */
   readonly validationRules: readonly ValidationRule[];
   /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
@@ -74,7 +68,6 @@ export function createRules(options: {
   const { schema, introspection, telemetry } = options;
   const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
   const documents = createMemory<DocumentNode>(mostDocuments);
-  const countCost = createCostCounter(schema);
 
   /** GraphQL's own rules would ask what a condition at a subscription's root says, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {
@@ -101,7 +94,7 @@ export function createRules(options: {
   return {
     parseOptions,
     tooDeep,
-    tooCostly: (document, operation, variables = {}) => tooCostly(countCost(document, operation, variables)),
+    tooCostly: createCosts(schema).tooCostly,
     validationRules,
     prepare(query) {
       const known = documents.get(query);

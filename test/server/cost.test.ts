@@ -1,13 +1,19 @@
 import { getIntrospectionQuery, parse, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
-import { createCostCounter, tooCostly } from '../../src/server/cost.js';
+import { createCosts } from '../../src/server/cost.js';
 
-const count = createCostCounter(createSchema());
+const costs = createCosts(createSchema());
 
 function costOf(source: string, variables: Readonly<Record<string, unknown>> = {}) {
+  return costs.of(...asked(source), variables);
+}
+
+const tooCostly = (source: string) => costs.tooCostly(...asked(source));
+
+function asked(source: string) {
   const document = parse(source);
-  return count(document, document.definitions[0] as OperationDefinitionNode, variables);
+  return [document, document.definitions[0] as OperationDefinitionNode] as const;
 }
 
 const inFull = `{
@@ -80,24 +86,26 @@ describe('the cost of an operation', () => {
   });
 
   test('leaves room for what an explorer asks of the schema, and not for much more', () => {
-    const usual = costOf(
-      getIntrospectionQuery({ descriptions: true, specifiedByUrl: true, inputValueDeprecation: true }),
-    );
+    const usual = getIntrospectionQuery({
+      descriptions: true,
+      specifiedByUrl: true,
+      inputValueDeprecation: true,
+    });
     expect(tooCostly(usual)).toBeUndefined();
     const many = (name: string, below: string) =>
       Array.from({ length: 30 }, (_, at) => `a${at}: ${name}${below}`).join(' ');
     const wide = `{ __schema { types { ${many('fields', ' { ...G }')} } } } fragment G on __Field { ${many('name', '')} }`;
-    expect(tooCostly(costOf(wide))).toBeDefined();
+    expect(tooCostly(wide)).toBeDefined();
   });
 
   test('is bounded', () => {
     const page = (below: string) => `notes(first: 100) { nodes { ${below} } }`;
     expect(
-      tooCostly(costOf(`{ ${page('id title content tags { name count } isPinned createdAt updatedAt')} }`)),
+      tooCostly(`{ ${page('id title content tags { name count } isPinned createdAt updatedAt')} }`),
     ).toBeUndefined();
-    expect(tooCostly(costOf(inFull))).toBeUndefined();
-    expect(
-      tooCostly(costOf(`{ tags { nodes { ${page(`tags { ${page('id')} }`)} } } }`))?.extensions['code'],
-    ).toBe('QUERY_TOO_COMPLEX');
+    expect(tooCostly(inFull)).toBeUndefined();
+    expect(tooCostly(`{ tags { nodes { ${page(`tags { ${page('id')} }`)} } } }`)?.extensions['code']).toBe(
+      'QUERY_TOO_COMPLEX',
+    );
   });
 });
