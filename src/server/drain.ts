@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import { Server as Listener, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
 /** The end of an HTTP server that turns nobody away. */
 export interface Drain {
@@ -18,6 +18,7 @@ export interface Drain {
 /** How long a connection without a request stays, for one that is on its way. */
 const graceMs = 500;
 const patienceMs = 5_000;
+const mostTurns = 100;
 
 /** A drain, which is to be told of every answer that is begun. */
 export function createDrain(): Drain {
@@ -45,6 +46,7 @@ export function createDrain(): Drain {
       if (begun) endConnection(response);
     },
     async run(server) {
+      await letIn(server);
       begun = true;
       const closed = new Promise((resolve) => server.once('close', resolve));
       // Where `localhost` has two addresses, this is how Fastify's second server hears that it must end.
@@ -53,6 +55,7 @@ export function createDrain(): Drain {
       Listener.prototype.close.call(server);
       unanswered().forEach(endConnection);
       await Promise.race([closed, sleep(graceMs)]);
+      await turn(); // in which what has come by now is read: its connection is not idle
       server.closeIdleConnections();
       // Looked for only now: what was quiet during the grace may be so no longer.
       const late = sleep(patienceMs, true, { ref: false });
@@ -61,6 +64,21 @@ export function createDrain(): Drain {
       server.closeAllConnections();
     },
   };
+}
+
+/**
+ * Lets in those who have connected and wait for it: where the server listens no more, the system would cut them off. It
+ * is done when it has looked for them twice, as the first look may be that of a while ago, and there were none.
+ */
+async function letIn(server: Server): Promise<void> {
+  let quiet = 0;
+  const hear = () => void (quiet = 0);
+  server.on('connection', hear);
+  for (let turns = 0; quiet < 2 && turns < mostTurns; turns += 1) {
+    quiet += 1;
+    await turn();
+  }
+  server.off('connection', hear);
 }
 
 /** Has the connection end with this answer, and the client told so. */

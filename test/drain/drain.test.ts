@@ -1,8 +1,9 @@
-import { Agent, get, request, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, createServer, get, request, type IncomingMessage } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { createDrain } from '../../src/server/drain.js';
 import { openSocket } from '../server/sockets.js';
 import { createTestFile } from '../support/engines.js';
 import { allGrants, demo } from '../support/house.js';
@@ -145,5 +146,50 @@ describe('SIGTERM', () => {
     expect(value).toBe(1);
     expect(ms).toBeLessThan(2_500);
     await asked;
+  });
+});
+
+describe('a drain', () => {
+  const asking = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  async function open() {
+    const drain = createDrain();
+    const server = createServer((_, response) => {
+      drain.follow(response);
+      response.end('here');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let heard = '';
+    socket.on('data', (bytes) => (heard += String(bytes)));
+    const closed = new Promise((resolve) => {
+      socket.once('error', resolve).once('close', resolve);
+    });
+    return { run: () => drain.run(server), socket, closed, heard: () => heard };
+  }
+
+  test('answers who has connected and was not let in yet', async () => {
+    const { run, socket, closed, heard } = await open();
+    socket.write(asking);
+    await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the system connects
+    expect(socket.connecting).toBe(true);
+    await run();
+    expect(await closed).toBe(false);
+    expect(heard()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
+  });
+
+  test('answers what had come to a quiet connection, and was not read yet, when its time was over', async () => {
+    const { run, socket, closed, heard } = await open();
+    socket.write(asking);
+    await expect.poll(heard).toMatch(/here/);
+    const ended = run();
+    await sleep(400);
+    await turn(); // timers come next
+    socket.write(asking);
+    for (const until = performance.now() + 300; performance.now() < until;);
+    await ended;
+    expect(await closed).toBe(false);
+    expect(heard()).toMatch(/here[^]*\r\nconnection: close\r\n[^]*here/i);
   });
 });
