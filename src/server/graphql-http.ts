@@ -115,7 +115,7 @@ function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['docume
 
 /** What is not to come before Apollo Server: GraphQL's rule for subscriptions throws where a variable is a condition. */
 function refusalsOf(rules: Rules, source: string): readonly GraphQLError[] {
-  const refusal = rules.tooDeep(source);
+  const refusal = rules.tooComplex(source);
   if (refusal) return [refusal];
   const prepared = subscriptions.test(source) && conditions.test(source) ? rules.prepare(source) : undefined;
   return prepared === undefined || 'kind' in prepared ? [] : prepared;

@@ -29,8 +29,11 @@ import { type Costs, createCosts } from './cost.js';
 export interface Rules {
   /** A document has a bounded number of tokens. */
   readonly parseOptions: { readonly maxTokens: number };
-  /** Why a text is not even to be parsed: it is nested deeper than a parser could go down. */
-  tooDeep(query: string): GraphQLError | undefined;
+  /**
+   * Why a text is not even to be parsed: it is nested deeper than a parser could go down, or has so many lines that
+   * GraphQL, which counts them for each fault that it finds, would take seconds.
+   */
+  tooComplex(query: string): GraphQLError | undefined;
   readonly tooCostly: Costs['tooCostly'];
   /** Beside the specification's own. */
   readonly validationRules: readonly ValidationRule[];
@@ -46,6 +49,7 @@ export interface Rules {
 const mostDocuments = 500;
 const parseOptions = { maxTokens: 5_000 };
 const greatestDepth = 200;
+const mostLines = 10_000;
 /** By the kind of a token. */
 const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
 /** How GraphQL, and a scalar of ours, say what is wrong with a value, as far as nothing of it is repeated. */
@@ -77,8 +81,8 @@ export function createRules(options: {
   }
 
   function check(query: string): DocumentNode | readonly GraphQLError[] {
-    const refusal = tooDeep(query);
-    if (refusal) return [refusal];
+    const complex = tooComplex(query);
+    if (complex) return [complex];
     try {
       const document = parse(query, parseOptions);
       const faults = faultsOf(document);
@@ -93,7 +97,7 @@ export function createRules(options: {
 
   return {
     parseOptions,
-    tooDeep,
+    tooComplex,
     tooCostly: createCosts(schema).tooCostly,
     validationRules,
     prepare(query) {
@@ -120,18 +124,23 @@ export function createRules(options: {
   };
 }
 
-function tooDeep(query: string): GraphQLError | undefined {
-  if (!hasManyBrackets(query) || !isDeep(query)) return undefined;
-  return new GraphQLError(`The operation is nested more than ${greatestDepth} levels deep.`, {
-    extensions: { code: 'QUERY_TOO_COMPLEX' },
-  });
+function tooComplex(query: string): GraphQLError | undefined {
+  if (hasMore(query, /[\n\r]/g, mostLines))
+    return refusal(`The document has more than ${mostLines} lines: give long texts as variables.`);
+  // Most texts have too few brackets for it to matter where they stand.
+  if (hasMore(query, /[[({]/g, greatestDepth) && isDeep(query))
+    return refusal(`The operation is nested more than ${greatestDepth} levels deep.`);
+  return undefined;
 }
 
-/** Most texts have too few for it to matter where they stand. */
-function hasManyBrackets(query: string): boolean {
+function hasMore(text: string, pattern: RegExp, most: number): boolean {
   let count = 0;
-  for (const _ of query.matchAll(/[[({]/g)) if (++count > greatestDepth) return true;
+  for (const _ of text.matchAll(pattern)) if (++count > most) return true;
   return false;
+}
+
+function refusal(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'QUERY_TOO_COMPLEX' } });
 }
 
 /** Looks as far as the parser would go, which stops at what is no token and at one too many, and says so itself. */

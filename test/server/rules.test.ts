@@ -108,8 +108,25 @@ describe('a text that is nested', () => {
     ['a text of brackets that does not end', `{ tag(name: "${'[\\"'.repeat(300_000)}`],
     ['more tokens than may be', `{ ${'tag(name: "a") { name } '.repeat(40_000)} }`],
   ])('is not looked for beyond %s', (_, query) => {
-    expect(rules.tooDeep(query)).toBeUndefined();
+    expect(rules.tooComplex(query)).toBeUndefined();
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
+  });
+});
+
+describe('a text of many lines', () => {
+  const withLines = (lines: number, end: string) => `{ viewer { name }${end.repeat(lines - 1)}}`;
+
+  test.each([
+    ['ends of lines', '\n'],
+    ['returns', '\r'],
+  ])('is refused where a fault would be long in finding: %s', (_, end) => {
+    expect(rules.prepare(withLines(10_001, end))).toHaveProperty('kind', 'Document');
+    expect(rules.prepare(withLines(10_002, end))).toMatchObject([
+      {
+        message: 'The document has more than 10000 lines: give long texts as variables.',
+        extensions: { code: 'QUERY_TOO_COMPLEX' },
+      },
+    ]);
   });
 });
 
