@@ -13,19 +13,15 @@ import {
   type WebhookRequest,
 } from './request.js';
 import type { Secrets } from './secrets.js';
-import {
-  findSignatureFault,
-  mayMatch,
-  rotates,
-  type SignatureFault,
-  type SignatureScheme,
-} from './signature.js';
+import { findSignatureFault, mayMatch, type SignatureFault, type SignatureScheme } from './signature.js';
 
 /** A family of webhooks, as its domain describes it. */
 export interface WebhookFamily {
   /** As in the route `/webhooks/<name>/:id`. */
   readonly name: string;
   readonly scheme: SignatureScheme;
+  /** Whether a secret may be replaced while this runs, and not by its operator alone. */
+  readonly rotates: boolean;
   /** A header (in lower case) that, where it is present, must repeat the signed `type`. */
   readonly typeHeader?: string;
   /** What the domain knows of an event; `known` is null for one that is kept and skipped. */
@@ -81,25 +77,26 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return family;
   }
 
-  async function checkSignature({ name, scheme }: WebhookFamily, request: WebhookRequest, body: Buffer) {
+  async function checkSignature(family: WebhookFamily, request: WebhookRequest, body: Buffer) {
+    const { name, scheme } = family;
     const headers = headerValues(request, scheme.header);
     const faultUnder = (valid: readonly string[] = []) =>
       findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
     let fault = faultUnder(secrets.valid(name, request.endpointId));
     // Another replica may have taken another secret into use just now, and its signal be still on the way.
     if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))
-      fault = faultUnder(await latestSecrets(name, scheme, request.endpointId));
+      fault = faultUnder(await latestSecrets(family, request.endpointId));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
   }
 
   /** Undefined where they cannot be read, and only an operator's new setting could be missed so. */
-  async function latestSecrets(family: string, scheme: SignatureScheme, endpointId: string) {
+  async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
     try {
-      return await within(patienceMs, secrets.latest(family, endpointId));
+      return await within(patienceMs, secrets.latest(name, endpointId));
     } catch (err) {
       // The sender shall come again: it may have signed with what a rotation gave it.
-      if (rotates(scheme)) throw err;
-      telemetry.log.warn({ err, family }, 'webhook keys could not be read again');
+      if (rotates) throw err;
+      telemetry.log.warn({ err, family: name }, 'webhook keys could not be read again');
       return undefined;
     }
   }

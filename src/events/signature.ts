@@ -75,11 +75,6 @@ export function mayMatch({ versions }: SignatureScheme, [header = '']: readonly 
   return signatures.length > 0;
 }
 
-/** Whether the sender can rotate a secret: `v0` is made with the one before it (`apis/webhooks.md` §5). */
-export function rotates({ versions }: SignatureScheme): boolean {
-  return versions.includes('v0');
-}
-
 /** Every pair is compared, so that the time taken does not tell which one matched. */
 function matchesAny(signatures: readonly Buffer[], digests: readonly Buffer[]): boolean {
   let matched = false;

@@ -29,6 +29,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
       ...(toleranceSeconds === null ? {} : { maxAge: toleranceSeconds }),
       maxAhead: skewSeconds,
     },
+    rotates: true,
     parse(event, receivedAt) {
       const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
       return {

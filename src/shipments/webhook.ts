@@ -28,6 +28,7 @@ export function createShipmentFamily({ skewSeconds }: { readonly skewSeconds: nu
       maxAge: maxAgeSeconds,
       maxAhead: skewSeconds,
     },
+    rotates: false,
     typeHeader: 'shipping-event',
     parse: (event, receivedAt) => ({ apiVersion: null, known: readKnown(event, receivedAt) }),
   };
