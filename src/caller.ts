@@ -32,6 +32,11 @@ export function signedIn({ caller }: CallerContext): Caller {
 /** The caller, who holds this grant; or `UNAUTHENTICATED` or `FORBIDDEN`. */
 export function granted(context: CallerContext, grant: Grant): Caller {
   const caller = signedIn(context);
-  if (!caller.grants.has(grant)) throw new GatewayError('FORBIDDEN', `This needs the grant ${grant}.`);
+  if (!holds(context, grant)) throw new GatewayError('FORBIDDEN', `This needs the grant ${grant}.`);
   return caller;
+}
+
+/** Whether the caller is signed in and holds this grant. */
+export function holds({ caller }: CallerContext, grant: Grant): boolean {
+  return caller?.grants.has(grant) ?? false;
 }

@@ -3,7 +3,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { filterMap } from '../iterate.js';
 import { createPersistence, type Bound } from './insist.js';
-import type { Selection } from './interests.js';
+import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { expired, type Place } from './place.js';
@@ -11,7 +11,7 @@ import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
 
-export type { Selection } from './interests.js';
+export { selections, type Selection } from './interests.js';
 export type { Place } from './place.js';
 export type { Update } from './subscription.js';
 
@@ -36,11 +36,8 @@ export interface Feed {
    * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
    */
   updates(wish: Wish): AsyncIterableIterator<Update, undefined>;
-  /**
-   * The same updates as `view` makes them, without those of which it makes undefined; where `only` is given, it does so
-   * of all that is not selected.
-   */
-  follow<T>(wish: Wish, view: View<T>, only?: Selection): Following<T>;
+  /** The same updates as `view` makes them: those that are in all of the selections, of which the first narrows most. */
+  follow<T>(wish: Wish, view: View<T>, selected?: readonly Selection[]): Following<T>;
   /** For many who want the same. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
@@ -48,13 +45,15 @@ export interface Feed {
 }
 
 /** What a follower gets of an entry: a function of the entry alone. */
-export type View<T> = (entry: LogEntry, replayed: boolean) => T | undefined;
+export type View<T> = (entry: LogEntry, replayed: boolean) => T;
 
 /** Updates that begin when they are iterated; what they are made of is told, so that many can share it. */
 export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
-  readonly view: View<T>;
-  readonly only?: Selection | undefined;
+  /** Undefined where the entry is not selected. */
+  readonly view: View<T | undefined>;
+  /** None is selected but by this. */
+  readonly only: Selection | undefined;
 }
 
 /** What a feed works with. */
@@ -97,12 +96,17 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     reached: tail.position,
     place: tail.place,
     updates,
-    follow: (wish, view, only) => ({
-      wish,
-      view,
-      only,
-      [Symbol.asyncIterator]: () => filterMap(updates(wish), ({ entry, replayed }) => view(entry, replayed)),
-    }),
+    follow(wish, view, selected = []) {
+      const viewSelected = (entry: LogEntry, replayed: boolean) =>
+        isSelected(entry, selected) ? view(entry, replayed) : undefined;
+      return {
+        wish,
+        view: viewSelected,
+        only: selected[0],
+        [Symbol.asyncIterator]: () =>
+          filterMap(updates(wish), ({ entry, replayed }) => viewSelected(entry, replayed)),
+      };
+    },
     multicast: createMulticast(sources),
     stop() {
       stopped = true;

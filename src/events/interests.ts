@@ -9,8 +9,22 @@ export interface Interest {
 /** The entries of which `of` says one of these values. */
 export interface Selection {
   /** Those who give the same function are looked up together, so it is to be made once. */
-  readonly of: (entry: LogEntry) => string | null;
-  readonly values: readonly string[];
+  readonly of: (entry: LogEntry) => Said;
+  readonly values: readonly Said[];
+}
+
+type Said = string | boolean | null;
+
+/** What a filter selects by: what it says nothing of, with null or undefined in place of values, is left out. */
+export function selections(
+  filter: readonly (readonly [of: Selection['of'], values: Selection['values'] | null | undefined])[],
+): readonly Selection[] {
+  return filter.flatMap(([of, values]) => (values == null ? [] : { of, values }));
+}
+
+/** Whether the entry is in all of these selections. */
+export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
+  return all.every(({ of, values }) => values.includes(of(entry)));
 }
 
 /** Who is interested in what: to find them takes as long as they are many, however many want something else. */
@@ -22,7 +36,7 @@ export interface Interests<T> {
 }
 
 /** By what a selection's `of` says. */
-type Selected<T> = Map<string | null, Set<T>>;
+type Selected<T> = Map<Said, Set<T>>;
 
 const everything: Selection = { of: () => '', values: [''] };
 

@@ -1,5 +1,5 @@
-import { granted, signedIn, type OperationContext } from '../caller.js';
-import type { Feed, Selection } from '../events/feed.js';
+import { granted, holds, signedIn, type OperationContext } from '../caller.js';
+import { selections, type Feed, type Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Secrets } from '../events/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
@@ -65,16 +65,12 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'PAYMENTS_READ');
         const { feed, signal } = context;
-        const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
-          if (!matches(entry, wanted)) return undefined;
-          const event = eventOf(entry);
-          return {
-            paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment: foldedAt(entry) },
-          };
+          const [event, payment] = [eventOf(entry), foldedAt(entry)];
+          return { paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment } };
         };
-        return feed.follow({ family: 'payments', ...place }, view, selection(wanted));
+        return feed.follow({ family: 'payments', ...place }, view, selected(filter ?? {}));
       },
     },
   },
@@ -97,29 +93,20 @@ function eventOf({ event }: LogEntry): PaymentEvent {
 
 const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
 const typeOf = (entry: LogEntry) => eventOf(entry).type;
+const livemodeOf = (entry: LogEntry) => eventOf(entry).livemode;
 
-function matches(entry: LogEntry, { paymentIds, types, livemode }: PaymentUpdateFilter): boolean {
-  return (
-    (paymentIds == null || paymentIds.includes(paymentOf(entry))) &&
-    (types == null || types.includes(typeOf(entry))) &&
-    (livemode == null || livemode === eventOf(entry).livemode)
-  );
-}
-
-/** By what narrows most. */
-function selection({ paymentIds, types }: PaymentUpdateFilter): Selection | undefined {
-  if (paymentIds != null) return { of: paymentOf, values: paymentIds };
-  return types == null ? undefined : { of: typeOf, values: types };
+function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
+  return selections([
+    [paymentOf, paymentIds],
+    [typeOf, types],
+    [livemodeOf, livemode == null ? null : [livemode]],
+  ]);
 }
 
 /** The payments' types of `node`; null where the id is unknown or the caller lacks `PAYMENTS_READ`. */
 export const paymentNodes = {
   Payment: async (id: string, context: PaymentsContext): Promise<Payment | null> =>
-    mayRead(context) ? context.payments.get(id) : null,
+    holds(context, 'PAYMENTS_READ') ? context.payments.get(id) : null,
   PaymentEvent: async (id: string, context: PaymentsContext): Promise<PaymentEvent | null> =>
-    mayRead(context) ? context.payments.events.event(id) : null,
+    holds(context, 'PAYMENTS_READ') ? context.payments.events.event(id) : null,
 };
-
-function mayRead({ caller }: PaymentsContext): boolean {
-  return caller?.grants.has('PAYMENTS_READ') ?? false;
-}

@@ -1,5 +1,5 @@
-import { granted, signedIn, type OperationContext } from '../caller.js';
-import type { Feed, Selection } from '../events/feed.js';
+import { granted, holds, signedIn, type OperationContext } from '../caller.js';
+import { selections, type Feed, type Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
@@ -49,16 +49,12 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'SHIPMENTS_READ');
         const { feed, signal } = context;
-        const wanted = filter ?? {};
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
-          if (!matches(entry, wanted)) return undefined;
-          const event = eventOf(entry);
-          return {
-            shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment: foldedAt(entry) },
-          };
+          const [event, shipment] = [eventOf(entry), foldedAt(entry)];
+          return { shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment } };
         };
-        return feed.follow({ family: 'shipments', ...place }, view, selection(wanted));
+        return feed.follow({ family: 'shipments', ...place }, view, selected(filter ?? {}));
       },
     },
   },
@@ -77,33 +73,18 @@ const shipmentOf = (entry: LogEntry) => eventOf(entry).shipmentId;
 const carrierOf = (entry: LogEntry) => eventOf(entry).carrier ?? foldedAt(entry).carrier;
 const stageOf = (entry: LogEntry) => eventOf(entry).stage;
 
-function matches(entry: LogEntry, { shipmentIds, stages, carriers }: ShipmentUpdateFilter): boolean {
-  return (
-    (shipmentIds == null || shipmentIds.includes(shipmentOf(entry))) &&
-    (stages == null || stages.includes(stageOf(entry))) &&
-    (carriers == null || isOneOf(carriers, carrierOf(entry)))
-  );
-}
-
-/** By what narrows most. */
-function selection({ shipmentIds, stages, carriers }: ShipmentUpdateFilter): Selection | undefined {
-  if (shipmentIds != null) return { of: shipmentOf, values: shipmentIds };
-  if (carriers != null) return { of: carrierOf, values: carriers };
-  return stages == null ? undefined : { of: stageOf, values: stages };
-}
-
-function isOneOf(names: readonly string[], name: string | null): boolean {
-  return name !== null && names.includes(name);
+function selected({ shipmentIds, carriers, stages }: ShipmentUpdateFilter): readonly Selection[] {
+  return selections([
+    [shipmentOf, shipmentIds],
+    [carrierOf, carriers],
+    [stageOf, stages],
+  ]);
 }
 
 /** The shipments' types of `node`; null where the id is unknown or the caller lacks `SHIPMENTS_READ`. */
 export const shipmentNodes = {
   Shipment: async (id: string, context: ShipmentsContext): Promise<Shipment | null> =>
-    mayRead(context) ? context.shipments.get(id) : null,
+    holds(context, 'SHIPMENTS_READ') ? context.shipments.get(id) : null,
   ShipmentEvent: async (id: string, context: ShipmentsContext): Promise<ShipmentEvent | null> =>
-    mayRead(context) ? context.shipments.events.event(id) : null,
+    holds(context, 'SHIPMENTS_READ') ? context.shipments.events.event(id) : null,
 };
-
-function mayRead({ caller }: ShipmentsContext): boolean {
-  return caller?.grants.has('SHIPMENTS_READ') ?? false;
-}

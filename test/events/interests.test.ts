@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createInterests, type Selection } from '../../src/events/interests.js';
+import { createInterests, isSelected, selections, type Selection } from '../../src/events/interests.js';
 import type { LogEntry } from '../../src/events/log.js';
 
 const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({
@@ -18,6 +18,23 @@ const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({
 const byType = ({ type }: LogEntry) => type;
 const byEntity = ({ entityId }: LogEntry) => entityId;
 const only = (of: Selection['of'], ...values: readonly string[]): Selection => ({ of, values });
+
+test('an entry is selected by all that a filter has', () => {
+  const filter = (types?: readonly string[] | null, entities?: readonly string[] | null) =>
+    selections([
+      [byType, types],
+      [byEntity, entities],
+      [({ seq }) => seq > 1, [false]],
+    ]);
+  expect(filter(['step'], null)).toHaveLength(2);
+  expect(isSelected(entry(), filter())).toBe(true);
+  expect(isSelected(entry(), filter(['leap', 'step'], ['entity']))).toBe(true);
+  expect(isSelected(entry(), filter(['step'], []))).toBe(false);
+  expect(isSelected(entry({ type: 'leap' }), filter(['step'], ['entity']))).toBe(false);
+  expect(isSelected(entry({ entityId: null }), filter(null, ['entity']))).toBe(false);
+  expect(isSelected(entry({ seq: 2 }), filter())).toBe(false);
+  expect(isSelected(entry({ seq: 2 }), [])).toBe(true);
+});
 
 test('finds those of the family, and of a selection only those that say the value', () => {
   const interests = createInterests<string>();
