@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Executor } from '../store/database.js';
 import type { Tables } from '../store/schema.js';
-import { fromKeyText, keyText } from '../store/text.js';
+import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
@@ -85,7 +85,7 @@ export function createBookings(
   return {
     insert: begin,
     async settle(id, state, upstreamId) {
-      await end({ end: { id, state, upstream_id: upstreamId === null ? null : keyText(upstreamId) } });
+      await end({ end: { id, state, upstream_id: keyTextIf(upstreamId) } });
     },
     async erase(booking) {
       await end({ erase: booking });

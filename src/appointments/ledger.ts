@@ -5,7 +5,7 @@ import { instant } from '../instant.js';
 import { digest } from '../seal.js';
 import { Ending } from '../signal.js';
 import type { Database } from '../store/database.js';
-import { keyText } from '../store/text.js';
+import { keyText, keyTextIf } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { type BookingQuery, createBookings, toAppointment } from './bookings.js';
@@ -88,7 +88,7 @@ export function createLedger({
       id,
       user_id: keyText(userId),
       email: keyText(email),
-      idempotency_key: idempotencyKey === undefined ? null : keyText(idempotencyKey),
+      idempotency_key: keyTextIf(idempotencyKey),
       input_digest: inputDigest,
       state: 'PENDING',
       pending_until: now + timeoutMs + settlingMs,

@@ -3,7 +3,7 @@ import { digest } from '../seal.js';
 import type { Executor } from '../store/database.js';
 import type { Store } from '../store/procedure.js';
 import { insertRows, rowsOf, runTogether, type Columns } from '../store/rows.js';
-import { keyText } from '../store/text.js';
+import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 import { createStates, selectStates, type Folds, type Placed, type States } from './fold.js';
 import { placeText, witnessOf, type Place } from './place.js';
@@ -166,7 +166,7 @@ function toRow({ seq, eventKey, delivery }: Fresh, entity: string | null) {
     event_id: eventKey,
     endpoint_id: keyText(endpointId),
     type: keyText(type),
-    api_version: apiVersion === null ? null : keyText(apiVersion),
+    api_version: keyTextIf(apiVersion),
     entity_id: known && keyText(known.entityId),
     received_at: Date.parse(receivedAt),
     body,

@@ -1,17 +1,21 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Store } from '../store/procedure.js';
 import { insertRows, rowsOf, type Columns, type Row } from '../store/rows.js';
-import type { Tables } from '../store/schema.js';
+import type { EntityTableName } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
-/** How a domain folds its events `E` into the state `S` of an entity, both JSON, and where the states are kept. */
-export interface Fold<E, S> {
-  readonly table: keyof Tables;
+/** Where the states of a family's entities are kept. */
+export interface StateTable {
+  readonly table: EntityTableName;
   /** The column of the entity's id; the state is in the column `state`. */
   readonly key: string;
   /** The other columns, for filters and order. */
   readonly columns: Columns;
+}
+
+/** How a domain folds its events `E` into the state `S` of an entity, both JSON, and where the states are kept. */
+export interface Fold<E, S> extends StateTable {
   /** The state after the event, which is at `seq` in the log. Pure. */
   apply(before: S | undefined, event: E, seq: number): S;
   /** What is in the other columns. Pure. */

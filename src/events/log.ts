@@ -9,7 +9,7 @@ import { createQueue } from './queue.js';
 import { startRetention } from './retention.js';
 
 export type { Delivery } from './delivery.js';
-export type { Fold } from './fold.js';
+export type { Fold, StateTable } from './fold.js';
 
 /** An event in the log; as a `Place`, the one just after it. */
 export interface LogEntry extends Place {

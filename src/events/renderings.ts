@@ -1,5 +1,5 @@
 import type { Executor } from '../store/database.js';
-import { keyText } from '../store/text.js';
+import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
 /** How many other bodies of one event are kept. */
@@ -46,7 +46,7 @@ function toRow({ delivery, bodyDigest }: Rendering) {
     family,
     event_id: keyText(eventId),
     body_digest: bodyDigest,
-    api_version: apiVersion === null ? null : keyText(apiVersion),
+    api_version: keyTextIf(apiVersion),
     received_at: Date.parse(receivedAt),
     body,
   };

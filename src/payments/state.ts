@@ -1,12 +1,10 @@
-import DataLoader from 'dataloader';
-import { createHistory, type History } from '../events/history.js';
-import type { Fold } from '../events/log.js';
+import { createEntities, type Entities, type EntityPosition } from '../events/entities.js';
+import type { Fold, StateTable } from '../events/log.js';
 import type { PaymentFilter } from '../generated/resolvers.js';
 import { instant, instantOf } from '../instant.js';
 import { write, writeIfTold, type Register, type Stamp } from '../register.js';
-import type { RowQuery } from '../relay.js';
-import type { Database, Executor } from '../store/database.js';
-import { keyText } from '../store/text.js';
+import type { Database } from '../store/database.js';
+import { keyTextIf } from '../store/text.js';
 import type { Payment, PaymentEvent } from './model.js';
 import { createdMillis, type CreatedUnit } from './webhook.js';
 
@@ -19,17 +17,8 @@ export interface PaymentState {
   readonly status: Register<string> | null;
 }
 
-/** Where a payment stands among those with the latest activity. */
-export type PaymentPosition = readonly [instant: string, paymentId: string];
-
 /** The payments as folded, and their events. */
-export interface Payments {
-  /** The payment; null where no event has told of it. Those asked for at once are one statement. */
-  get(paymentId: string): Promise<Payment | null>;
-  /** Latest activity first, of those that match exactly; positions are `paymentPosition`. */
-  page(query: RowQuery, filter: PaymentFilter): Promise<readonly Payment[]>;
-  readonly events: History<PaymentEvent>;
-}
+export type Payments = Entities<Payment, PaymentFilter, PaymentEvent>;
 
 /**
  * Folds events, in whatever order they come, into one and the same state: an older event never overwrites a newer
@@ -41,13 +30,17 @@ export function createPaymentFold({
   readonly unit: CreatedUnit;
 }): Fold<PaymentEvent, PaymentState> {
   return {
-    table: 'payments',
-    key: 'payment_id',
-    columns: { status: 'text', currency: 'text', livemode: 'integer', updated_instant: 'text' },
+    ...kept,
     apply: (before, event, seq) => applyEvent(before, event, createdMillis(event.created, unit), seq),
     toRow,
   };
 }
+
+const kept: StateTable = {
+  table: 'payments',
+  key: 'payment_id',
+  columns: { status: 'text', currency: 'text', livemode: 'integer', updated_instant: 'text' },
+};
 
 function applyEvent(
   before: PaymentState | undefined,
@@ -67,6 +60,15 @@ function applyEvent(
   };
 }
 
+function toRow({ newest, status, currency }: PaymentState) {
+  return {
+    status: keyTextIf(status?.value),
+    currency: keyTextIf(currency?.value),
+    livemode: Number(newest.value.livemode),
+    updated_instant: newest.stamp[0],
+  };
+}
+
 /** The payment that a state tells of. */
 export function toPayment({ paymentId, newest, amount, currency, status }: PaymentState): Payment {
   return {
@@ -81,76 +83,21 @@ export function toPayment({ paymentId, newest, amount, currency, status }: Payme
 }
 
 /** Where a payment stands in `Payments.page`. */
-export function paymentPosition({ updatedAt, paymentId }: Payment): PaymentPosition {
+export function paymentPosition({ updatedAt, paymentId }: Payment): EntityPosition {
   return [instant(updatedAt)!, paymentId];
 }
 
-/** The read model over the folded payments and their events; it may be shared by every operation. */
+/** The payments that are kept in this database. */
 export function createPayments({ database }: { readonly database: Database }): Payments {
-  const payments = new DataLoader(
-    async (ids: readonly string[]) => {
-      const states = await loadStates(database.kysely, ids);
-      return ids.map((id) => states.get(id)).map((state) => state && toPayment(state));
-    },
-    { cache: false, maxBatchSize: 100 },
-  );
-  return {
-    get: async (paymentId) => (await payments.load(paymentId)) ?? null,
-    page: (query, filter) => readPage(database.kysely, query, filter),
-    events: createHistory(database, 'payments'),
-  };
-}
-
-async function loadStates(
-  db: Executor,
-  paymentIds: readonly string[],
-): Promise<ReadonlyMap<string, PaymentState>> {
-  const rows = await db
-    .selectFrom('payments')
-    .select('state')
-    .where('payment_id', 'in', paymentIds.map(keyText))
-    .execute();
-  const states = rows.map(({ state }) => JSON.parse(state) as PaymentState);
-  return new Map(states.map((state) => [state.paymentId, state]));
-}
-
-function toRow({ newest, status, currency }: PaymentState) {
-  return {
-    status: status && keyText(status.value),
-    currency: currency && keyText(currency.value),
-    livemode: Number(newest.value.livemode),
-    updated_instant: newest.stamp[0],
-  };
-}
-
-const place = ['updated_instant', 'payment_id'] as const;
-
-function toKey(position: unknown): [string, string] {
-  const [updatedInstant, paymentId] = position as PaymentPosition;
-  return [updatedInstant, keyText(paymentId)];
-}
-
-async function readPage(
-  db: Executor,
-  { limit, backward, after, before }: RowQuery,
-  { status, currency, livemode }: PaymentFilter,
-): Promise<readonly Payment[]> {
-  const order = backward ? 'asc' : 'desc';
-  const rows = await db
-    .selectFrom('payments')
-    .select('state')
-    .$if(status != null, (page) => page.where('status', '=', keyText(status!)))
-    .$if(currency != null, (page) => page.where('currency', '=', keyText(currency!)))
-    .$if(livemode != null, (page) => page.where('livemode', '=', Number(livemode)))
-    .$if(after !== undefined, (page) =>
-      page.where((eb) => eb(eb.refTuple(...place), '<', eb.tuple(...toKey(after)))),
-    )
-    .$if(before !== undefined, (page) =>
-      page.where((eb) => eb(eb.refTuple(...place), '>', eb.tuple(...toKey(before)))),
-    )
-    .orderBy('updated_instant', order)
-    .orderBy('payment_id', order)
-    .limit(limit)
-    .execute();
-  return rows.map(({ state }) => toPayment(JSON.parse(state) as PaymentState));
+  return createEntities<PaymentState, Payment, PaymentFilter, PaymentEvent>({
+    database,
+    family: 'payments',
+    kept,
+    toEntity: toPayment,
+    toColumns: ({ status, currency, livemode }) => ({
+      status: keyTextIf(status),
+      currency: keyTextIf(currency),
+      livemode: livemode == null ? null : Number(livemode),
+    }),
+  });
 }

@@ -120,27 +120,30 @@ export interface EventRenderingTable {
   readonly body: string;
 }
 
-/** The shipments as folded; the columns beside `state` are for filters and order. */
-export interface ShipmentTable {
-  readonly shipment_id: string;
-  readonly stage: string;
-  readonly carrier: string | null;
-  readonly tracking_number: string | null;
+/** The tables of entities as folded. */
+export type EntityTableName = 'shipments' | 'payments';
+
+/** What those have alike; their other columns are for filters. */
+interface EntityTable {
   /** The instant of the newest event. */
   readonly updated_instant: string;
   /** JSON. */
   readonly state: string;
 }
 
-/** The payments as folded; the columns beside `state` are for filters and order. */
-export interface PaymentTable {
+/** The shipments as folded. */
+export interface ShipmentTable extends EntityTable {
+  readonly shipment_id: string;
+  readonly stage: string;
+  readonly carrier: string | null;
+  readonly tracking_number: string | null;
+}
+
+/** The payments as folded. */
+export interface PaymentTable extends EntityTable {
   readonly payment_id: string;
   readonly status: string | null;
   readonly currency: string | null;
   /** 0 or 1. */
   readonly livemode: number;
-  /** The instant of the newest event. */
-  readonly updated_instant: string;
-  /** JSON. */
-  readonly state: string;
 }

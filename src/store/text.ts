@@ -15,6 +15,11 @@ export function keyText(text: string): string {
   return Buffer.byteLength(key) <= longestKey ? key : `\\#${digest(key)}`;
 }
 
+/** The same; null where there is no text. */
+export function keyTextIf(text: string | null | undefined): string | null {
+  return text == null ? null : keyText(text);
+}
+
 /** The text of a key; of a text too long to be a key only its digest is left, and is given as it is. */
 export function fromKeyText(key: string): string {
   return key.startsWith('\\#') ? key : (JSON.parse(`"${key}"`) as string);
