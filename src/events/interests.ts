@@ -46,9 +46,9 @@ export function createInterests<T>(): Interests<T> {
 
   return {
     add({ family, only: { of, values } = everything }, who) {
-      const selections = families.get(family) ?? new Map<Selection['of'], Selected<T>>();
-      const selected: Selected<T> = selections.get(of) ?? new Map();
-      families.set(family, selections.set(of, selected));
+      const functions = families.get(family) ?? new Map<Selection['of'], Selected<T>>();
+      const selected: Selected<T> = functions.get(of) ?? new Map();
+      families.set(family, functions.set(of, selected));
       for (const value of values) selected.set(value, (selected.get(value) ?? new Set()).add(who));
       return () => {
         for (const value of values) {

@@ -114,7 +114,7 @@ describe('a text that is nested', () => {
 });
 
 describe('a text of many lines', () => {
-  const withLines = (lines: number, end: string) => `{ viewer { name }${end.repeat(lines - 1)}}`;
+  const withLines = (count: number, end: string) => `{ viewer { name }${end.repeat(count - 1)}}`;
 
   test.each([
     ['ends of lines', '\n'],
