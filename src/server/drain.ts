@@ -6,11 +6,13 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 export interface Drain {
   /** Whether it has begun. */
   readonly begun: boolean;
+  /** Hears of every connection that is let in, as `connection` of its server. */
+  readonly meet: () => void;
   /** Waits for this answer too. */
   follow(response: ServerResponse): void;
   /**
-   * Listens no more, answers what still comes on open connections, and ends them; what is not answered within some
-   * seconds is cut off. Upgraded connections are left alone.
+   * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends them;
+   * what is not answered within some seconds is cut off. Upgraded connections are left alone.
    */
   run(server: Server): Promise<void>;
 }
@@ -18,9 +20,10 @@ export interface Drain {
 /** How long a connection without a request stays, for one that is on its way. */
 const graceMs = 500;
 const patienceMs = 5_000;
-const mostTurns = 100;
+/** Whoever comes all the time must not keep it from beginning. */
+const longestLettingInMs = 500;
 
-/** A drain, which is to be told of every answer that is begun. */
+/** A drain, which is to be told of every connection, and of every answer that is begun. */
 export function createDrain(): Drain {
   /**
    * The latest answer of each connection, which is its last to be given: to follow each by itself would take longer. What
@@ -28,6 +31,8 @@ export function createDrain(): Drain {
    */
   const latest = new Map<Socket, WeakRef<ServerResponse>>();
   let begun = false;
+  /** Turns since somebody was let in. */
+  let quiet = 0;
 
   const unanswered = () =>
     [...latest.values()].flatMap((reference) => {
@@ -35,7 +40,17 @@ export function createDrain(): Drain {
       return response && !response.writableFinished ? [response] : [];
     });
 
+  /**
+   * Those who have connected and wait to be let in, which is one in a turn, the system would cut off where nobody listens
+   * any more. The first look for them may have been a while ago, so that the second decides.
+   */
+  async function letIn(): Promise<void> {
+    const until = performance.now() + longestLettingInMs;
+    for (quiet = 0; quiet < 2 && performance.now() < until; quiet += 1) await turn();
+  }
+
   return {
+    meet: () => void (quiet = 0),
     get begun() {
       return begun;
     },
@@ -46,7 +61,7 @@ export function createDrain(): Drain {
       if (begun) endConnection(response);
     },
     async run(server) {
-      await letIn(server);
+      await letIn();
       begun = true;
       const closed = new Promise((resolve) => server.once('close', resolve));
       // Where `localhost` has two addresses, this is how Fastify's second server hears that it must end.
@@ -64,21 +79,6 @@ export function createDrain(): Drain {
       server.closeAllConnections();
     },
   };
-}
-
-/**
- * Lets in those who have connected and wait for it: where the server listens no more, the system would cut them off. It
- * is done when it has looked for them twice, as the first look may be that of a while ago, and there were none.
- */
-async function letIn(server: Server): Promise<void> {
-  let quiet = 0;
-  const hear = () => void (quiet = 0);
-  server.on('connection', hear);
-  for (let turns = 0; quiet < 2 && turns < mostTurns; turns += 1) {
-    quiet += 1;
-    await turn();
-  }
-  server.off('connection', hear);
 }
 
 /** Has the connection end with this answer, and the client told so. */

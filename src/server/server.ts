@@ -103,6 +103,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         take(request, response);
       });
       server.on('checkExpectation', refuseExpectation);
+      server.on('connection', drain.meet);
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },

@@ -150,44 +150,48 @@ describe('SIGTERM', () => {
 });
 
 describe('a drain', () => {
-  const asking = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-
-  async function open() {
+  /** A server that drains, and connections to it; the system has made them, and the server has let nobody in. */
+  async function open(count: number) {
     const drain = createDrain();
     const server = createServer((_, response) => {
       drain.follow(response);
       response.end('here');
     });
+    server.on('connection', drain.meet);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    let heard = '';
-    socket.on('data', (bytes) => (heard += String(bytes)));
-    const closed = new Promise((resolve) => {
-      socket.once('error', resolve).once('close', resolve);
+    const { port } = server.address() as AddressInfo;
+    const clients = Array.from({ length: count }, () => {
+      const socket = connect(port, '127.0.0.1');
+      let heard = '';
+      socket.on('data', (bytes) => (heard += String(bytes)));
+      const closed = new Promise((resolve) => {
+        socket.once('error', resolve).once('close', resolve);
+      });
+      return { ask: () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), closed, heard: () => heard };
     });
-    return { run: () => drain.run(server), socket, closed, heard: () => heard };
+    await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the system connects
+    return { run: () => drain.run(server), clients };
   }
 
-  test('answers who has connected and was not let in yet', async () => {
-    const { run, socket, closed, heard } = await open();
-    socket.write(asking);
-    await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the system connects
-    expect(socket.connecting).toBe(true);
+  test('answers all who have connected, and whom the server has not let in yet', async () => {
+    const { run, clients } = await open(200);
+    for (const { ask } of clients) ask();
     await run();
-    expect(await closed).toBe(false);
-    expect(heard()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
+    expect(await Promise.all(clients.map(({ closed }) => closed))).toEqual(clients.map(() => false));
+    for (const { heard } of clients) expect(heard()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
   });
 
   test('answers what had come to a quiet connection, and was not read yet, when its time was over', async () => {
-    const { run, socket, closed, heard } = await open();
-    socket.write(asking);
+    const { run, clients } = await open(1);
+    const [{ ask, closed, heard }] = clients as [(typeof clients)[number]];
+    ask();
     await expect.poll(heard).toMatch(/here/);
     const ended = run();
-    await sleep(400);
+    await sleep(100);
     await turn(); // timers come next
-    socket.write(asking);
-    for (const until = performance.now() + 300; performance.now() < until;);
+    ask();
+    for (const until = performance.now() + 700; performance.now() < until;);
     await ended;
     expect(await closed).toBe(false);
     expect(heard()).toMatch(/here[^]*\r\nconnection: close\r\n[^]*here/i);
