@@ -125,8 +125,8 @@ export function createRules(options: {
 }
 
 function tooComplex(query: string): GraphQLError | undefined {
-  if (hasMore(query, /[\n\r]/g, mostLines))
-    return refusal(`The document has more than ${mostLines} lines: give long texts as variables.`);
+  if (hasMore(query, /\r\n|[\n\r]/g, mostLines - 1))
+    return refusal(`The document has more than ${mostLines} lines; long texts can be given as variables.`);
   // Most texts have too few brackets for it to matter where they stand.
   if (hasMore(query, /[[({]/g, greatestDepth) && isDeep(query))
     return refusal(`The operation is nested more than ${greatestDepth} levels deep.`);
