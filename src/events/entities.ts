@@ -20,18 +20,18 @@ export interface Entities<T, F, E> {
 export type EntityPosition = readonly [instant: string, id: string];
 
 /** How a family's states `S` are read as entities `T`. */
-export interface EntitiesOptions<S, T, F> {
+export interface EntitiesOptions<S, T, F, C extends string> {
   readonly database: Database;
   readonly family: string;
-  readonly kept: StateTable;
+  readonly kept: StateTable<C>;
   toEntity(state: S): T;
   /** What the filter asks the columns to hold; where that is null or absent, they may hold anything. */
-  toColumns(filter: F): Readonly<Record<string, Parameter | undefined>>;
+  toColumns(filter: F): Readonly<Partial<Record<C, Parameter | undefined>>>;
 }
 
 /** The entities that are kept in this database. */
-export function createEntities<S, T, F, E extends object>(
-  options: EntitiesOptions<S, T, F>,
+export function createEntities<S, T, F, E extends object, C extends string>(
+  options: EntitiesOptions<S, T, F, C>,
 ): Entities<T, F, E> {
   const { database, family, kept, toEntity, toColumns } = options;
   const read = (state: string) => toEntity(JSON.parse(state) as S);
@@ -72,7 +72,7 @@ function readPage(
   db: Executor,
   { table, key }: StateTable,
   { limit, backward, after, before }: RowQuery,
-  columns: Readonly<Record<string, Parameter | undefined>>,
+  columns: Readonly<Partial<Record<string, Parameter | undefined>>>,
 ) {
   const order = backward ? 'asc' : 'desc';
   const place = sql`(updated_instant, ${sql.ref(key)})`;

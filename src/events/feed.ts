@@ -52,7 +52,7 @@ export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
   /** Undefined where the entry is not selected. */
   readonly view: View<T | undefined>;
-  /** None is selected but by this. */
+  /** The selection that narrows most; undefined where all of the family are wanted. */
   readonly only: Selection | undefined;
 }
 

@@ -5,13 +5,13 @@ import type { EntityTableName } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
-/** Where the states of a family's entities are kept. */
-export interface StateTable {
+/** Where the states of a family's entities are kept; `C` are its other columns. */
+export interface StateTable<C extends string = string> {
   readonly table: EntityTableName;
   /** The column of the entity's id; the state is in the column `state`. */
   readonly key: string;
-  /** The other columns, for filters and order. */
-  readonly columns: Columns;
+  /** For filters and order. */
+  readonly columns: Readonly<Record<C, Columns[string]>>;
 }
 
 /** How a domain folds its events `E` into the state `S` of an entity, both JSON, and where the states are kept. */

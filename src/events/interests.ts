@@ -9,11 +9,11 @@ export interface Interest {
 /** The entries of which `of` says one of these values. */
 export interface Selection {
   /** Those who give the same function are looked up together, so it is to be made once. */
-  readonly of: (entry: LogEntry) => Said;
-  readonly values: readonly Said[];
+  readonly of: (entry: LogEntry) => Value | null;
+  readonly values: readonly Value[];
 }
 
-type Said = string | boolean | null;
+type Value = string | boolean;
 
 /** What a filter selects by: what it says nothing of, with null or undefined in place of values, is left out. */
 export function selections(
@@ -24,7 +24,7 @@ export function selections(
 
 /** Whether the entry is in all of these selections. */
 export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
-  return all.every(({ of, values }) => values.includes(of(entry)));
+  return all.every(({ of, values }) => values.some((value) => value === of(entry)));
 }
 
 /** Who is interested in what: to find them takes as long as they are many, however many want something else. */
@@ -36,7 +36,7 @@ export interface Interests<T> {
 }
 
 /** By what a selection's `of` says. */
-type Selected<T> = Map<Said, Set<T>>;
+type Selected<T> = Map<Value | null, Set<T>>;
 
 const everything: Selection = { of: () => '', values: [''] };
 

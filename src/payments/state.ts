@@ -36,11 +36,11 @@ export function createPaymentFold({
   };
 }
 
-const kept: StateTable = {
+const kept = {
   table: 'payments',
   key: 'payment_id',
   columns: { status: 'text', currency: 'text', livemode: 'integer', updated_instant: 'text' },
-};
+} as const satisfies StateTable;
 
 function applyEvent(
   before: PaymentState | undefined,
@@ -89,12 +89,12 @@ export function paymentPosition({ updatedAt, paymentId }: Payment): EntityPositi
 
 /** The payments that are kept in this database. */
 export function createPayments({ database }: { readonly database: Database }): Payments {
-  return createEntities<PaymentState, Payment, PaymentFilter, PaymentEvent>({
+  return createEntities({
     database,
     family: 'payments',
     kept,
     toEntity: toPayment,
-    toColumns: ({ status, currency, livemode }) => ({
+    toColumns: ({ status, currency, livemode }: PaymentFilter) => ({
       status: keyTextIf(status),
       currency: keyTextIf(currency),
       livemode: livemode == null ? null : Number(livemode),

@@ -29,7 +29,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
       ...(toleranceSeconds === null ? {} : { maxAge: toleranceSeconds }),
       maxAhead: skewSeconds,
     },
-    rotates: true,
+    rotates: true, // `v0` is made with the secret before (`apis/webhooks.md` §5)
     parse(event, receivedAt) {
       const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
       return {

@@ -27,11 +27,11 @@ export function createShipmentFold(): Fold<ShipmentEvent, ShipmentState> {
   return { ...kept, apply: applyEvent, toRow };
 }
 
-const kept: StateTable = {
+const kept = {
   table: 'shipments',
   key: 'shipment_id',
   columns: { stage: 'text', carrier: 'text', tracking_number: 'text', updated_instant: 'text' },
-};
+} as const satisfies StateTable;
 
 function applyEvent(before: ShipmentState | undefined, event: ShipmentEvent, seq: number): ShipmentState {
   const { shipmentId, stage, occurredAt } = event;
@@ -77,12 +77,12 @@ export function shipmentPosition({ updatedAt, shipmentId }: Shipment): EntityPos
 
 /** The shipments that are kept in this database. */
 export function createShipments({ database }: { readonly database: Database }): Shipments {
-  return createEntities<ShipmentState, Shipment, ShipmentFilter, ShipmentEvent>({
+  return createEntities({
     database,
     family: 'shipments',
     kept,
     toEntity: toShipment,
-    toColumns: ({ stage, carrier, trackingNumber }) => ({
+    toColumns: ({ stage, carrier, trackingNumber }: ShipmentFilter) => ({
       stage,
       carrier: keyTextIf(carrier),
       tracking_number: keyTextIf(trackingNumber),

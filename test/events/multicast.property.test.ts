@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFeed, type Feed } from '../../src/events/feed.js';
 import type { Rendering } from '../../src/events/group.js';
-import { isSelected, type Selection } from '../../src/events/interests.js';
+import type { Selection } from '../../src/events/interests.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
@@ -52,7 +52,7 @@ function createGroup(family: (typeof families)[number], patient: boolean, only?:
   /** How often each live event was rendered. */
   const rendered = new Map<number, number>();
   const wants = (entry: LogEntry) =>
-    entry.family === family && entry.event !== null && (!only || isSelected(entry, [only]));
+    entry.family === family && entry.event !== null && (!only || only.values.includes(only.of(entry)!));
   const rendering: Rendering = {
     family,
     only,
