@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allListening, allTold, openHall, type Hall, type Target } from './hall.js';
+import { allTold, openHall, type Hall, type Target } from './hall.js';
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { keepAwake, quantile } from './load.js';
 import { signIn } from './operations.js';
@@ -79,7 +79,6 @@ async function startTargets({ startFile, startGateway }: Stage, flags: readonly 
 /** Who has just started runs code that is not compiled yet; who serves has seen some thousands of events. */
 async function warmUp(target: Target): Promise<void> {
   const hall = await openHall(target, warmingGroups, warmingGroups);
-  await allListening(hall);
   for (let times = 0; times < warmingEvents / warmingGroups; times += 1) await hall.tellAll();
   await allTold(hall);
   await hall.stop();
@@ -139,7 +138,6 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
     async run() {
       const hall = await openHall(target, count, groups);
       try {
-        await allListening(hall);
         return {
           burst: await send('burst', hall, target.server, ms),
           storm: await send('storm', hall, target.server, ms),
@@ -161,10 +159,8 @@ async function weigh(stage: Stage, count: number): Promise<Row[]> {
   const kilobytes: { readonly who: string; readonly kb: number; readonly heapKb: number }[] = [];
   for (const target of await startTargets(stage, ['--max-semi-space-size=1'])) {
     const first = await openHall(target, alreadyThere, 1);
-    await allListening(first);
     const before = await target.server.read({ settled: true });
     const hall = await openHall(target, count, 1);
-    await allListening(hall);
     const after = await target.server.read({ settled: true });
     const each = (what: 'rss' | 'heap') => (after[what] - before[what]) / count / 1024;
     kilobytes.push({ who: target.who, kb: each('rss'), heapKb: each('heap') });

@@ -28,8 +28,19 @@ const document = `subscription Live($carrier: String!) {
 
 let events = 0;
 
-/** Subscribers of a target, each in its group, and ways to tell them. */
-export async function openHall({ server, init }: Target, count: number, groups: number) {
+/** Subscribers of a target, each in its group, who all listen, and ways to tell them. */
+export async function openHall(target: Target, count: number, groups: number): Promise<Hall> {
+  const hall = await fill(target, count, groups);
+  try {
+    await allListening(hall);
+    return hall;
+  } catch (error) {
+    await hall.stop();
+    throw error;
+  }
+}
+
+async function fill({ server, init }: Target, count: number, groups: number) {
   const sentAt = new Map<string, number>();
   const heard = new Set<string>();
   const took: number[] = [];
@@ -85,7 +96,7 @@ export async function openHall({ server, init }: Target, count: number, groups: 
 }
 
 /** Subscribers that listen, and a way to tell them. */
-export type Hall = Awaited<ReturnType<typeof openHall>>;
+export type Hall = Awaited<ReturnType<typeof fill>>;
 
 /** Waits until all have got what was sent to their groups. */
 export async function allTold({ subscribers, due }: Hall): Promise<void> {
@@ -102,7 +113,7 @@ export async function allTold({ subscribers, due }: Hall): Promise<void> {
 }
 
 /** A subscription is not acknowledged: tell everybody until everybody has heard. */
-export async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
+async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     reset(true);

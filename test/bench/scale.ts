@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendBursts } from './fanout.js';
-import { allListening, openHall } from './hall.js';
+import { openHall } from './hall.js';
 import { interleave, type Outcome } from './interleave.js';
 import { drive, post, type Asker } from './load.js';
 import { ask, signIn } from './operations.js';
@@ -179,7 +179,6 @@ async function growAudience(
   const run = async (size: number) => {
     const hall = await openHall({ who: ours, server, init }, size, 1);
     try {
-      await allListening(hall);
       hall.reset(false);
       const began = performance.now();
       await sendBursts(hall, began + ms);
