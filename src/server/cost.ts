@@ -1,7 +1,7 @@
 import {
   getNamedType,
   getNullableType,
-  GraphQLError,
+  type GraphQLError,
   isCompositeType,
   isListType,
   isObjectType,
@@ -19,6 +19,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { tooComplex } from './limits.js';
 
 /** What an operation asks for, in fields. */
 interface Cost {
@@ -43,6 +44,7 @@ export interface Costs {
 }
 
 const greatestCost = 50_000;
+const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
 /** Of a page where no size is given, and the greatest that is. */
 const usualPage = 20;
 const greatestPage = 100;
@@ -63,15 +65,8 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
   return {
     of,
-    tooCostly: (...asked) => (of(...asked).fields > greatestCost ? tooMuch() : undefined),
+    tooCostly: (...asked) => (of(...asked).fields > greatestCost ? tooComplex(tooMuch) : undefined),
   };
-}
-
-function tooMuch(): GraphQLError {
-  return new GraphQLError(
-    `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`,
-    { extensions: { code: 'QUERY_TOO_COMPLEX', http: { status: 400 } } },
-  );
 }
 
 class Count {

@@ -10,6 +10,7 @@ import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
+import { parseOptions, refuseText } from './limits.js';
 import { createMemory } from '../memory.js';
 import type { Rules } from './rules.js';
 import { Ending, type Signal } from '../signal.js';
@@ -40,7 +41,7 @@ export async function createGraphqlHttp(options: {
   const apollo = new ApolloServer<Context>({
     schema,
     introspection: true, // our own rules say otherwise, at every door
-    parseOptions: rules.parseOptions,
+    parseOptions,
     validationRules: [...rules.validationRules],
     csrfPrevention: true,
     persistedQueries: false,
@@ -115,7 +116,7 @@ function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['docume
 
 /** What is not to come before Apollo Server: GraphQL's rule for subscriptions throws where a variable is a condition. */
 function refusalsOf(rules: Rules, source: string): readonly GraphQLError[] {
-  const refusal = rules.tooComplex(source);
+  const refusal = refuseText(source);
   if (refusal) return [refusal];
   const prepared = subscriptions.test(source) && conditions.test(source) ? rules.prepare(source) : undefined;
   return prepared === undefined || 'kind' in prepared ? [] : prepared;

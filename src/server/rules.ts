@@ -3,13 +3,10 @@ import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
   Kind,
-  Lexer,
   NoSchemaIntrospectionCustomRule,
   OperationTypeNode,
   parse,
-  Source,
   specifiedRules,
-  TokenKind,
   validate,
   type DirectiveNode,
   type DocumentNode,
@@ -24,16 +21,10 @@ import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { createMemory } from '../memory.js';
 import { type Costs, createCosts } from './cost.js';
+import { parseOptions, refuseText } from './limits.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
-  /** A document has a bounded number of tokens. */
-  readonly parseOptions: { readonly maxTokens: number };
-  /**
-   * Why a text is not even to be parsed: it is nested deeper than a parser could go down, or has so many lines that
-   * GraphQL, which counts them for each fault that it finds, would take seconds.
-   */
-  tooComplex(query: string): GraphQLError | undefined;
   readonly tooCostly: Costs['tooCostly'];
   /** Beside the specification's own. */
   readonly validationRules: readonly ValidationRule[];
@@ -47,11 +38,6 @@ export interface Rules {
 }
 
 const mostDocuments = 500;
-const parseOptions = { maxTokens: 5_000 };
-const greatestDepth = 200;
-const mostLines = 10_000;
-/** By the kind of a token. */
-const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
 /** How GraphQL, and a scalar of ours, say what is wrong with a value, as far as nothing of it is repeated. */
 const beginnings = [
   /^(?:Enum "\w+"|\w+) cannot represent [\w -]+/,
@@ -81,8 +67,8 @@ export function createRules(options: {
   }
 
   function check(query: string): DocumentNode | readonly GraphQLError[] {
-    const complex = tooComplex(query);
-    if (complex) return [complex];
+    const refusal = refuseText(query);
+    if (refusal) return [refusal];
     try {
       const document = parse(query, parseOptions);
       const faults = faultsOf(document);
@@ -96,8 +82,6 @@ export function createRules(options: {
   }
 
   return {
-    parseOptions,
-    tooComplex,
     tooCostly: createCosts(schema).tooCostly,
     validationRules,
     prepare(query) {
@@ -122,42 +106,6 @@ export function createRules(options: {
       };
     },
   };
-}
-
-function tooComplex(query: string): GraphQLError | undefined {
-  if (hasMore(query, /\r\n|[\n\r]/g, mostLines - 1))
-    return refusal(`The document has more than ${mostLines} lines; long texts can be given as variables.`);
-  // Most texts have too few brackets for it to matter where they stand.
-  if (hasMore(query, /[[({]/g, greatestDepth) && isDeep(query))
-    return refusal(`The operation is nested more than ${greatestDepth} levels deep.`);
-  return undefined;
-}
-
-function hasMore(text: string, pattern: RegExp, most: number): boolean {
-  let count = 0;
-  for (const _ of text.matchAll(pattern)) if (++count > most) return true;
-  return false;
-}
-
-function refusal(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'QUERY_TOO_COMPLEX' } });
-}
-
-/** Looks as far as the parser would go, which stops at what is no token and at one too many, and says so itself. */
-function isDeep(query: string): boolean {
-  const lexer = new Lexer(new Source(query));
-  let depth = 0;
-  try {
-    for (let tokens = 0; tokens < parseOptions.maxTokens; tokens++) {
-      const { kind } = lexer.advance();
-      if (kind === TokenKind.EOF) return false;
-      depth += levels[kind] ?? 0;
-      if (depth > greatestDepth) return true;
-    }
-  } catch {
-    return false;
-  }
-  return false;
 }
 
 const noCondition =

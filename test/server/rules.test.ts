@@ -2,6 +2,7 @@ import { getVariableValues, GraphQLError, parse, type OperationDefinitionNode } 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError, SessionEnded } from '../../src/errors.js';
 import { createSchema } from '../../src/schema.js';
+import { refuseText } from '../../src/server/limits.js';
 import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
@@ -108,7 +109,7 @@ describe('a text that is nested', () => {
     ['a text of brackets that does not end', `{ tag(name: "${'[\\"'.repeat(300_000)}`],
     ['more tokens than may be', `{ ${'tag(name: "a") { name } '.repeat(40_000)} }`],
   ])('is not looked for beyond %s', (_, query) => {
-    expect(rules.tooComplex(query)).toBeUndefined();
+    expect(refuseText(query)).toBeUndefined();
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
   });
 });
