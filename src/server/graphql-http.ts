@@ -140,7 +140,7 @@ function followOperations(
   return {
     requestDidStart: async () => ({
       async didResolveOperation({ operation, source, document, request }) {
-        const refusal = operation && rules.tooCostly(document, operation, request.variables);
+        const refusal = operation && rules.costs.tooCostly(document, operation, request.variables);
         if (refusal) throw refusal;
         if (operation?.operation !== 'subscription') return lane?.admit(source, document);
         throw new GraphQLError('Subscriptions go over a websocket.', {

@@ -11,7 +11,7 @@ import {
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { createMemory } from '../memory.js';
-import { createCosts } from './cost.js';
+import type { Costs } from './cost.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
@@ -39,6 +39,7 @@ export interface Work {
 /** What a lane works with. */
 export interface LaneOptions {
   readonly schema: GraphQLSchema;
+  readonly costs: Costs;
   /** What one operation has. */
   makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
   /** Whether requests may be taken now. */
@@ -75,13 +76,12 @@ const ownHeaders = new Set([
 ]);
 
 /** A lane over a schema. */
-export function createLane({ schema, makeContext, isOpen }: LaneOptions): Lane {
+export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions): Lane {
   const documents = createMemory<Admitted>(mostDocuments);
   const learned = createMemory<readonly string[]>(mostLearned);
   /** By the text of the request: who looks at a page asks for it again in the same words. */
   const plans = createMemory<Plan>(mostDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
-  const costs = createCosts(schema);
 
   function find(text: string): Plan | undefined {
     const known = plans.get(text);

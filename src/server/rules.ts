@@ -20,12 +20,12 @@ import type { Context } from '../context.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { createMemory } from '../memory.js';
-import { type Costs, createCosts } from './cost.js';
+import { createCosts, type Costs } from './cost.js';
 import { parseOptions, refuseText } from './limits.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
-  readonly tooCostly: Costs['tooCostly'];
+  readonly costs: Costs;
   /** Beside the specification's own. */
   readonly validationRules: readonly ValidationRule[];
   /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
@@ -82,7 +82,7 @@ export function createRules(options: {
   }
 
   return {
-    tooCostly: createCosts(schema).tooCostly,
+    costs: createCosts(schema),
     validationRules,
     prepare(query) {
       const known = documents.get(query);

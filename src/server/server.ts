@@ -78,6 +78,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const lane = options.lane
     ? createLane({
         schema,
+        costs: rules.costs,
         isOpen: () => !drain.begun,
         makeContext(request, response) {
           const found = callers.find(request.headers);

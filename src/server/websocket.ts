@@ -91,7 +91,7 @@ export function createGraphqlSockets(options: {
     const operation = getOperationAST(document, operationName);
     if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
-    const tooMuch = rules.tooCostly(document, operation, variables ?? undefined);
+    const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
     if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: let it keep the text that all share.
     Object.assign(payload, { query: document.loc?.source.body });
