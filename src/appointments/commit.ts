@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Procedure, Store } from '../store/procedure.js';
-import { insertRows, rowsOf, type Columns } from '../store/rows.js';
+import { insertRows, rowsOf, these, type Columns } from '../store/rows.js';
 import type { BookingTable } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Participant } from './model.js';
@@ -27,7 +27,7 @@ export function isInDoubt(error: unknown): boolean {
 /** Does steps of bookings that need nothing of each other in one transaction, all or none. */
 export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
   module: import.meta.url,
-  begin: () => async (store, steps) => {
+  begin: (store) => async (steps) => {
     const kept = await commit(store, toChanges(steps));
     return steps.map((step) => !('begin' in step) || kept.has(step.begin.id));
   },
@@ -142,7 +142,7 @@ const bookingColumns = {
 
 function insertBookings(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
   const rows = bookings.map((booking) => ({ ...booking }));
-  return insertRows(engine, 'bookings', bookingColumns, rows, sql`on conflict do nothing`);
+  return insertRows(engine, 'bookings', bookingColumns, these(rows), sql`on conflict do nothing`);
 }
 
 const referenceColumns: Columns = { booking_id: 'text', reference: 'text' };
@@ -161,7 +161,7 @@ function toReferences({ id, participants }: Booking): readonly ReferenceRow[] {
 }
 
 function insertReferences(engine: Store['engine'], rows: readonly ReferenceRow[]): RawBuilder<unknown> {
-  return insertRows(engine, 'booking_participants', referenceColumns, rows);
+  return insertRows(engine, 'booking_participants', referenceColumns, these(rows));
 }
 
 function endings(engine: Store['engine'], { ended, erased }: Changes): readonly RawBuilder<unknown>[] {
@@ -175,11 +175,11 @@ const endColumns: Columns = { id: 'text', state: 'text', upstream_id: 'text' };
 
 function settlement(engine: Store['engine'], ended: Changes['ended']): RawBuilder<unknown> {
   return sql`update bookings set state = given.state, upstream_id = given.upstream_id
-    from (${rowsOf(engine, endColumns, ended)}) as given where bookings.id = given.id`;
+    from (${rowsOf(engine, endColumns, these(ended))}) as given where bookings.id = given.id`;
 }
 
 function erasures(engine: Store['engine'], bookings: readonly Booking[]): readonly RawBuilder<unknown>[] {
-  const references = rowsOf(engine, referenceColumns, bookings.flatMap(toReferences));
+  const references = rowsOf(engine, referenceColumns, these(bookings.flatMap(toReferences)));
   return [
     sql`delete from booking_participants
       where (reference, booking_id) in (select reference, booking_id from (${references}) as given)`,
@@ -189,5 +189,5 @@ function erasures(engine: Store['engine'], bookings: readonly Booking[]): readon
 
 function idsOf(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
   const ids = bookings.map(({ id }) => ({ id }));
-  return rowsOf(engine, { id: 'text' }, ids);
+  return rowsOf(engine, { id: 'text' }, these(ids));
 }

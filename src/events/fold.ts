@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Store } from '../store/procedure.js';
-import { insertRows, rowsOf, type Columns, type Row } from '../store/rows.js';
+import { insertRows, rowsOf, type Columns, type Row, type Rows } from '../store/rows.js';
 import type { EntityTableName } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
@@ -44,44 +44,37 @@ export interface States {
   put(family: string, key: string, text: string): void;
   /** Folds an event; gives the entity just after it, as JSON. */
   fold(placed: Placed): string | null;
-  /** What keeps the states that were folded: one statement a family. */
-  save(): readonly RawBuilder<unknown>[];
+  /** The rows of a family's states that were folded. */
+  folded(family: string): readonly Row[];
 }
 
 const keyColumns: Columns = { key: 'text' };
 
-/** What selects the kept states of the entities of these deliveries, as `family`, `key`, `seq` (null) and `text`: one a family. */
+/** What selects the kept states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
 export function selectStates(
   engine: Store['engine'],
-  folds: Folds,
-  batch: readonly { readonly delivery: Delivery }[],
-): readonly RawBuilder<unknown>[] {
-  return Object.entries(folds).flatMap(([family, { table, key }]) => {
-    const ids = batch.flatMap(({ delivery }) =>
-      delivery.family === family && delivery.known ? [delivery.known.entityId] : [],
-    );
-    if (ids.length === 0) return [];
-    const given = rowsOf(
-      engine,
-      keyColumns,
-      [...new Set(ids)].map((id) => ({ key: keyText(id) })),
-    );
-    return sql`select ${sql.lit(family)} as family, given.key as key, null as seq, kept.state as text
-      from (${given}) as given join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
-  });
+  family: string,
+  { table, key }: StateTable,
+  keys: Rows,
+): RawBuilder<unknown> {
+  return sql`select ${sql.lit(family)} as family, given.key as key, null as seq, kept.state as text
+    from (${rowsOf(engine, keyColumns, keys)}) as given
+    join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
+}
+
+/** What keeps states. */
+export function saveStates(
+  engine: Store['engine'],
+  { table, key, columns }: StateTable,
+  rows: Rows,
+): RawBuilder<unknown> {
+  const all: Columns = { [key]: 'text', state: 'text', ...columns };
+  return insertRows(engine, table, all, rows, overwriting(key, all));
 }
 
 /** The states of one batch, folded in log order. */
-export function createStates(engine: Store['engine'], folds: Folds): States {
+export function createStates(folds: Folds): States {
   const states = new Map(Object.keys(folds).map((family) => [family, new Map<string, Folded>()]));
-
-  function saveFamily(family: string, { table, key, columns, toRow }: Fold<unknown, unknown>) {
-    const changed = [...states.get(family)!].filter(([, { changed: it }]) => it);
-    const rows = changed.map(([id, { state, text }]) => ({ [key]: id, state: text, ...toRow(state) }));
-    const all: Columns = { [key]: 'text', state: 'text', ...columns };
-    return rows.length === 0 ? [] : [insertRows(engine, table, all, rows, overwriting(key, all))];
-  }
-
   return {
     put: (family, key, text) =>
       void states.get(family)!.set(key, { state: JSON.parse(text), text, changed: false }),
@@ -93,7 +86,11 @@ export function createStates(engine: Store['engine'], folds: Folds): States {
       kept.set(key, { state, text, changed: true });
       return text;
     },
-    save: () => Object.entries(folds).flatMap(([family, fold]) => saveFamily(family, fold)),
+    folded(family) {
+      const { key, toRow } = folds[family]!;
+      const changed = [...states.get(family)!].filter(([, { changed: it }]) => it);
+      return changed.map(([id, { state, text }]) => ({ [key]: id, state: text, ...toRow(state) }));
+    },
   };
 }
 

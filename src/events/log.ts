@@ -1,6 +1,8 @@
+import type { InferResult } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database, Executor } from '../store/database.js';
+import { givenBy, prepare } from '../store/prepared.js';
 import { fromKeyText } from '../store/text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
@@ -84,6 +86,7 @@ const greatestQueue = { items: 10_000, weight: 64_000_000 };
 export function createLog(options: LogOptions): Log {
   const { database, telemetry } = options;
   const retention = startRetention(options);
+  const readRows = prepareRead(database.kysely);
   const queue = createQueue<Delivery, Outcome>({
     commit,
     worthRetrying: () =>
@@ -109,11 +112,11 @@ export function createLog(options: LogOptions): Log {
     bounds: () => readBounds(database.kysely),
     head: async () => (await readBounds(database.kysely)).head,
     place: (seq) => readPlace(database.kysely, seq),
-    read: async (after, limit) => (await readRows(database.kysely, after, limit)).map(entryOf),
+    read: async (after, limit) => (await readRows(database.kysely, { after, limit })).map(entryOf),
     async readOn(after, limit) {
-      const rows = await readRows(database.kysely, after - 1, limit + 1);
-      const at = rows[0]?.seq === after ? rows.shift() : undefined;
-      return { place: at && placeOf(at), entries: rows.map(entryOf) };
+      const rows = await readRows(database.kysely, { after: after - 1, limit: limit + 1 });
+      const at = rows[0]?.seq === after ? rows[0] : undefined;
+      return { place: at && placeOf(at), entries: rows.slice(at ? 1 : 0).map(entryOf) };
     },
     prune: () => retention.prune(),
     async stop() {
@@ -162,17 +165,30 @@ function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
   return { seq, witness: witnessOf(family, event_id, received_at) };
 }
 
-type EventRow = Awaited<ReturnType<typeof readRows>>[number];
+/** Where to read the log, and how much of it. */
+interface Range {
+  /** The number before the first. */
+  readonly after: number;
+  readonly limit: number;
+}
 
-function readRows(db: Executor, after: number, limit: number) {
-  return db
+const range = givenBy<Range>();
+
+function prepareRead(db: Executor) {
+  const rows = db
     .selectFrom('events')
     .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])
-    .where('seq', '>', after)
+    .where(
+      'seq',
+      '>',
+      range(({ after }) => after),
+    )
     .orderBy('seq')
-    .limit(limit)
-    .execute();
+    .limit(range(({ limit }) => limit));
+  return prepare<Range, InferResult<typeof rows>[number]>(db, rows);
 }
+
+type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
 
 function entryOf(row: EventRow): LogEntry {
   const { family, event_id, type, entity_id, received_at, event, entity } = row;

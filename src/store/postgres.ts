@@ -173,8 +173,7 @@ function assemble(
   return {
     ...store,
     async procedure<S, I, O>({ begin }: Procedure<S, I, O>, chosen: S) {
-      const run = begin(chosen);
-      return (input: I) => run(store, input);
+      return begin(store, chosen);
     },
     signal(channel: Channel, payload: string) {
       pool

@@ -15,5 +15,5 @@ export interface Procedure<Settings, Input, Output> {
   /** The address (`import.meta.url`) of the module that exports this procedure under the name `procedure`. */
   readonly module: string;
   /** Made once, in the thread in which the work is done. */
-  begin(settings: Settings): (store: Store, input: Input) => Promise<Output>;
+  begin(store: Store, settings: Settings): (input: Input) => Promise<Output>;
 }

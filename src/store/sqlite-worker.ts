@@ -83,14 +83,14 @@ async function answer(work: () => unknown): Promise<void> {
 
 async function load(module: string, settings: unknown): Promise<void> {
   const { procedure } = (await import(module)) as { procedure: Procedure<unknown, unknown, unknown> };
-  procedures.set(module, procedure.begin(settings));
+  procedures.set(module, procedure.begin({ engine: 'sqlite', kysely: database.kysely }, settings));
 }
 
 function handle(request: WriterRequest): unknown {
   if (request === 'stop') return database.stop();
   if ('load' in request) return load(request.load, request.settings);
   if ('sql' in request) return database.run(request.sql, request.parameters);
-  return procedures.get(request.call)!({ engine: 'sqlite', kysely: database.kysely }, request.input);
+  return procedures.get(request.call)!(request.input);
 }
 
 const port = parentPort!;

@@ -1,4 +1,4 @@
-import { commitDeliveries, type Commit } from '../../src/events/commit.js';
+import { createCommit, type Commit } from '../../src/events/commit.js';
 import type { Delivery, Fold } from '../../src/events/log.js';
 import type { Procedure } from '../../src/store/procedure.js';
 
@@ -28,6 +28,5 @@ const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
 /** Takes deliveries of both families into the log, folded so. */
 export const procedure: Procedure<null, readonly Delivery[], Commit> = {
   module: import.meta.url,
-  begin: () => (store, deliveries) =>
-    commitDeliveries(store, { shipments: walkFold, payments: walkFold }, deliveries),
+  begin: (store) => createCommit(store, { shipments: walkFold, payments: walkFold }),
 };

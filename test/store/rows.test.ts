@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, test, vi } from 'vitest';
-import type { Executor } from '../../src/store/database.js';
-import { insertRows, rowsOf, runTogether, type Columns, type Row } from '../../src/store/rows.js';
+import { givenBy } from '../../src/store/prepared.js';
+import { insertRows, prepareTogether, rowsOf, these, type Columns, type Row } from '../../src/store/rows.js';
 import { keyText } from '../../src/store/text.js';
 import { engines } from '../support/engines.js';
 import { open } from './opened.js';
@@ -13,10 +13,18 @@ const row = (key: string, value: string, expires_at: number | null = null): Row 
   expires_at,
 });
 
+/** What the statements below are given. */
+interface Input {
+  readonly rows: readonly Row[];
+  readonly seq: number;
+}
+const given = givenBy<Input>();
+const key = givenBy<string>();
+
 describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   const insert = async (...rows: readonly Row[]) => {
     const { engine, kysely } = await open(await freshUrl());
-    await runTogether(engine, kysely, [insertRows(engine, 'keyv', columns, rows)]);
+    await insertRows(engine, 'keyv', columns, these(rows)).execute(kysely);
     return kysely.selectFrom('keyv').selectAll().orderBy('key').execute();
   };
 
@@ -47,21 +55,28 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   test('take what is said of a conflict, and need nothing of each other', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
-    await runTogether(engine, kysely, [insertRows(engine, 'keyv', columns, [row('a', '1')])]);
-    await runTogether(engine, kysely, [
-      insertRows(engine, 'keyv', columns, [row('a', '2'), row('b', '3')], overwrite),
-      sql`update log_head set seq = ${7}`,
-    ]);
+    const run = prepareTogether<Input>(
+      { engine, kysely },
+      {
+        statements: [
+          insertRows(engine, 'keyv', columns, (read) => given(({ rows }) => read(rows)), overwrite),
+          sql`update log_head set seq = ${given(({ seq }) => seq)}`,
+        ],
+      },
+    );
+    await run(kysely, { rows: [row('a', '1')], seq: 6 });
+    await run(kysely, { rows: [row('a', '2'), row('b', '3')], seq: 7 });
+    await run(kysely, { rows: [], seq: 8 });
     expect(await kysely.selectFrom('keyv').select(['key', 'value']).orderBy('key').execute()).toEqual([
       { key: 'a', value: '2' },
       { key: 'b', value: '3' },
     ]);
-    expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 7 }]);
+    expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 8 }]);
   });
 
   test('can be selected from, even where there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
-    const read = (rows: readonly Row[]) => rowsOf(engine, columns, rows).execute(kysely);
+    const read = (rows: readonly Row[]) => rowsOf(engine, columns, these(rows)).execute(kysely);
     expect((await read([])).rows).toEqual([]);
     expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
   });
@@ -73,17 +88,19 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     const { engine, kysely, listen } = await open(await freshUrl());
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));
-    const write = (db: Executor, key: string) =>
-      runTogether(engine, db, [insertRows(engine, 'keyv', columns, [row(key, '')])], {
-        channel: 'log',
-        payload: key,
-      });
+    const run = prepareTogether<string>(
+      { engine, kysely },
+      {
+        statements: [insertRows(engine, 'keyv', columns, (read) => key((it) => read([row(it, '')])))],
+        signal: { channel: 'log', payload: key((it) => it) },
+      },
+    );
     const undone = kysely.transaction().execute(async (db) => {
-      await write(db, 'undone');
+      await run(db, 'undone');
       throw new Error('no');
     });
     await expect(undone).rejects.toThrow('no');
-    await kysely.transaction().execute((db) => write(db, 'kept'));
+    await kysely.transaction().execute((db) => run(db, 'kept'));
     await vi.waitFor(() => expect(heard).toEqual(['kept']), 10_000);
   });
 });

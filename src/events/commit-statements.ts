@@ -1,0 +1,159 @@
+import { sql, type RawBuilder } from 'kysely';
+import { givenBy, prepare } from '../store/prepared.js';
+import type { Store } from '../store/procedure.js';
+import { insertRows, prepareTogether, rowsOf, type Columns, type Row } from '../store/rows.js';
+import { keyText, keyTextIf } from '../store/text.js';
+import type { Delivery } from './delivery.js';
+import { saveStates, selectStates, type Folds, type Placed, type States } from './fold.js';
+import { placeText, type Place } from './place.js';
+
+/** A delivery, with its id as a key and the digest of its body. */
+export interface Item {
+  readonly delivery: Delivery;
+  readonly eventKey: string;
+  readonly bodyDigest: string;
+}
+
+/** What a commit keeps. */
+export interface Kept {
+  /** The new events in their places, each with its entity just after it, as JSON. */
+  readonly events: readonly (Item & Placed & { readonly entity: string | null })[];
+  readonly states: States;
+  /** Where the log ends now. */
+  readonly head: Place;
+}
+
+/** A known id, or an entity's state. */
+export interface KnownRow {
+  readonly family: string;
+  readonly key: string;
+  /** Null where it is a state. */
+  readonly seq: number | null;
+  readonly text: string;
+}
+
+/** The statements of a commit. Each is one for all rows, and they are few: on Postgres each is a way there and back. */
+export function prepareStatements(store: Store, folds: Folds) {
+  const { engine, kysely } = store;
+  const families = Object.keys(folds);
+  const lockHead = kysely
+    .updateTable('log_head')
+    .set(({ ref }) => ({ seq: ref('seq') }))
+    .where('id', '=', 1)
+    .returning(['seq', 'pruned']);
+  const find = prepare<Sought, KnownRow>(kysely, selectKnown(engine, folds));
+  const keep = prepareTogether<Written>(store, {
+    statements: writeAll(engine, folds),
+    signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
+  });
+
+  return {
+    /** An update, since it locks the row on both engines, and tells what the holder before has committed. */
+    lockHead: prepare<undefined, { readonly seq: number; readonly pruned: number }>(kysely, lockHead),
+    /** The ids that are known already, and the states of the entities. */
+    findKnown: (db: Store['kysely'], batch: readonly Item[]) =>
+      find(db, { ids: batch.map(toIdKey), entities: byFamily(families, (family) => keysOf(family, batch)) }),
+    keep: (db: Store['kysely'], { events, states, head }: Kept) =>
+      keep(db, {
+        ids: events.map(toIdRow),
+        events: events.map(toRow),
+        states: byFamily(families, states.folded),
+        head,
+      }),
+  };
+}
+
+type RowsByFamily = Readonly<Record<string, readonly Row[]>>;
+
+function byFamily(families: readonly string[], toRows: (family: string) => readonly Row[]): RowsByFamily {
+  return Object.fromEntries(families.map((family) => [family, toRows(family)]));
+}
+
+/** What is looked for. */
+interface Sought {
+  readonly ids: readonly Row[];
+  readonly entities: RowsByFamily;
+}
+
+const sought = givenBy<Sought>();
+
+function selectKnown(engine: Store['engine'], folds: Folds): RawBuilder<KnownRow> {
+  const ids = rowsOf(engine, { family: 'text', key: 'text' }, (read) => sought((all) => read(all.ids)));
+  const known = sql`select given.family as family, given.key as key, ids.seq as seq, ids.body_digest as text
+    from (${ids}) as given
+    join event_ids as ids on ids.family = given.family and ids.event_id = given.key`;
+  const states = Object.entries(folds).map(([family, table]) =>
+    selectStates(engine, family, table, (read) => sought(({ entities }) => read(entities[family]!))),
+  );
+  return sql<KnownRow>`${sql.join([known, ...states], sql` union all `)}`;
+}
+
+function toIdKey({ delivery: { family }, eventKey }: Item): Row {
+  return { family, key: eventKey };
+}
+
+/** The keys of the entities of a family that these tell of. */
+function keysOf(family: string, batch: readonly Item[]): readonly Row[] {
+  const ids = batch.flatMap(({ delivery: { family: other, known } }) =>
+    other === family && known ? [known.entityId] : [],
+  );
+  return [...new Set(ids)].map((id) => ({ key: keyText(id) }));
+}
+
+/** `Kept` as rows. */
+interface Written {
+  readonly ids: readonly Row[];
+  readonly events: readonly Row[];
+  readonly states: RowsByFamily;
+  readonly head: Place;
+}
+
+const written = givenBy<Written>();
+
+function writeAll(engine: Store['engine'], folds: Folds): readonly RawBuilder<unknown>[] {
+  return [
+    insertRows(engine, 'event_ids', idColumns, (read) => written(({ ids }) => read(ids))),
+    insertRows(engine, 'events', eventColumns, (read) => written(({ events }) => read(events))),
+    ...Object.entries(folds).map(([family, table]) =>
+      saveStates(engine, table, (read) => written(({ states }) => read(states[family]!))),
+    ),
+    sql`update log_head set seq = ${written(({ head }) => head.seq)} where id = 1`,
+  ];
+}
+
+const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };
+
+function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: Kept['events'][number]): Row {
+  return { family, event_id: eventKey, seq, body_digest: bodyDigest };
+}
+
+const eventColumns: Columns = {
+  seq: 'integer',
+  family: 'text',
+  event_id: 'text',
+  endpoint_id: 'text',
+  type: 'text',
+  api_version: 'text',
+  entity_id: 'text',
+  received_at: 'integer',
+  body: 'text',
+  event: 'text',
+  entity: 'text',
+};
+
+function toRow({ seq, eventKey, delivery, entity }: Kept['events'][number]): Row {
+  const { family, endpointId, type, apiVersion, receivedAt, body, known } = delivery;
+  return {
+    seq,
+    family,
+    event_id: eventKey,
+    endpoint_id: keyText(endpointId),
+    type: keyText(type),
+    api_version: keyTextIf(apiVersion),
+    entity_id: known && keyText(known.entityId),
+    received_at: Date.parse(receivedAt),
+    body,
+    event: known && JSON.stringify(known.event),
+    entity,
+  };
+}
