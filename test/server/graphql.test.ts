@@ -4,7 +4,7 @@ import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchem
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
-import { leastOperation } from './documents.js';
+import { endless, leastOperation } from './documents.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const allowedOrigin = 'https://app.example';
@@ -203,6 +203,19 @@ describe('errors', () => {
     const deep = `{ viewer ${'{ a '.repeat(levels)}${'}'.repeat(levels)} }`;
     expect(codesOf(await house.ask(deep, {}, token))).toContain(code);
   });
+
+  test.each(endless)(
+    'fragments without an end are refused, whoever asks: %s is %s',
+    async (_, code, query) => {
+      for (const session of [undefined, token, token]) {
+        const answer = await house.ask(query, {}, session);
+        expect([answer.status, codesOf(answer), answer.data]).toEqual([400, [code], undefined]);
+      }
+      if (query.length > 10_000) return; // no address is that long
+      const { status, body } = await get(query);
+      expect([status, codesOf(body)]).toEqual([400, [code]]);
+    },
+  );
 
   describe('an operation that asks for too much is refused, whoever asks:', () => {
     const doubling = (on: string, twice: (next: string) => string) =>

@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket, type ClientOptions } from 'ws';
 import { codesOf, demo, startHouse, type House } from '../support/house.js';
+import { endless } from './documents.js';
 import { openSocket, type Message, type RawSocket } from './sockets.js';
 
 const allowedOrigin = 'https://app.example';
@@ -185,7 +186,7 @@ describe('operations', () => {
     'subscription { shipmentUpdates @include { cursor } }',
     'subscription { ... @skip(if: true) { shipmentUpdates { cursor } } }',
     'subscription { ...F @include(if: false) } fragment F on Subscription { paymentUpdates { cursor } }',
-    'subscription { ...F } fragment F on Subscription { ...F ... { paymentUpdates @skip(if: true) { cursor } } }',
+    'subscription { ...F } fragment F on Subscription { ... { paymentUpdates @skip(if: true) { cursor } } }',
     'subscription ($x: Boolean!) { shipmentUpdates @include(if: $x) { cursor } }',
   ])('a condition at the root is refused, and the socket stays open: %s', async (query) => {
     const socket = await enter();
@@ -425,6 +426,16 @@ describe('what one socket may take up', () => {
       'query ($n: Int!) { shipments(first: $n) { nodes { events(first: 100) { nodes { id stage status carrier } } } } }';
     expect(codes(await ask(socket, query, { n: 99 }))).toEqual([]);
     expect(codes(await ask(socket, query, { n: 100 }))).toEqual(['QUERY_TOO_COMPLEX']);
+    expect((await ask(socket, '{ __typename }')).type).toBe('next');
+    socket.close();
+  });
+
+  test.each(endless)('%s is %s, and the socket stays', async (_, code, query) => {
+    const socket = await enter();
+    for (const operation of [query, `subscription ${query.replaceAll('Query', 'Subscription')}`]) {
+      const { type, payload } = await ask(socket, operation);
+      expect([type, codesOf({ errors: payload })]).toEqual(['error', [code]]);
+    }
     expect((await ask(socket, '{ __typename }')).type).toBe('next');
     socket.close();
   });

@@ -1,0 +1,102 @@
+import { GraphQLError, NoFragmentCyclesRule, parse, validate } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { createSchema } from '../../src/schema.js';
+import { parseOptions, refuseText } from '../../src/server/limits.js';
+import { createRules } from '../../src/server/rules.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { chain, endless } from './documents.js';
+
+const schema = createSchema();
+const telemetry = createTelemetry('error', { write: () => undefined });
+const rules = createRules({ schema, introspection: true, telemetry });
+
+const codeOf = (query: string) => refuseText(query)?.extensions['code'];
+
+describe('fragments that are spread', () => {
+  test.each(endless)('%s are %s', (_, code, query) => {
+    expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
+  });
+
+  test('count with the levels at which they are spread', () => {
+    expect(codeOf(`{ ...F0 } ${chain(199, 1, '__typename')}`)).toBeUndefined();
+    expect(rules.prepare(`{ ...F0 } ${chain(199, 1, '__typename')}`)).toHaveProperty('kind', 'Document');
+    expect(codeOf(`{ ...F0 } ${chain(200, 1, '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
+    expect(codeOf(`{ ... { ...F0 } } ${chain(199, 1, '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
+    expect(codeOf(`{ ...F0 } ${chain(4, 50, '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
+    expect(codeOf(`{ ...F0 } ${chain(4, 49, '__typename')}`)).toBeUndefined();
+  });
+
+  test('count at the deepest of their places, side by side only once', () => {
+    const query = (below: string) => `{ ...F0 ${below} ...F0 } ${chain(190, 1, '__typename')}`;
+    expect(codeOf(query('...F0 '.repeat(500)))).toBeUndefined();
+    expect(codeOf(query(`${'... { '.repeat(10)} ...F0 ${'}'.repeat(10)}`))).toBe('QUERY_TOO_COMPLEX');
+  });
+
+  test('are told from words that are the same', () => {
+    const query = `
+      query fragment { ...fragment ... on Query { ...A } }
+      # fragment A on Query { ...A }
+      fragment fragment on Query @include(if: true) { fragment: __typename }
+      fragment A on Query { ...B on: __typename tag(name: "fragment A on Query { ...A }") { id } }
+      query A { ...A } fragment B on Query { __typename }`;
+    expect(codeOf(query)).toBeUndefined();
+    expect(codeOf(`${query} fragment C on Query { ...A ...C }`)).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  test('are looked for as far as a parser would go', () => {
+    const circle = 'fragment A on Query { ...A }';
+    expect(rules.prepare(`${circle} ?`)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
+    const withTokens = (count: number) => `{ ${'a '.repeat(count - 10)} } ${circle}`;
+    expect(parse(withTokens(5_000), parseOptions).definitions).toHaveLength(2);
+    expect(rules.prepare(withTokens(5_000))).toMatchObject([{ message: refuseText(circle)!.message }]);
+    expect(rules.prepare(withTokens(5_001))).toMatchObject([
+      { extensions: { code: 'GRAPHQL_PARSE_FAILED' } },
+    ]);
+  });
+});
+
+describe('a circle of fragments', () => {
+  test.each([
+    ['{ ...A } fragment A on Query { ...A }', 'Cannot spread fragment "A" within itself.', [[1, 32]]],
+    [
+      '{ ...A }\nfragment A on Query { ...B }\nfragment B on Query { tag(name: "") { ...C } }\nfragment C on Tag { ...B ...D }',
+      'Cannot spread fragment "B" within itself via "C".',
+      [
+        [3, 39],
+        [4, 21],
+      ],
+    ],
+  ])('is told of as GraphQL does: %s', (query, message, places) => {
+    const refusal = refuseText(query)!;
+    const locations = places.map(([line, column]) => ({ line, column }));
+    expect(refusal).toBeInstanceOf(GraphQLError);
+    expect(refusal.toJSON()).toEqual({
+      message,
+      locations,
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+  });
+
+  test('is found where GraphQL finds one, and nowhere else', () => {
+    const random = (bound: number) => Math.floor(Math.random() * bound);
+    const told = { circles: 0, others: 0 };
+    for (let times = 0; times < 2_000; times++) {
+      const count = 1 + random(6);
+      const spreads = () => Array.from({ length: random(3) }, () => `...F${random(count + 1)} `).join('');
+      const fragments = Array.from(
+        { length: count },
+        (_, at) => `fragment F${at} on Query { id ${spreads()} a { ${spreads()} id } }`,
+      );
+      const query = `query { a ${spreads()} } ${fragments.join(' ')}`;
+      const found = refuseText(query);
+      const faults = validate(schema, parse(query), [NoFragmentCyclesRule]);
+      told[found ? 'circles' : 'others'] += 1;
+      expect([query, found?.extensions['code']]).toEqual([
+        query,
+        faults.length > 0 ? 'GRAPHQL_VALIDATION_FAILED' : undefined,
+      ]);
+    }
+    expect(told.circles).toBeGreaterThan(200);
+    expect(told.others).toBeGreaterThan(200);
+  });
+});
