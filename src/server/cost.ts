@@ -1,7 +1,6 @@
 import {
   getNamedType,
   getNullableType,
-  type GraphQLError,
   isCompositeType,
   isListType,
   isObjectType,
@@ -13,13 +12,14 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLCompositeType,
+  type GraphQLError,
   type GraphQLField,
   type GraphQLSchema,
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { tooComplex } from './limits.js';
+import { refuseVariables, tooComplex, type Variables } from './limits.js';
 
 /** What an operation asks for, in fields. */
 interface Cost {
@@ -29,13 +29,10 @@ interface Cost {
   readonly written: number;
 }
 
-/** Values of variables, before they were coerced. */
-type Variables = Readonly<Record<string, unknown>>;
-
 /** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
 export interface Costs {
   of(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Cost;
-  /** Why an operation is not to be run: it asks for more than one answer should have. */
+  /** Why an operation is not to be run: it asks for more than one answer should have, or gives too much itself. */
   tooCostly(
     document: DocumentNode,
     operation: OperationDefinitionNode,
@@ -65,7 +62,11 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
   return {
     of,
-    tooCostly: (...asked) => (of(...asked).fields > greatestCost ? tooComplex(tooMuch) : undefined),
+    tooCostly(document, operation, variables) {
+      const refusal = variables && refuseVariables(variables);
+      if (refusal) return refusal;
+      return of(document, operation, variables).fields > greatestCost ? tooComplex(tooMuch) : undefined;
+    },
   };
 }
 

@@ -1,10 +1,14 @@
 import { GraphQLError, Source } from 'graphql';
 import { nestingOf } from './nesting.js';
 
+/** Values of variables, before they were coerced. */
+export type Variables = Readonly<Record<string, unknown>>;
+
 /** A document has a bounded number of tokens. */
 export const parseOptions = { maxTokens: 5_000 } as const;
 const greatestDepth = 200;
 const mostLines = 10_000;
+const mostFields = 10_000;
 
 /** Refuses an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
@@ -25,6 +29,28 @@ export function refuseText(query: string): GraphQLError | undefined {
   return depth > greatestDepth
     ? tooComplex(`The operation is nested more than ${greatestDepth} levels deep.`)
     : circle;
+}
+
+/**
+ * Why variables are not even held against their types: they have more objects within objects than can be gone down
+ * into, or so many fields that GraphQL, which writes an object out for each fault that it finds in it, would take seconds.
+ */
+export function refuseVariables(variables: Variables): GraphQLError | undefined {
+  let fields = 0;
+  let values: readonly object[] = [variables];
+  for (let depth = 0; values.length > 0; depth++) {
+    if (depth > greatestDepth)
+      return tooComplex(`The variables are nested more than ${greatestDepth} levels deep.`);
+    const below: object[] = [];
+    for (const value of values) {
+      const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+      if (members !== value) fields += members.length;
+      if (fields > mostFields) return tooComplex(`The variables have more than ${mostFields} fields.`);
+      for (const member of members) if (typeof member === 'object' && member !== null) below.push(member);
+    }
+    values = below;
+  }
+  return undefined;
 }
 
 function hasMore(text: string, pattern: RegExp, most: number): boolean {

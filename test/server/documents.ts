@@ -81,3 +81,27 @@ function fragment(at: number, levels: number, innermost: string): string {
 function range(count: number, make: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => make(at)).join(' ');
 }
+
+/** JSON of so many lists, or objects, in each other. */
+export function nested(open: string, levels: number): string {
+  return `${open.repeat(levels)}1${(open === '[' ? ']' : '}').repeat(levels)}`;
+}
+
+const fieldsOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, 1]));
+
+/** Variables, as JSON, that GraphQL would take long over, or could not go down into. */
+export const excessive: readonly (readonly [about: string, query: string, variables: string])[] = [
+  ['deep in lists', 'query ($a: [ID!]!) { nodes(ids: $a) { id } }', `{"a":${nested('[', 100_000)}}`],
+  ['deep where nobody looks', '{ __typename }', `{"a":${nested('[', 100_000)}}`],
+  [
+    'deep in objects',
+    'query ($a: NoteFilter) { notes(filter: $a) { nodes { id } } }',
+    nested('{"a":', 100_000),
+  ],
+  [
+    'of many fields',
+    'query ($a: NoteFilter) { notes(filter: $a) { nodes { id } } }',
+    JSON.stringify({ a: fieldsOf(60_000) }),
+  ],
+];

@@ -4,7 +4,7 @@ import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchem
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
-import { endless, leastOperation } from './documents.js';
+import { endless, excessive, leastOperation } from './documents.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const allowedOrigin = 'https://app.example';
@@ -216,6 +216,14 @@ describe('errors', () => {
       expect([status, codesOf(body)]).toEqual([400, [code]]);
     },
   );
+
+  test.each(excessive)('variables that are %s are too complex, every time', async (_, query, variables) => {
+    const ask = () => post(`{"query":${JSON.stringify(query)},"variables":${variables}}`);
+    await house.ask(query);
+    await house.ask(query);
+    for (const { status, body } of [await ask(), await ask()])
+      expect([status, codesOf(body), body.data]).toEqual([400, ['QUERY_TOO_COMPLEX'], undefined]);
+  });
 
   describe('an operation that asks for too much is refused, whoever asks:', () => {
     const doubling = (on: string, twice: (next: string) => string) =>

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket, type ClientOptions } from 'ws';
 import { codesOf, demo, startHouse, type House } from '../support/house.js';
-import { endless } from './documents.js';
+import { endless, excessive } from './documents.js';
 import { openSocket, type Message, type RawSocket } from './sockets.js';
 
 const allowedOrigin = 'https://app.example';
@@ -214,15 +214,15 @@ describe('operations', () => {
   test('a subscription that fails to begin is masked, and the others on its socket go on', async () => {
     const socket = await enter();
     begin(socket, 'other', shipmentUpdates);
-    // Which variables there are tells who wants the same: these cannot be written down.
-    const depth = 100_000;
-    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-    const payload = JSON.stringify({ query: shipmentUpdates, variables: {} }).replace(
-      '{}',
-      `{"deep":${deep}}`,
-    );
-    socket.send(`{"id":"deep","type":"subscribe","payload":${payload}}`);
-    const answer = await socket.next('deep');
+    // What is asked for is written down, to tell who wants the same: this cannot be.
+    const query = `${shipmentUpdates} # fails`;
+    const usual = JSON.stringify.bind(JSON);
+    const writing = vi.spyOn(JSON, 'stringify').mockImplementation((value: unknown, ...how: unknown[]) => {
+      if (Array.isArray(value) && value[0] === query) throw new Error('It cannot be written.');
+      return usual(value, ...(how as []));
+    });
+    const answer = await ask(socket, query);
+    writing.mockRestore();
     expect([answer.type, codes(answer)]).toEqual(['error', ['INTERNAL_SERVER_ERROR']]);
     expect(house.logged()).toContain(answer.payload[0].extensions.requestId);
     await house.sandbox.webhooks.emitShipment();
@@ -439,6 +439,19 @@ describe('what one socket may take up', () => {
     expect((await ask(socket, '{ __typename }')).type).toBe('next');
     socket.close();
   });
+
+  test.each([...excessive, ['deep, of a subscription', shipmentUpdates, excessive[1]![2]] as const])(
+    'variables that are %s are too complex, and the socket stays',
+    async (_, query, variables) => {
+      const socket = await enter();
+      const payload = `{"query":${JSON.stringify(query)},"variables":${variables}}`;
+      socket.send(`{"id":"q","type":"subscribe","payload":${payload}}`);
+      const answer = await socket.next('q');
+      expect([answer.type, codes(answer)]).toEqual(['error', ['QUERY_TOO_COMPLEX']]);
+      expect((await ask(socket, '{ __typename }')).type).toBe('next');
+      socket.close();
+    },
+  );
 
   test('what is completed gives its id free, and nothing of it comes under the id again', async () => {
     const socket = await enter();

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { refuseVariables } from '../../src/server/limits.js';
+import { nested } from './documents.js';
+
+const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariables(variables)?.message;
+
+function fields(count: number): Readonly<Record<string, number>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, at]));
+}
+
+describe('variables', () => {
+  const tooMany = 'The variables have more than 10000 fields.';
+  const tooDeep = 'The variables are nested more than 200 levels deep.';
+
+  test('may have 10,000 fields, wherever they are', () => {
+    expect(messageOf(fields(10_000))).toBeUndefined();
+    expect(messageOf(fields(10_001))).toBe(tooMany);
+    expect(messageOf({ a: [fields(5_000), { b: fields(4_998) }] })).toBeUndefined();
+    expect(messageOf({ a: [fields(5_000), { b: fields(4_999) }] })).toBe(tooMany);
+    expect(messageOf({ a: Array.from({ length: 10_001 }, () => ({ b: 1 })) })).toBe(tooMany);
+  });
+
+  test('may have as many values in lists as there is room for', () => {
+    expect(messageOf({ a: Array.from({ length: 500_000 }, () => null) })).toBeUndefined();
+    expect(messageOf({ a: Array.from({ length: 100_000 }, () => ['a']) })).toBeUndefined();
+  });
+
+  test.each(['[', '{"a":'])('may be 200 levels deep: %s', (open) => {
+    const variables = (levels: number) =>
+      JSON.parse(`{"a":${nested(open, levels)}}`) as Record<string, unknown>;
+    expect(messageOf(variables(200))).toBeUndefined();
+    expect(messageOf(variables(201))).toBe(tooDeep);
+    expect(messageOf(variables(100_000))).toBe(tooDeep);
+  });
+});
