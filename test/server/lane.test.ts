@@ -161,6 +161,14 @@ describe('an operation that comes again', () => {
     return { answer: { status: response.status, text: inOrder(await response.text()), headers }, byApollo };
   }
 
+  test('is left to Apollo Server where it comes with much', async () => {
+    const query = 'query Q($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const ways = [];
+    for (const length of [1, 1, 60_000, 70_000])
+      ways.push((await ask({ query, variables: { ids: ['a'.repeat(length)] } })).byApollo);
+    expect(ways).toEqual([true, false, false, true]);
+  });
+
   test(
     'is answered with the same bytes and headers as the first time, errors and nulls too',
     { timeout: 300_000 },
