@@ -28,6 +28,16 @@ const document = `subscription Live($carrier: String!) {
 
 let events = 0;
 
+/** An event, and which of the subscribers have heard of it. */
+interface Told {
+  readonly sentAt: number;
+  readonly heard: Uint8Array;
+}
+
+function fail(what: string): never {
+  throw new Error(what);
+}
+
 /** Subscribers of a target, each in its group, who all listen, and ways to tell them. */
 export async function openHall(target: Target, count: number, groups: number): Promise<Hall> {
   const hall = await fill(target, count, groups);
@@ -41,8 +51,7 @@ export async function openHall(target: Target, count: number, groups: number): P
 }
 
 async function fill({ server, init }: Target, count: number, groups: number) {
-  const sentAt = new Map<string, number>();
-  const heard = new Set<string>();
+  const told = new Map<string, Told>();
   const took: number[] = [];
   const subscribers = await openSubscribers({
     url: server.url,
@@ -50,19 +59,17 @@ async function fill({ server, init }: Target, count: number, groups: number) {
     init,
     subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
     hear(eventId, index) {
-      const sent = sentAt.get(eventId);
-      if (sent === undefined) throw new Error(`Nobody sent ${eventId}.`);
-      took.push(performance.now() - sent);
-      const once = `${eventId} ${index}`;
-      if (heard.has(once)) throw new Error(`Subscriber ${index} got ${eventId} twice.`);
-      heard.add(once);
+      const { sentAt, heard } = told.get(eventId) ?? fail(`Nobody sent ${eventId}.`);
+      took.push(performance.now() - sentAt);
+      if (heard[index]) fail(`Subscriber ${index} got ${eventId} twice.`);
+      heard[index] = 1;
     },
   });
   const senders = await openSenders(server.url, senderCount);
   const due = new Uint32Array(groups);
 
   function reset(everybody: boolean): void {
-    for (const kept of [sentAt, heard]) kept.clear();
+    told.clear();
     took.length = 0;
     due.fill(0);
     subscribers.reset(everybody);
@@ -76,7 +83,7 @@ async function fill({ server, init }: Target, count: number, groups: number) {
       shipmentId: `shp_${events % 1000}`,
       carrier: `carrier ${group}`,
     });
-    sentAt.set(eventId, performance.now());
+    told.set(eventId, { sentAt: performance.now(), heard: new Uint8Array(count) });
     await senders.send(delivery);
   }
 

@@ -51,14 +51,17 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
     const whole = index % readOneOf === 0;
     await new Promise<void>((resolve, reject) => {
       opened.hear((opcode, bytes, from, to) => {
-        const text = () => bytes.toString('utf8', from, to);
-        if (opcode === 0x1 && to - from >= shortest) return take(bytes, from, to, index, whole);
-        if (opcode === 0x9)
-          return void opened.socket.write(toFrame(0xa, Buffer.from(bytes.subarray(from, to))));
-        if (opcode === 0x1 && text().includes('connection_ack')) return resolve();
-        fail(opcode === 0x1 ? `got ${text()}` : `closed with ${toClosing(bytes.subarray(from, to))}`);
-        return reject(fault);
+        if (opcode === 0x1 && to - from >= shortest) take(bytes, from, to, index, whole);
+        else hearOther(opcode, Buffer.from(bytes.subarray(from, to)));
       });
+      /** Apart, since to make a function of its own for each message would take longer than reading it. */
+      function hearOther(opcode: number, payload: Buffer): void {
+        if (opcode === 0x9) return void opened.socket.write(toFrame(0xa, payload));
+        const text = payload.toString();
+        if (opcode === 0x1 && text.includes('connection_ack')) return resolve();
+        fail(opcode === 0x1 ? `got ${text}` : `closed with ${toClosing(payload)}`);
+        reject(fault);
+      }
       opened.socket.on('close', () => reject(fault));
       opened.socket.write(toMessage({ type: 'connection_init', payload: init }));
     });
@@ -70,7 +73,7 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
     total += 1;
     if (!everybody && !whole) return;
     try {
-      hear(eventIn(bytes.subarray(from, to)), index);
+      hear(eventIn(bytes, from, to), index);
     } catch (error) {
       fault ??= error as Error;
     }
@@ -108,9 +111,9 @@ const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
 /** Opens a websocket; what comes before `hear` is told how to take frames is lost. */
 function openWebSocket(url: string) {
   const { hostname, port, host } = new URL(url);
-  let read: (bytes: Buffer) => void;
+  let read: (bytes: Buffer, length: number) => void;
   const callback = (size: number) => {
-    read(readBytes.subarray(0, size));
+    read(readBytes, size);
     return true;
   };
   const socket = connect({
@@ -120,9 +123,9 @@ function openWebSocket(url: string) {
     onread: { buffer: readBytes, callback },
   });
   const upgraded = new Promise<void>((resolve, reject) => {
-    read = (bytes) => {
+    read = (bytes, length) => {
       if (bytes.toString('latin1', 9, 12) === '101') resolve();
-      else reject(new Error(`No websocket: ${bytes.toString()}`));
+      else reject(new Error(`No websocket: ${bytes.toString('utf8', 0, length)}`));
     };
     socket.once('error', reject).once('close', () => reject(new Error('closed before the upgrade')));
   });
@@ -142,24 +145,27 @@ function openWebSocket(url: string) {
 }
 
 const mark = Buffer.from('"evt_');
+const quote = mark[0]!;
 
-function eventIn(payload: Buffer): string {
-  const from = payload.indexOf(mark) + 1;
-  if (from === 0) throw new Error(`A message without an event: ${payload.toString()}`);
-  return payload.toString('latin1', from, payload.indexOf('"', from));
+function eventIn(bytes: Buffer, from: number, to: number): string {
+  const begin = bytes.indexOf(mark, from) + 1;
+  if (begin === 0 || begin >= to)
+    throw new Error(`A message without an event: ${bytes.toString('utf8', from, to)}`);
+  return bytes.toString('latin1', begin, bytes.indexOf(quote, begin));
 }
 
 /** Takes a frame whose payload is from one place in these bytes to another; they hold something else afterwards. */
 type TakeFrame = (opcode: number, bytes: Buffer, from: number, to: number) => void;
 
 /** Reads the frames of a server, which are not masked; messages in several frames are not expected. */
-function createFrameReader(take: TakeFrame): (chunk: Buffer) => void {
+function createFrameReader(take: TakeFrame): (bytes: Buffer, length: number) => void {
   let rest: Buffer | undefined;
-  return (chunk) => {
-    const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
+  return (chunk, size) => {
+    const bytes = rest ? Buffer.concat([rest, chunk.subarray(0, size)]) : chunk;
+    const end = rest ? bytes.length : size;
     let at = 0;
     for (;;) {
-      const left = bytes.length - at;
+      const left = end - at;
       if (left < 2) break;
       const short = bytes[at + 1]!;
       const head = short < 126 ? 2 : short === 126 ? 4 : 10;
@@ -171,7 +177,7 @@ function createFrameReader(take: TakeFrame): (chunk: Buffer) => void {
       take(bytes[at]! & 0xf, bytes, from, from + length);
       at = from + length;
     }
-    rest = at === bytes.length ? undefined : Buffer.from(bytes.subarray(at));
+    rest = at === end ? undefined : Buffer.from(bytes.subarray(at, end));
   };
 }
 
