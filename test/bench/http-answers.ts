@@ -6,21 +6,30 @@ export interface HttpAnswer {
 
 /**
  * Reads one answer after another from the bytes of a kept connection; no more of HTTP than that takes, since the load
- * must cost little beside what it measures.
+ * must cost little beside what it measures. The bytes may hold something else once an answer was heard.
  */
 export function createAnswerReader(hear: (answer: HttpAnswer) => void): (chunk: Buffer) => void {
-  let waiting: Buffer = Buffer.alloc(0);
+  let rest = nothing;
+  let last = nothing;
+  let same: HttpAnswer = { status: 0, body: nothing };
   return (chunk) => {
-    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
-    for (;;) {
-      const read = readAnswer(waiting);
-      if (!read) return;
+    // Most answers are the same as the one before.
+    if (rest.length === 0 && last.equals(chunk)) return hear(same);
+    let waiting = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    rest = nothing;
+    for (let read = readAnswer(waiting); read; read = readAnswer(waiting)) {
+      if (waiting === chunk && read.length === chunk.length) {
+        last = Buffer.from(chunk);
+        same = { ...read.answer, body: Buffer.from(read.answer.body) };
+      }
       waiting = waiting.subarray(read.length);
       hear(read.answer);
     }
+    rest = waiting.length === 0 ? nothing : Buffer.from(waiting);
   };
 }
 
+const nothing: Buffer = Buffer.alloc(0);
 const headEnd = Buffer.from('\r\n\r\n');
 
 function readAnswer(bytes: Buffer): { readonly answer: HttpAnswer; readonly length: number } | undefined {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createAnswerReader, type HttpAnswer } from './http-answers.js';
 
@@ -22,15 +23,15 @@ export interface Slice {
 
 /** Each asker, on a kept connection of its own, asks again as soon as it has its answer, for so long. */
 export async function drive(url: string, askers: readonly Asker[], ms: number): Promise<Slice> {
-  const sockets = await Promise.all(askers.map(() => open(url)));
   const took: number[] = [];
+  const conversations = await Promise.all(askers.map((asker) => openConversation(url, asker, took)));
   const cpu = process.cpuUsage();
   const began = performance.now();
   const end = began + ms;
   try {
-    await Promise.all(askers.map((asker, index) => converse(sockets[index]!, asker, end, took)));
+    await Promise.all(conversations.map(({ until }) => until(end)));
   } finally {
-    for (const socket of sockets) socket.destroy();
+    for (const { stop } of conversations) stop();
   }
   const lasted = performance.now() - began;
   const { user, system } = process.cpuUsage(cpu);
@@ -65,39 +66,57 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Opens a connection. */
-export function open(url: string): Promise<Socket> {
+/** What is read goes through these bytes, whichever connection it is from: none are set aside for it each time. */
+const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
+
+/** Opens a connection, each answer on which is heard; its bytes hold something else afterwards. */
+export async function open(url: string, hear: (answer: HttpAnswer) => void): Promise<Socket> {
   const { hostname, port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    socket.once('error', reject).once('connect', () => resolve(socket));
-  });
+  const read = createAnswerReader(hear);
+  const onread = {
+    buffer: readBytes,
+    callback(size: number) {
+      read(readBytes.subarray(0, size));
+      return true;
+    },
+  };
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true, onread });
+  await once(socket, 'connect');
+  return socket;
 }
 
-function converse(socket: Socket, asker: Asker, end: number, took: number[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let asked = 0;
-    const ask = () => {
-      asked = performance.now();
-      socket.write(asker.next());
-    };
-    const read = createAnswerReader((answer) => {
-      const now = performance.now();
-      took.push(now - asked);
+async function openConversation(url: string, asker: Asker, took: number[]) {
+  let asked = 0;
+  let end = 0;
+  let settle: { resolve(): void; reject(error: unknown): void };
+  const socket = await open(url, (answer) => {
+    const now = performance.now();
+    took.push(now - asked);
+    try {
       asker.check(answer);
-      if (now < end) ask();
-      else resolve();
-    });
-    socket.on('error', reject).on('close', () => reject(new Error('the server closed a connection')));
-    socket.on('data', (chunk: Buffer) => {
-      try {
-        read(chunk);
-      } catch (error) {
-        reject(error);
-      }
-    });
-    ask();
+    } catch (error) {
+      return settle.reject(error);
+    }
+    if (now < end) ask();
+    else settle.resolve();
   });
+
+  function ask(): void {
+    asked = performance.now();
+    socket.write(asker.next());
+  }
+
+  return {
+    /** Asks until this time. */
+    until: (time: number) =>
+      new Promise<void>((resolve, reject) => {
+        end = time;
+        settle = { resolve, reject };
+        socket.on('error', reject).on('close', () => reject(new Error('the server closed a connection')));
+        ask();
+      }),
+    stop: () => socket.destroy(),
+  };
 }
 
 /** The bytes of a POST on a kept connection. */

@@ -1,4 +1,3 @@
-import { createAnswerReader } from './http-answers.js';
 import { open } from './load.js';
 
 /** Kept connections over which deliveries are sent, each with one at a time. */
@@ -44,12 +43,11 @@ async function openSender(url: string) {
   let socket = await connect();
 
   async function connect() {
-    const opened = await open(url);
-    const read = createAnswerReader(({ status, body }) => {
+    const opened = await open(url, ({ status, body }) => {
       if (status === 200) settle?.resolve();
       else settle?.reject(new Error(`A delivery was answered ${status}: ${body.toString()}`));
     });
-    opened.on('data', read).on('close', () => {
+    opened.on('close', () => {
       if (opened === socket) settle?.reject(new Error('The server closed a connection.'));
     });
     return opened;
