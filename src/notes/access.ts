@@ -98,7 +98,8 @@ class OperationNotes implements NotesAccess {
   /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
   page(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
     this.pagesAsked += 1;
-    if (this.pagesAsked > mostPages) throw tooMuch();
+    // Never thrown: in a list, GraphQL would lose sight of the pages that were asked for before, and their faults with them.
+    if (this.pagesAsked > mostPages) return Promise.reject(tooMuch());
     const [connection, filter, page, withCounts] = wish;
     const key = JSON.stringify(wish);
     this.pagesRead ??= new Map();

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { startNotes } from './operations.js';
+
+test('notes are listed 2,000 times an operation, and no fault of what is still read goes unheard', async () => {
+  const room = await startNotes();
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown) => void unheard.push(reason);
+  process.on('unhandledRejection', hear);
+  const ask = await room.as('many@example.com');
+  const tags = Array.from({ length: 2_001 }, (_, at) => `tag${at}`);
+  room.sandbox.notes.insert('many@example.com', { title: 'T', tags }, room.sandbox.clock.now());
+  const list = (below: string) => `notes(first: 1) { nodes { tags { ${below} } } }`;
+  const { errors } = await ask(`{ ${list(list(list('id')))} }`);
+  expect(errors).toEqual(['QUERY_TOO_COMPLEX']);
+  await sleep(300); // the first of those still read are there, and list notes themselves
+  process.off('unhandledRejection', hear);
+  expect(unheard).toEqual([]);
+  await room.stop();
+});
