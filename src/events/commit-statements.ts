@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { givenBy, prepare } from '../store/prepared.js';
+import { givenBy, prepare, type Given } from '../store/prepared.js';
 import type { Store } from '../store/procedure.js';
 import { insertRows, prepareTogether, rowsOf, type Columns, type Row } from '../store/rows.js';
 import { keyText, keyTextIf } from '../store/text.js';
@@ -42,10 +42,10 @@ export function prepareStatements(store: Store, folds: Folds) {
     .where('id', '=', 1)
     .returning(['seq', 'pruned']);
   const find = prepare<Sought, KnownRow>(kysely, selectKnown(engine, folds));
-  const keep = prepareTogether<Written>(store, {
-    statements: writeAll(engine, folds),
+  const keep = prepareTogether<Written>(store, (written) => ({
+    statements: writeAll(engine, folds, written),
     signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
-  });
+  }));
 
   return {
     /** An update, since it locks the row on both engines, and tells what the holder before has committed. */
@@ -108,9 +108,11 @@ interface Written {
   readonly head: Place;
 }
 
-const written = givenBy<Written>();
-
-function writeAll(engine: Store['engine'], folds: Folds): readonly RawBuilder<unknown>[] {
+function writeAll(
+  engine: Store['engine'],
+  folds: Folds,
+  written: Given<Written>,
+): readonly RawBuilder<unknown>[] {
   return [
     insertRows(engine, 'event_ids', idColumns, (read) => written(({ ids }) => read(ids))),
     insertRows(engine, 'events', eventColumns, (read) => written(({ events }) => read(events))),

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { checkParameters, type Parameter } from './parameters.js';
-import { prepare, type Given } from './prepared.js';
+import { givenBy, prepare, type Given } from './prepared.js';
 import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
@@ -77,8 +77,9 @@ interface Together {
  */
 export function prepareTogether<I>(
   { engine, kysely }: Store,
-  together: Together,
+  make: (given: Given<I>) => Together,
 ): (db: Kysely<Tables>, input: I) => Promise<void> {
+  const together = make(givenBy<I>());
   const statements = engine === 'postgres' ? [asOne(together)] : together.statements;
   const prepared = statements.map((statement) => prepare<I, unknown>(kysely, statement));
   return async (db, input) => {

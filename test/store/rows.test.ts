@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect, test, vi } from 'vitest';
-import { givenBy } from '../../src/store/prepared.js';
 import { insertRows, prepareTogether, rowsOf, these, type Columns, type Row } from '../../src/store/rows.js';
 import { keyText } from '../../src/store/text.js';
 import { engines } from '../support/engines.js';
@@ -18,8 +17,6 @@ interface Input {
   readonly rows: readonly Row[];
   readonly seq: number;
 }
-const given = givenBy<Input>();
-const key = givenBy<string>();
 
 describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   const insert = async (...rows: readonly Row[]) => {
@@ -55,15 +52,12 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   test('take what is said of a conflict, and need nothing of each other', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
-    const run = prepareTogether<Input>(
-      { engine, kysely },
-      {
-        statements: [
-          insertRows(engine, 'keyv', columns, (read) => given(({ rows }) => read(rows)), overwrite),
-          sql`update log_head set seq = ${given(({ seq }) => seq)}`,
-        ],
-      },
-    );
+    const run = prepareTogether<Input>({ engine, kysely }, (given) => ({
+      statements: [
+        insertRows(engine, 'keyv', columns, (read) => given(({ rows }) => read(rows)), overwrite),
+        sql`update log_head set seq = ${given(({ seq }) => seq)}`,
+      ],
+    }));
     await run(kysely, { rows: [row('a', '1')], seq: 6 });
     await run(kysely, { rows: [row('a', '2'), row('b', '3')], seq: 7 });
     await run(kysely, { rows: [], seq: 8 });
@@ -88,13 +82,10 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     const { engine, kysely, listen } = await open(await freshUrl());
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));
-    const run = prepareTogether<string>(
-      { engine, kysely },
-      {
-        statements: [insertRows(engine, 'keyv', columns, (read) => key((it) => read([row(it, '')])))],
-        signal: { channel: 'log', payload: key((it) => it) },
-      },
-    );
+    const run = prepareTogether<string>({ engine, kysely }, (key) => ({
+      statements: [insertRows(engine, 'keyv', columns, (read) => key((it) => read([row(it, '')])))],
+      signal: { channel: 'log', payload: key((it) => it) },
+    }));
     const undone = kysely.transaction().execute(async (db) => {
       await run(db, 'undone');
       throw new Error('no');
