@@ -18,7 +18,7 @@ type Parts = ReadonlyMap<string, Part>;
 
 /** What a document's tokens tell of how it is nested. */
 export interface Nesting {
-  /** How deep, its fragments written out: infinitely where more of them than `most` lead into a circle. */
+  /** How deep, its fragments written out: infinitely where as many of them as there may be levels lead into a circle. */
   readonly depth: number;
   /** A fragment that spreads itself, by way of few others. */
   readonly circle?: GraphQLError;
@@ -30,7 +30,7 @@ const operations = '';
 
 /**
  * Looks as far as the parser would go, which stops at what is no token and at one too many, and says so itself; and no
- * deeper than `most` levels. Takes as long as the text is.
+ * deeper than `mostLevels`. Takes as long as the text is.
  */
 export function nestingOf(source: Source, most: number, maxTokens: number): Nesting {
   const parts = partsOf(source, most, maxTokens);
@@ -50,8 +50,8 @@ function partsOf(source: Source, most: number, maxTokens: number): Parts | numbe
     parts.get(name) ?? set(parts, name, { depth: 0, spreads: new Map() });
   let part = partOf(operations);
   let depth = 0;
-  /** What comes before a name, which may say what the name is of, and where. */
-  let before: string | undefined;
+  /** The two tokens before, which may say what a name is of, and where the last of them is. */
+  let [first, before] = ['', ''];
   let position = 0;
   try {
     // The end of the text is none of them.
@@ -63,16 +63,13 @@ function partsOf(source: Source, most: number, maxTokens: number): Parts | numbe
       part.depth = Math.max(part.depth, depth);
       if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
       const isName = kind === TokenKind.NAME;
-      if (isName && depth === 0 && before === 'fragment') {
-        part = partOf(value);
-        before = undefined;
-        continue;
-      }
+      // Only here it is sure what the word before the name says: types and fields may have it for a name.
+      if (depth === 0 && isName && value === 'on' && first === 'fragment') part = partOf(before);
       if (isName && before === TokenKind.SPREAD && value !== 'on') {
         const known = part.spreads.get(value);
         if (!known || known.depth < depth) part.spreads.set(value, { depth, position });
       }
-      before = isName ? value : kind;
+      [first, before] = [before, isName ? value : kind];
       position = start;
     }
   } catch {

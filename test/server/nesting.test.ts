@@ -17,6 +17,18 @@ describe('fragments that are spread', () => {
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
   });
 
+  test.each(['scalar fragment', 'union U = fragment', 'type fragment'])(
+    'are found behind a definition that ends with their word: %s',
+    (definition) => {
+      const query = `{ ...F0 } ${chain(200, 1, '__typename')}`.replaceAll(
+        'fragment F',
+        `${definition} fragment F`,
+      );
+      expect(codeOf(query)).toBe('QUERY_TOO_COMPLEX');
+      expect(codeOf(`${definition} fragment A on Query { ...A }`)).toBe('GRAPHQL_VALIDATION_FAILED');
+    },
+  );
+
   test('count with the levels at which they are spread', () => {
     expect(codeOf(`{ ...F0 } ${chain(199, 1, '__typename')}`)).toBeUndefined();
     expect(rules.prepare(`{ ...F0 } ${chain(199, 1, '__typename')}`)).toHaveProperty('kind', 'Document');
