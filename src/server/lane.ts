@@ -64,8 +64,8 @@ const mostDocuments = 300;
 /** Of a document, its fragments written out: the compiler does that. */
 const mostFields = 1_000;
 const mostLearned = 200;
-/** The compiler tells of every fault in the variables: in more than this it would take long to do so. */
-const greatestBody = 64 * 1024;
+/** The compiler tells of every fault in the variables, in a list with the whole of it: that grows with the square. */
+const greatestBody = 16 * 1024;
 /** What is another answer's own. */
 const ownHeaders = new Set([
   'content-length',

@@ -164,7 +164,7 @@ describe('an operation that comes again', () => {
   test('is left to Apollo Server where it comes with much', async () => {
     const query = 'query Q($ids: [ID!]!) { nodes(ids: $ids) { id } }';
     const ways = [];
-    for (const length of [1, 1, 60_000, 70_000])
+    for (const length of [1, 1, 15_000, 20_000])
       ways.push((await ask({ query, variables: { ids: ['a'.repeat(length)] } })).byApollo);
     expect(ways).toEqual([true, false, false, true]);
   });
