@@ -28,9 +28,10 @@ const document = `subscription Live($carrier: String!) {
 
 let events = 0;
 
-/** An event, and which of the subscribers have heard of it. */
+/** An event for a group, and which of its subscribers have heard of it. */
 interface Told {
   readonly sentAt: number;
+  readonly group: number;
   readonly heard: Uint8Array;
 }
 
@@ -59,10 +60,12 @@ async function fill({ server, init }: Target, count: number, groups: number) {
     init,
     subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
     hear(eventId, index) {
-      const { sentAt, heard } = told.get(eventId) ?? fail(`Nobody sent ${eventId}.`);
+      const { sentAt, group, heard } = told.get(eventId) ?? fail(`Nobody sent ${eventId}.`);
       took.push(performance.now() - sentAt);
-      if (heard[index]) fail(`Subscriber ${index} got ${eventId} twice.`);
-      heard[index] = 1;
+      if (index % groups !== group) fail(`Subscriber ${index} got ${eventId}, which is for others.`);
+      const place = Math.floor(index / groups);
+      if (heard[place]) fail(`Subscriber ${index} got ${eventId} twice.`);
+      heard[place] = 1;
     },
   });
   const senders = await openSenders(server.url, senderCount);
@@ -83,7 +86,8 @@ async function fill({ server, init }: Target, count: number, groups: number) {
       shipmentId: `shp_${events % 1000}`,
       carrier: `carrier ${group}`,
     });
-    told.set(eventId, { sentAt: performance.now(), heard: new Uint8Array(count) });
+    const heard = new Uint8Array(Math.ceil(count / groups));
+    told.set(eventId, { sentAt: performance.now(), group, heard });
     await senders.send(delivery);
   }
 

@@ -10,18 +10,9 @@ export interface HttpAnswer {
  */
 export function createAnswerReader(hear: (answer: HttpAnswer) => void): (chunk: Buffer) => void {
   let rest = nothing;
-  let last = nothing;
-  let same: HttpAnswer = { status: 0, body: nothing };
   return (chunk) => {
-    // Most answers are the same as the one before.
-    if (rest.length === 0 && last.equals(chunk)) return hear(same);
     let waiting = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    rest = nothing;
     for (let read = readAnswer(waiting); read; read = readAnswer(waiting)) {
-      if (waiting === chunk && read.length === chunk.length) {
-        last = Buffer.from(chunk);
-        same = { ...read.answer, body: Buffer.from(read.answer.body) };
-      }
       waiting = waiting.subarray(read.length);
       hear(read.answer);
     }

@@ -69,37 +69,39 @@ export function quantile(sorted: readonly number[], share: number): number {
 /** What is read goes through these bytes, whichever connection it is from: none are set aside for it each time. */
 const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** Opens a connection, each answer on which is heard; its bytes hold something else afterwards. */
+/** Opens a connection, each answer on which is heard; its bytes hold something else afterwards. A fault closes it. */
 export async function open(url: string, hear: (answer: HttpAnswer) => void): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const read = createAnswerReader(hear);
   const onread = {
     buffer: readBytes,
     callback(size: number) {
-      read(readBytes.subarray(0, size));
+      try {
+        read(readBytes.subarray(0, size));
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
       return true;
     },
   };
   const socket = connect({ host: hostname, port: Number(port), noDelay: true, onread });
   await once(socket, 'connect');
-  return socket;
+  return socket.on('error', () => undefined); // whoever waits hears of the close
 }
 
 async function openConversation(url: string, asker: Asker, took: number[]) {
   let asked = 0;
   let end = 0;
-  let settle: { resolve(): void; reject(error: unknown): void };
+  let resolve = () => {};
+  let failure = new Error('The server closed a connection.');
   const socket = await open(url, (answer) => {
     const now = performance.now();
     took.push(now - asked);
-    try {
-      asker.check(answer);
-    } catch (error) {
-      return settle.reject(error);
-    }
+    asker.check(answer);
     if (now < end) ask();
-    else settle.resolve();
+    else resolve();
   });
+  socket.on('error', (error) => (failure = error));
 
   function ask(): void {
     asked = performance.now();
@@ -109,10 +111,11 @@ async function openConversation(url: string, asker: Asker, took: number[]) {
   return {
     /** Asks until this time. */
     until: (time: number) =>
-      new Promise<void>((resolve, reject) => {
+      new Promise<void>((done, reject) => {
         end = time;
-        settle = { resolve, reject };
-        socket.on('error', reject).on('close', () => reject(new Error('the server closed a connection')));
+        resolve = done;
+        if (socket.destroyed) reject(failure);
+        socket.on('close', () => reject(failure));
         ask();
       }),
     stop: () => socket.destroy(),

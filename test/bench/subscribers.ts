@@ -124,7 +124,7 @@ function openWebSocket(url: string) {
   });
   const upgraded = new Promise<void>((resolve, reject) => {
     read = (bytes, length) => {
-      if (bytes.toString('latin1', 9, 12) === '101') resolve();
+      if (length >= 12 && bytes.toString('latin1', 9, 12) === '101') resolve();
       else reject(new Error(`No websocket: ${bytes.toString('utf8', 0, length)}`));
     };
     socket.once('error', reject).once('close', () => reject(new Error('closed before the upgrade')));
