@@ -1,5 +1,5 @@
-import { sql, type RawBuilder } from 'kysely';
-import { givenBy, prepare, type Given } from '../store/prepared.js';
+import { sql, type InferResult, type RawBuilder } from 'kysely';
+import { prepare, type Given } from '../store/prepared.js';
 import type { Store } from '../store/procedure.js';
 import { insertRows, prepareTogether, rowsOf, type Columns, type Row } from '../store/rows.js';
 import { keyText, keyTextIf } from '../store/text.js';
@@ -41,7 +41,7 @@ export function prepareStatements(store: Store, folds: Folds) {
     .set(({ ref }) => ({ seq: ref('seq') }))
     .where('id', '=', 1)
     .returning(['seq', 'pruned']);
-  const find = prepare<Sought, KnownRow>(kysely, selectKnown(engine, folds));
+  const find = prepare(kysely, (sought: Given<Sought>) => selectKnown(engine, folds, sought));
   const keep = prepareTogether<Written>(store, (written) => ({
     statements: writeAll(engine, folds, written),
     signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
@@ -49,7 +49,7 @@ export function prepareStatements(store: Store, folds: Folds) {
 
   return {
     /** An update, since it locks the row on both engines, and tells what the holder before has committed. */
-    lockHead: prepare<undefined, { readonly seq: number; readonly pruned: number }>(kysely, lockHead),
+    lockHead: prepare<undefined, InferResult<typeof lockHead>[number]>(kysely, () => lockHead),
     /** The ids that are known already, and the states of the entities. */
     findKnown: (db: Store['kysely'], batch: readonly Item[]) =>
       find(db, { ids: batch.map(toIdKey), entities: byFamily(families, (family) => keysOf(family, batch)) }),
@@ -75,9 +75,7 @@ interface Sought {
   readonly entities: RowsByFamily;
 }
 
-const sought = givenBy<Sought>();
-
-function selectKnown(engine: Store['engine'], folds: Folds): RawBuilder<KnownRow> {
+function selectKnown(engine: Store['engine'], folds: Folds, sought: Given<Sought>): RawBuilder<KnownRow> {
   const ids = rowsOf(engine, { family: 'text', key: 'text' }, (read) => sought((all) => read(all.ids)));
   const known = sql`select given.family as family, given.key as key, ids.seq as seq, ids.body_digest as text
     from (${ids}) as given

@@ -39,15 +39,16 @@ export function createCommit(
     const batch = deliveries.map(toItem);
     return store.kysely.transaction().execute(async (db) => {
       const [head] = await lockHead(db, undefined);
+      if (!head) throw new Error('The log has no head.');
       const known = new Map<string, Known>();
       const states = createStates(folds);
       for (const { family, key, seq, text } of await findKnown(db, batch))
         if (seq === null) states.put(family, key, text);
         else known.set(keyOf(family, key), { seq, bodyDigest: text });
-      const { outcomes, fresh, altered } = classify(batch, known, head!.seq);
+      const { outcomes, fresh, altered } = classify(batch, known, head.seq);
       await keepRenderings(
         db,
-        altered.filter(({ seq }) => seq > head!.pruned),
+        altered.filter(({ seq }) => seq > head.pruned),
       );
       const last = fresh.at(-1);
       if (!last) return { outcomes, head: undefined };

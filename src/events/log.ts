@@ -1,8 +1,7 @@
-import type { InferResult } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database, Executor } from '../store/database.js';
-import { givenBy, prepare } from '../store/prepared.js';
+import { prepare, type Given } from '../store/prepared.js';
 import { fromKeyText } from '../store/text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
@@ -71,7 +70,7 @@ export interface Bounds {
 /** What a log works with. */
 export interface LogOptions {
   readonly database: Database;
-  /** Takes deliveries into it, in one transaction (`commitDeliveries`). */
+  /** Takes deliveries into it, in one transaction (`createCommit`). */
   commit(deliveries: readonly Delivery[]): Promise<Commit>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -172,20 +171,19 @@ interface Range {
   readonly limit: number;
 }
 
-const range = givenBy<Range>();
-
 function prepareRead(db: Executor) {
-  const rows = db
-    .selectFrom('events')
-    .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])
-    .where(
-      'seq',
-      '>',
-      range(({ after }) => after),
-    )
-    .orderBy('seq')
-    .limit(range(({ limit }) => limit));
-  return prepare<Range, InferResult<typeof rows>[number]>(db, rows);
+  return prepare(db, (range: Given<Range>) =>
+    db
+      .selectFrom('events')
+      .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])
+      .where(
+        'seq',
+        '>',
+        range(({ after }) => after),
+      )
+      .orderBy('seq')
+      .limit(range(({ limit }) => limit)),
+  );
 }
 
 type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];

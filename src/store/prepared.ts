@@ -20,13 +20,21 @@ class Slot {
   }
 }
 
-/** The parameters of a statement that is prepared for such inputs. */
+/** The parameters of statements that are prepared for such inputs. */
 export function givenBy<I>(): Given<I> {
   return <T>(read: (input: I) => T) => sql.val(new Slot(read)) as unknown as RawBuilder<T>;
 }
 
 /** Makes the text of a statement once: for one that is run with every event that takes as long as to run it. */
-export function prepare<I, R>(kysely: Kysely<Tables>, statement: Statement<R>): Prepared<I, R> {
+export function prepare<I, R>(
+  kysely: Kysely<Tables>,
+  make: (given: Given<I>) => Statement<R>,
+): Prepared<I, R> {
+  return prepared(kysely, make(givenBy<I>()));
+}
+
+/** The same for a statement that was made with what `givenBy` gives for such inputs. */
+export function prepared<I, R>(kysely: Kysely<Tables>, statement: Statement<R>): Prepared<I, R> {
   const compiled = statement.compile(kysely);
   return async (db, input) => {
     const parameters = compiled.parameters.map((parameter) =>

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { checkParameters, type Parameter } from './parameters.js';
-import { givenBy, prepare, type Given } from './prepared.js';
+import { givenBy, prepared, type Given } from './prepared.js';
 import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
@@ -81,9 +81,9 @@ export function prepareTogether<I>(
 ): (db: Kysely<Tables>, input: I) => Promise<void> {
   const together = make(givenBy<I>());
   const statements = engine === 'postgres' ? [asOne(together)] : together.statements;
-  const prepared = statements.map((statement) => prepare<I, unknown>(kysely, statement));
+  const all = statements.map((statement) => prepared<I, unknown>(kysely, statement));
   return async (db, input) => {
-    for (const run of prepared) await run(db, input);
+    for (const run of all) await run(db, input);
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { givenBy, prepare } from '../../src/store/prepared.js';
+import { prepare, type Given } from '../../src/store/prepared.js';
 import { engines } from '../support/engines.js';
 import { open } from './opened.js';
 
@@ -8,7 +8,6 @@ interface Wanted {
   readonly key: string;
   readonly least: number;
 }
-const wanted = givenBy<Wanted>();
 
 describe.each(engines)('a prepared statement on %s', (_, freshUrl) => {
   async function openRows() {
@@ -18,22 +17,24 @@ describe.each(engines)('a prepared statement on %s', (_, freshUrl) => {
       .insertInto('keyv')
       .values([...rows, { ...rows[0]!, key: 'other', value: 'other' }])
       .execute();
-    const statement = kysely
-      .selectFrom('keyv')
-      .select('key')
-      .where('value', '=', 'kept')
-      .where(
-        'expires_at',
-        '>=',
-        wanted(({ least }) => least),
-      )
-      .where(
-        'key',
-        '<>',
-        wanted(({ key }) => key),
-      )
-      .orderBy('key');
-    return { kysely, find: prepare<Wanted, { readonly key: string }>(kysely, statement) };
+    const find = prepare(kysely, (wanted: Given<Wanted>) =>
+      kysely
+        .selectFrom('keyv')
+        .select('key')
+        .where('value', '=', 'kept')
+        .where(
+          'expires_at',
+          '>=',
+          wanted(({ least }) => least),
+        )
+        .where(
+          'key',
+          '<>',
+          wanted(({ key }) => key),
+        )
+        .orderBy('key'),
+    );
+    return { kysely, find };
   }
 
   test('is run with what each input gives, and what is the same for all', async () => {
