@@ -1,7 +1,7 @@
-import { sql, type InferResult, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { prepare, type Given } from '../store/prepared.js';
 import type { Store } from '../store/procedure.js';
-import { insertRows, prepareTogether, rowsOf, type Columns, type Row } from '../store/rows.js';
+import { insertRows, prepareTogether, rowsFrom, rowsOf, type Columns, type Row } from '../store/rows.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 import { saveStates, selectStates, type Folds, type Placed, type States } from './fold.js';
@@ -15,7 +15,7 @@ export interface Item {
 }
 
 /** What a commit keeps. */
-export interface Kept {
+interface Kept {
   /** The new events in their places, each with its entity just after it, as JSON. */
   readonly events: readonly (Item & Placed & { readonly entity: string | null })[];
   readonly states: States;
@@ -24,7 +24,7 @@ export interface Kept {
 }
 
 /** A known id, or an entity's state. */
-export interface KnownRow {
+interface KnownRow {
   readonly family: string;
   readonly key: string;
   /** Null where it is a state. */
@@ -49,7 +49,7 @@ export function prepareStatements(store: Store, folds: Folds) {
 
   return {
     /** An update, since it locks the row on both engines, and tells what the holder before has committed. */
-    lockHead: prepare<undefined, InferResult<typeof lockHead>[number]>(kysely, () => lockHead),
+    lockHead: prepare(kysely, () => lockHead),
     /** The ids that are known already, and the states of the entities. */
     findKnown: (db: Store['kysely'], batch: readonly Item[]) =>
       find(db, { ids: batch.map(toIdKey), entities: byFamily(families, (family) => keysOf(family, batch)) }),
@@ -76,12 +76,21 @@ interface Sought {
 }
 
 function selectKnown(engine: Store['engine'], folds: Folds, sought: Given<Sought>): RawBuilder<KnownRow> {
-  const ids = rowsOf(engine, { family: 'text', key: 'text' }, (read) => sought((all) => read(all.ids)));
+  const ids = rowsOf(
+    engine,
+    { family: 'text', key: 'text' },
+    rowsFrom(sought, (all) => all.ids),
+  );
   const known = sql`select given.family as family, given.key as key, ids.seq as seq, ids.body_digest as text
     from (${ids}) as given
     join event_ids as ids on ids.family = given.family and ids.event_id = given.key`;
   const states = Object.entries(folds).map(([family, table]) =>
-    selectStates(engine, family, table, (read) => sought(({ entities }) => read(entities[family]!))),
+    selectStates(
+      engine,
+      family,
+      table,
+      rowsFrom(sought, ({ entities }) => entities[family]!),
+    ),
   );
   return sql<KnownRow>`${sql.join([known, ...states], sql` union all `)}`;
 }
@@ -112,10 +121,24 @@ function writeAll(
   written: Given<Written>,
 ): readonly RawBuilder<unknown>[] {
   return [
-    insertRows(engine, 'event_ids', idColumns, (read) => written(({ ids }) => read(ids))),
-    insertRows(engine, 'events', eventColumns, (read) => written(({ events }) => read(events))),
+    insertRows(
+      engine,
+      'event_ids',
+      idColumns,
+      rowsFrom(written, ({ ids }) => ids),
+    ),
+    insertRows(
+      engine,
+      'events',
+      eventColumns,
+      rowsFrom(written, ({ events }) => events),
+    ),
     ...Object.entries(folds).map(([family, table]) =>
-      saveStates(engine, table, (read) => written(({ states }) => read(states[family]!))),
+      saveStates(
+        engine,
+        table,
+        rowsFrom(written, ({ states }) => states[family]!),
+      ),
     ),
     sql`update log_head set seq = ${written(({ head }) => head.seq)} where id = 1`,
   ];

@@ -25,17 +25,12 @@ export function givenBy<I>(): Given<I> {
   return <T>(read: (input: I) => T) => sql.val(new Slot(read)) as unknown as RawBuilder<T>;
 }
 
-/** Makes the text of a statement once: for one that is run with every event that takes as long as to run it. */
+/** Makes the text of a statement once: where it is run with every event, to make it takes long beside running it. */
 export function prepare<I, R>(
   kysely: Kysely<Tables>,
   make: (given: Given<I>) => Statement<R>,
 ): Prepared<I, R> {
-  return prepared(kysely, make(givenBy<I>()));
-}
-
-/** The same for a statement that was made with what `givenBy` gives for such inputs. */
-export function prepared<I, R>(kysely: Kysely<Tables>, statement: Statement<R>): Prepared<I, R> {
-  const compiled = statement.compile(kysely);
+  const compiled = make(givenBy<I>()).compile(kysely);
   return async (db, input) => {
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Slot ? parameter.read(input as never) : parameter,

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { checkParameters, type Parameter } from './parameters.js';
-import { givenBy, prepared, type Given } from './prepared.js';
+import { givenBy, prepare, type Given } from './prepared.js';
 import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
@@ -17,6 +17,11 @@ export type Rows = Given<readonly Row[]>;
 /** Rows that are at hand. */
 export function these(rows: readonly Row[]): Rows {
   return (read) => sql.val(read(rows));
+}
+
+/** Rows that each run of a prepared statement is given. */
+export function rowsFrom<I>(given: Given<I>, pick: (input: I) => readonly Row[]): Rows {
+  return (read) => given((input) => read(pick(input)));
 }
 
 /**
@@ -81,9 +86,9 @@ export function prepareTogether<I>(
 ): (db: Kysely<Tables>, input: I) => Promise<void> {
   const together = make(givenBy<I>());
   const statements = engine === 'postgres' ? [asOne(together)] : together.statements;
-  const all = statements.map((statement) => prepared<I, unknown>(kysely, statement));
+  const prepared = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));
   return async (db, input) => {
-    for (const run of all) await run(db, input);
+    for (const run of prepared) await run(db, input);
   };
 }
 

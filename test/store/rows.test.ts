@@ -1,6 +1,14 @@
 import { sql } from 'kysely';
 import { describe, expect, test, vi } from 'vitest';
-import { insertRows, prepareTogether, rowsOf, these, type Columns, type Row } from '../../src/store/rows.js';
+import {
+  insertRows,
+  prepareTogether,
+  rowsFrom,
+  rowsOf,
+  these,
+  type Columns,
+  type Row,
+} from '../../src/store/rows.js';
 import { keyText } from '../../src/store/text.js';
 import { engines } from '../support/engines.js';
 import { open } from './opened.js';
@@ -54,7 +62,13 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
     const run = prepareTogether<Input>({ engine, kysely }, (given) => ({
       statements: [
-        insertRows(engine, 'keyv', columns, (read) => given(({ rows }) => read(rows)), overwrite),
+        insertRows(
+          engine,
+          'keyv',
+          columns,
+          rowsFrom(given, ({ rows }) => rows),
+          overwrite,
+        ),
         sql`update log_head set seq = ${given(({ seq }) => seq)}`,
       ],
     }));
@@ -83,7 +97,14 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));
     const run = prepareTogether<string>({ engine, kysely }, (key) => ({
-      statements: [insertRows(engine, 'keyv', columns, (read) => key((it) => read([row(it, '')])))],
+      statements: [
+        insertRows(
+          engine,
+          'keyv',
+          columns,
+          rowsFrom(key, (it) => [row(it, '')]),
+        ),
+      ],
       signal: { channel: 'log', payload: key((it) => it) },
     }));
     const undone = kysely.transaction().execute(async (db) => {

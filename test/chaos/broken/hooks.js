@@ -25,7 +25,7 @@ const breaks = {
       ['of await findKnown(db, batch))', 'of found)'],
     ],
     '/dist/events/commit-statements.js': [
-      ['({ ids }) => read(ids)))', '({ ids }) => read(ids)), sql`on conflict do nothing`)'],
+      ['({ ids }) => ids)),', '({ ids }) => ids), sql`on conflict do nothing`),'],
     ],
   },
   // Numbers are handed out by themselves, as a sequence does, and commits overtake each other.
