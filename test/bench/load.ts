@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { connectTo } from './connection.js';
 import { createAnswerReader, type HttpAnswer } from './http-answers.js';
 
 /** One connection's part: what it asks next, and whether an answer is right. */
@@ -66,25 +67,16 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** What is read goes through these bytes, whichever connection it is from: none are set aside for it each time. */
-const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
-
 /** Opens a connection, each answer on which is heard; its bytes hold something else afterwards. A fault closes it. */
 export async function open(url: string, hear: (answer: HttpAnswer) => void): Promise<Socket> {
-  const { hostname, port } = new URL(url);
   const read = createAnswerReader(hear);
-  const onread = {
-    buffer: readBytes,
-    callback(size: number) {
-      try {
-        read(readBytes.subarray(0, size));
-      } catch (error) {
-        socket.destroy(error as Error);
-      }
-      return true;
-    },
-  };
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true, onread });
+  const socket = connectTo(url, (bytes, length) => {
+    try {
+      read(bytes.subarray(0, length));
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
   await once(socket, 'connect');
   return socket.on('error', () => undefined); // whoever waits hears of the close
 }
@@ -114,7 +106,7 @@ async function openConversation(url: string, asker: Asker, took: number[]) {
       new Promise<void>((done, reject) => {
         end = time;
         resolve = done;
-        if (socket.destroyed) reject(failure);
+        if (socket.destroyed) return reject(failure);
         socket.on('close', () => reject(failure));
         ask();
       }),

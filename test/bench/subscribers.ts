@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { connectTo } from './connection.js';
 
 /** Many websockets, each with one subscription, read with as little as can be done: the load must keep up. */
 export interface Subscribers {
@@ -105,23 +106,10 @@ function toClosing(payload: Buffer): string {
   return payload.length < 2 ? 'no code' : `${payload.readUInt16BE(0)} ${payload.toString('utf8', 2)}`;
 }
 
-/** What is read goes through these bytes, whichever socket it is from: none are set aside for it each time. */
-const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
-
 /** Opens a websocket; what comes before `hear` is told how to take frames is lost. */
 function openWebSocket(url: string) {
-  const { hostname, port, host } = new URL(url);
   let read: (bytes: Buffer, length: number) => void;
-  const callback = (size: number) => {
-    read(readBytes, size);
-    return true;
-  };
-  const socket = connect({
-    host: hostname,
-    port: Number(port),
-    noDelay: true,
-    onread: { buffer: readBytes, callback },
-  });
+  const socket = connectTo(url, (bytes, length) => read(bytes, length));
   const upgraded = new Promise<void>((resolve, reject) => {
     read = (bytes, length) => {
       if (length >= 12 && bytes.toString('latin1', 9, 12) === '101') resolve();
@@ -132,7 +120,7 @@ function openWebSocket(url: string) {
   socket.write(
     [
       'GET /graphql HTTP/1.1',
-      `host: ${host}`,
+      `host: ${new URL(url).host}`,
       'connection: Upgrade',
       'upgrade: websocket',
       'sec-websocket-version: 13',
