@@ -20,6 +20,8 @@ export type Context = SessionsContext &
     readonly requestId: string;
     /** To be told when the notes service no longer knows the session's token. */
     endSession(): void;
+    /** The operation is run once more: it keeps what was read, and is counted anew. */
+    beginAgain(): void;
     /** The same for one that outlives this operation: nothing ends it. */
     lasting(): Context;
   };
@@ -61,6 +63,8 @@ export interface Own {
     readonly signal: Signal;
   }): Context['notes'];
   endSession(sessionId: string): void;
+  /** Counts the rows of one run. */
+  tally(): Pick<Context, 'exceeds'>;
 }
 
 const never = new Ending();
@@ -77,6 +81,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     private madeSignal: Signal | undefined;
     private madeNotes: Context['notes'] | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
+    private tally: Pick<Context, 'exceeds'> | undefined;
 
     constructor(incoming: Incoming) {
       this.incoming = incoming;
@@ -104,6 +109,14 @@ export function createContexts(common: Common, own: Own): MakeContext {
 
     me() {
       return (this.madeMe ??= own.me(this.token, this.signal));
+    }
+
+    exceeds(...list: Parameters<Context['exceeds']>) {
+      return (this.tally ??= own.tally()).exceeds(...list);
+    }
+
+    beginAgain() {
+      this.tally = undefined;
     }
 
     endSession() {

@@ -19,6 +19,7 @@ import { createCursors } from './relay.js';
 import { createSchema } from './schema.js';
 import { createSealer } from './seal.js';
 import { startServer } from './server/server.js';
+import { Tally } from './server/tally.js';
 import { grantsOf } from './sessions/grants.js';
 import { createSessions } from './sessions/sessions.js';
 import { toUser } from './sessions/user.js';
@@ -162,6 +163,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
+        tally: () => new Tally(),
         endSession(sessionId) {
           sessions
             .end(sessionId)

@@ -88,7 +88,8 @@ class OperationNotes implements NotesAccess {
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
-  private pagesAsked = 0;
+  private refusal: Promise<never> | undefined;
+  private pagesBegun = 0;
 
   constructor(shared: Shared, operation: NotesOperation) {
     this.shared = shared;
@@ -97,14 +98,14 @@ class OperationNotes implements NotesAccess {
 
   /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
   page(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
-    this.pagesAsked += 1;
-    // Never thrown: in a list, GraphQL would lose sight of the pages that were asked for before, and their faults with them.
-    if (this.pagesAsked > mostPages) return Promise.reject(tooMuch());
     const [connection, filter, page, withCounts] = wish;
     const key = JSON.stringify(wish);
     this.pagesRead ??= new Map();
     const known = this.pagesRead.get(key);
     if (known) return known;
+    this.pagesBegun += 1;
+    // Never thrown: in a list, GraphQL would lose sight of the pages that were asked for before, and their faults with them.
+    if (this.pagesBegun > mostPages) return (this.refusal ??= Promise.reject(tooMuch()));
     const list = withCounts ? this.countedList(filter) : this.list(filter);
     const reading = noteConnection({ ...this.source(connection, filter), list }, page);
     this.pagesRead.set(key, reading);
@@ -270,5 +271,8 @@ function tagConnection(
 
 /** A note may have any number of tags, and each of them a page. */
 function tooMuch(): GatewayError {
-  return new GatewayError('QUERY_TOO_COMPLEX', `One operation lists notes no more than ${mostPages} times.`);
+  return new GatewayError(
+    'QUERY_TOO_COMPLEX',
+    `One operation reads no more than ${mostPages} pages of notes.`,
+  );
 }

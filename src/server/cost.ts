@@ -14,6 +14,7 @@ import {
   type GraphQLCompositeType,
   type GraphQLError,
   type GraphQLField,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -40,13 +41,13 @@ export interface Costs {
   ): GraphQLError | undefined;
 }
 
-const greatestCost = 50_000;
+export const greatestCost = 50_000;
 const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
 /** Of a page where no size is given, and the greatest that is. */
 const usualPage = 20;
 const greatestPage = 100;
-/** Of a list that is no page, such as the tags of a note. */
-const usualRows = 5;
+/** Of a list that is no page, such as the tags of a note; where it has more, a tally counts them. */
+export const usualRows = 5;
 /** A field below `__schema` or `__type` counts for so many: GraphiQL's own query is some 20,000. */
 const schemaRows = 100;
 const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
@@ -56,8 +57,9 @@ const nothing: Cost = { fields: 0, written: 0 };
 export function createCosts(schema: GraphQLSchema): Costs {
   const of: Costs['of'] = (document, operation, variables = {}) => {
     const root = schema.getRootType(operation.operation);
+    const given = { ...defaultsOf(operation), ...variables };
     return root
-      ? new Count(schema, document, operation, variables).ofSet(operation.selectionSet, root)
+      ? new Count(schema, fragmentsOf(document), given).ofSet(operation.selectionSet, root)
       : nothing;
   };
   return {
@@ -70,26 +72,42 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
 }
 
+/** How many fields a row of the list has that is being resolved, about. */
+export function costOfRow(info: GraphQLResolveInfo): number {
+  const { fieldNodes, returnType, schema, fragments, variableValues } = info;
+  const type = getNamedType(returnType);
+  if (!isCompositeType(type)) return 1;
+  const selections = fieldNodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
+  const count = new Count(schema, new Map(Object.entries(fragments)), variableValues);
+  return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
+}
+
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+function fragmentsOf({ definitions }: DocumentNode): Fragments {
+  const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
+  return new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
+}
+
+function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
+  return Object.fromEntries(
+    variableDefinitions.map(({ variable, defaultValue }) => [
+      variable.name.value,
+      defaultValue && valueFromASTUntyped(defaultValue),
+    ]),
+  );
+}
+
 class Count {
   private readonly schema: GraphQLSchema;
   private readonly variables: Variables;
-  private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  private readonly fragments: Fragments;
   private readonly known = new Map<string, Cost>();
 
-  constructor(
-    schema: GraphQLSchema,
-    { definitions }: DocumentNode,
-    { variableDefinitions = [] }: OperationDefinitionNode,
-    variables: Variables,
-  ) {
+  constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables) {
     this.schema = schema;
-    const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
-    this.fragments = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
-    const defaults = variableDefinitions.map(({ variable, defaultValue }): [string, unknown] => [
-      variable.name.value,
-      defaultValue && valueFromASTUntyped(defaultValue),
-    ]);
-    this.variables = { ...Object.fromEntries(defaults), ...variables };
+    this.fragments = fragments;
+    this.variables = variables;
   }
 
   /** An object is of one type: of what is asked of several types, only the most counts. */

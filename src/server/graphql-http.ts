@@ -70,7 +70,9 @@ export async function createGraphqlHttp(options: {
 
   return {
     async handle(request, reply) {
-      const context = lane?.left(request.raw)?.context ?? (await begin(request, reply));
+      const left = lane?.left(request.raw)?.context;
+      left?.beginAgain();
+      const context = left ?? (await begin(request, reply));
       const refusals = refusalsOf(rules, sourceOf(request));
       if (refusals.length > 0) {
         await reply.code(400).send({ errors: refusals.map((refusal) => rules.show(refusal, context)) });

@@ -18,3 +18,40 @@ test('notes are listed 2,000 times an operation, and no fault of what is still r
   expect(unheard).toEqual([]);
   await room.stop();
 });
+
+test('tags are counted as they turn out to be, and no more are told of than one answer should have', async () => {
+  const room = await startNotes();
+  const ask = await room.as('many@example.com');
+  const tags = Array.from({ length: 30_000 }, (_, at) => `tag${at}`);
+  room.sandbox.notes.insert('many@example.com', { title: 'T', tags }, room.sandbox.clock.now());
+  const note = (fields: string) => ask(`{ notes(first: 1) { nodes { ${fields} } } }`);
+  const all = await note('tags { name }');
+  expect(all.data.notes.nodes[0].tags.length).toBe(tags.length);
+  for (const tooMuch of [
+    'tags { id name }',
+    'tags { id } tags { name }',
+    'tags { ... { id ... { name } } }',
+    'one: tags { name } other: tags { name }',
+    'tags { notes(first: 0) { pageInfo { endCursor } } }',
+  ])
+    expect(await note(tooMuch)).toEqual({ data: null, errors: ['QUERY_TOO_COMPLEX'] });
+  await room.stop();
+});
+
+test('pages below tags are weighed before any of them is read', async () => {
+  const room = await startNotes();
+  const ask = await room.as('many@example.com');
+  const tags = Array.from({ length: 300 }, (_, at) => `tag${at}`);
+  room.sandbox.notes.insert('many@example.com', { title: 'T', tags }, room.sandbox.clock.now());
+  const query = `query ($first: Int) {
+    notes(first: 1) { nodes { tags { notes(first: $first) { nodes { id title } } } } }
+  }`;
+  const calls = (first: number) =>
+    room.callsOf(async () => {
+      const { errors } = await ask(query, { first });
+      expect(errors).toEqual(first === 100 ? ['QUERY_TOO_COMPLEX'] : undefined);
+    });
+  expect(await calls(100)).toEqual(['GET /notes?limit=20']);
+  expect((await calls(50)).length).toBe(1 + tags.length);
+  await room.stop();
+});

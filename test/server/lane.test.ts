@@ -14,7 +14,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { watchApollo } from '../support/apollo.js';
-import { startHouse, type House } from '../support/house.js';
+import { codesOf, startHouse, type House } from '../support/house.js';
 
 const schema = createSchema();
 const seenByApollo = watchApollo();
@@ -167,6 +167,20 @@ describe('an operation that comes again', () => {
     for (const length of [1, 1, 15_000, 20_000])
       ways.push((await ask({ query, variables: { ids: ['a'.repeat(length)] } })).byApollo);
     expect(ways).toEqual([true, false, false, true]);
+  });
+
+  test('is counted anew where it ends with an error and is run again', async () => {
+    const reader = { email: 'many@example.com', password: 'secret' };
+    house.sandbox.notes.addUser({ ...reader, name: 'Many' });
+    const tags = Array.from({ length: 30_000 }, (_, at) => `tag${at}`);
+    house.sandbox.notes.insert(reader.email, { title: 'T', tags }, house.sandbox.clock.now());
+    const its = await house.signIn(reader);
+    const query = '{ notes { nodes { tags { name } } } shipment(shipmentId: "none") { id } }';
+    for (let time = 0; time < 3; time += 1) {
+      const answered = await house.ask(query, {}, its);
+      expect(codesOf(answered)).toEqual(['FORBIDDEN']);
+      expect(answered.data.notes.nodes[0].tags.length).toBe(tags.length);
+    }
   });
 
   test(
