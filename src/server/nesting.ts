@@ -32,18 +32,18 @@ const operations = '';
  * Looks as far as the parser would go, which stops at what is no token and at one too many, and says so itself; and no
  * deeper than `mostLevels`. Takes as long as the text is.
  */
-export function nestingOf(source: Source, most: number, maxTokens: number): Nesting {
-  const parts = partsOf(source, most, maxTokens);
+export function nestingOf(source: Source, mostLevels: number, maxTokens: number): Nesting {
+  const parts = partsOf(source, mostLevels, maxTokens);
   if (typeof parts === 'number') return { depth: parts };
   const depths = writtenOut(parts);
   const left = parts.size - depths.size;
-  if (left > most) return { depth: Infinity };
+  if (left > mostLevels) return { depth: Infinity };
   const depth = Math.max(...depths.values(), 0);
-  return left > 0 && depth <= most ? { depth, circle: circleOf(source, parts, depths) } : { depth };
+  return left > 0 && depth <= mostLevels ? { depth, circle: circleOf(source, parts, depths) } : { depth };
 }
 
 /** The parts of the document; or how deep it is by itself, where that is too deep or nothing else can be told. */
-function partsOf(source: Source, most: number, maxTokens: number): Parts | number {
+function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts | number {
   const lexer = new Lexer(source);
   const parts = new Map<string, Part>();
   const partOf = (name: string): Part =>
@@ -59,7 +59,7 @@ function partsOf(source: Source, most: number, maxTokens: number): Parts | numbe
       const { kind, value, start } = lexer.advance();
       if (kind === TokenKind.EOF) return parts;
       depth += levels[kind] ?? 0;
-      if (depth > most) return depth;
+      if (depth > mostLevels) return depth;
       part.depth = Math.max(part.depth, depth);
       if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
       const isName = kind === TokenKind.NAME;

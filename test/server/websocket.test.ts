@@ -221,8 +221,7 @@ describe('operations', () => {
       if (Array.isArray(value) && value[0] === query) throw new Error('It cannot be written.');
       return usual(value, ...(how as []));
     });
-    const answer = await ask(socket, query);
-    writing.mockRestore();
+    const answer = await ask(socket, query).finally(() => writing.mockRestore());
     expect([answer.type, codes(answer)]).toEqual(['error', ['INTERNAL_SERVER_ERROR']]);
     expect(house.logged()).toContain(answer.payload[0].extensions.requestId);
     await house.sandbox.webhooks.emitShipment();
