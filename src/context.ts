@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { AppointmentsContext } from './appointments/resolvers.js';
 import type { Feed, Place } from './events/feed.js';
 import type { NotesContext } from './notes/resolvers.js';
@@ -6,6 +7,12 @@ import type { SessionsContext } from './sessions/resolvers.js';
 import type { Session } from './sessions/sessions.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
 import { Ending, type Signal } from './signal.js';
+
+/** Counts the rows of lists of which nothing tells beforehand how long they are, in one run of an operation. */
+export interface Tally {
+  /** Whether the operation asks for too much, now that the list of the field being resolved has so many. */
+  exceeds(rows: number, info: GraphQLResolveInfo): boolean;
+}
 
 /** What one operation has: the domains' slices, together. */
 export type Context = SessionsContext &
@@ -18,6 +25,7 @@ export type Context = SessionsContext &
     readonly logPlace: Place;
     /** Under which the operation is logged. */
     readonly requestId: string;
+    readonly tally: Tally;
     /** To be told when the notes service no longer knows the session's token. */
     endSession(): void;
     /** The operation is run once more: it keeps what was read, and is counted anew. */
@@ -63,8 +71,7 @@ export interface Own {
     readonly signal: Signal;
   }): Context['notes'];
   endSession(sessionId: string): void;
-  /** Counts the rows of one run. */
-  tally(): Pick<Context, 'exceeds'>;
+  tally(): Tally;
 }
 
 const never = new Ending();
@@ -81,7 +88,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     private madeSignal: Signal | undefined;
     private madeNotes: Context['notes'] | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
-    private tally: Pick<Context, 'exceeds'> | undefined;
+    private madeTally: Tally | undefined;
 
     constructor(incoming: Incoming) {
       this.incoming = incoming;
@@ -111,12 +118,12 @@ export function createContexts(common: Common, own: Own): MakeContext {
       return (this.madeMe ??= own.me(this.token, this.signal));
     }
 
-    exceeds(...list: Parameters<Context['exceeds']>) {
-      return (this.tally ??= own.tally()).exceeds(...list);
+    get tally() {
+      return (this.madeTally ??= own.tally());
     }
 
     beginAgain() {
-      this.tally = undefined;
+      this.madeTally = undefined;
     }
 
     endSession() {

@@ -36,6 +36,14 @@ export class GatewayError extends Error {
   }
 }
 
+/** The operation as a whole asks for too much: a query is answered with this and nothing else. */
+export class OperationTooComplex extends GatewayError {
+  constructor(message: string) {
+    super('QUERY_TOO_COMPLEX', message);
+    this.name = 'OperationTooComplex';
+  }
+}
+
 /** The notes service answers 401 for this token: the session that holds it has ended. */
 export class SessionEnded extends GatewayError {
   constructor() {

@@ -19,7 +19,7 @@ import { createCursors } from './relay.js';
 import { createSchema } from './schema.js';
 import { createSealer } from './seal.js';
 import { startServer } from './server/server.js';
-import { Tally } from './server/tally.js';
+import { countLists, createTally } from './server/tally.js';
 import { grantsOf } from './sessions/grants.js';
 import { createSessions } from './sessions/sessions.js';
 import { toUser } from './sessions/user.js';
@@ -163,7 +163,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
-        tally: () => new Tally(),
+        tally: createTally,
         endSession(sessionId) {
           sessions
             .end(sessionId)
@@ -177,7 +177,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         ...config,
         lane,
         frames,
-        schema: createSchema(),
+        schema: countLists(createSchema()),
         makeContext,
         sessions,
         receiver,

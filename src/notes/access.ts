@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { GatewayError } from '../errors.js';
+import { OperationTooComplex } from '../errors.js';
 import { type Connection, type Cursors, type Edge, type PageArguments, rowConnection } from '../relay.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount, type NotePage } from './answer.js';
@@ -69,7 +69,7 @@ interface Shared {
 }
 
 const listsAtOnce = 4;
-const mostPages = 2_000;
+const mostCalls = 250;
 
 /** Gives each operation its access. What one session has seen is never shown to another. */
 export function createNotesAccess(options: {
@@ -88,8 +88,7 @@ class OperationNotes implements NotesAccess {
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
-  private refusal: Promise<never> | undefined;
-  private pagesBegun = 0;
+  private calls = 0;
 
   constructor(shared: Shared, operation: NotesOperation) {
     this.shared = shared;
@@ -103,9 +102,6 @@ class OperationNotes implements NotesAccess {
     this.pagesRead ??= new Map();
     const known = this.pagesRead.get(key);
     if (known) return known;
-    this.pagesBegun += 1;
-    // Never thrown: in a list, GraphQL would lose sight of the pages that were asked for before, and their faults with them.
-    if (this.pagesBegun > mostPages) return (this.refusal ??= Promise.reject(tooMuch()));
     const list = withCounts ? this.countedList(filter) : this.list(filter);
     const reading = noteConnection({ ...this.source(connection, filter), list }, page);
     this.pagesRead.set(key, reading);
@@ -180,6 +176,8 @@ class OperationNotes implements NotesAccess {
   }
 
   private async readPage(filter: NoteFilter, start: PageStart): Promise<NotePage | Refusal | TooLarge> {
+    // A note may have any number of tags, and each of them a page.
+    if (++this.calls > mostCalls) throw tooMuch();
     const { client, sightings } = this.shared;
     const { token, sessionId, signal } = this.operation;
     try {
@@ -269,10 +267,6 @@ function tagConnection(
   );
 }
 
-/** A note may have any number of tags, and each of them a page. */
-function tooMuch(): GatewayError {
-  return new GatewayError(
-    'QUERY_TOO_COMPLEX',
-    `One operation reads no more than ${mostPages} pages of notes.`,
-  );
+function tooMuch(): OperationTooComplex {
+  return new OperationTooComplex(`One operation reads no more than ${mostCalls} pages of the notes service.`);
 }

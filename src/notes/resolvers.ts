@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { type CallerContext, signedIn } from '../caller.js';
-import { GatewayError } from '../errors.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/resolvers.js';
 import { type Connection, toGlobalId } from '../relay.js';
 import { counted, type ForwardPage, type NotesAccess, type NotesConnectionName } from './access.js';
@@ -11,8 +10,6 @@ import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
 /** What the resolvers of notes and tags have of an operation; `notes` is used for signed-in callers only. */
 export interface NotesContext extends CallerContext {
   readonly notes: NotesAccess;
-  /** Whether the operation asks for too much, now that the list of the field being resolved has so many rows. */
-  exceeds(rows: number, info: GraphQLResolveInfo): boolean;
 }
 
 /** The resolvers of `schema/notes.graphql`. */
@@ -29,11 +26,8 @@ export const notesResolvers: Resolvers<NotesContext> = {
     shareNote: (_, { input }, context) => shareNote(accessOf(context), input),
   },
   Note: {
-    tags({ tags }, _, context, info) {
-      // Never thrown: in a list, GraphQL would lose sight of what was begun for the notes before.
-      if (context.exceeds(tags.length, info)) return Promise.reject(tooManyTags());
-      return tags.every(isCounted) || !asksFor(info, 'count') ? tags : countAll(tags, context);
-    },
+    tags: ({ tags }, _, context, info) =>
+      tags.every(isCounted) || !asksFor(info, 'count') ? tags : countAll(tags, context),
   },
   Tag: {
     id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),
@@ -80,11 +74,4 @@ function isCounted({ count }: Tag): boolean {
 async function countAll(tags: readonly Tag[], context: NotesContext): Promise<readonly Tag[]> {
   const known = await accessOf(context).tags();
   return tags.map((tag) => counted(tag, known));
-}
-
-function tooManyTags(): GatewayError {
-  return new GatewayError(
-    'QUERY_TOO_COMPLEX',
-    'These notes have too many tags for one operation: ask for fewer notes, or for less of each tag.',
-  );
 }

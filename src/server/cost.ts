@@ -1,34 +1,14 @@
 import {
-  getNamedType,
-  getNullableType,
-  isCompositeType,
-  isListType,
-  isObjectType,
-  Kind,
-  SchemaMetaFieldDef,
-  TypeMetaFieldDef,
+  OperationTypeNode,
   valueFromASTUntyped,
+  visit,
   type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
-  type GraphQLCompositeType,
   type GraphQLError,
-  type GraphQLField,
-  type GraphQLResolveInfo,
   type GraphQLSchema,
   type OperationDefinitionNode,
-  type SelectionNode,
-  type SelectionSetNode,
 } from 'graphql';
+import { Count, fragmentsOf, nothing, type Cost } from './count.js';
 import { refuseVariables, tooComplex, type Variables } from './limits.js';
-
-/** What an operation asks for, in fields. */
-interface Cost {
-  /** As many as the answer may have, about: what is below a page or a list counts for each of its rows. */
-  readonly fields: number;
-  /** As many as the operation has with its fragments written out. */
-  readonly written: number;
-}
 
 /** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
 export interface Costs {
@@ -42,25 +22,16 @@ export interface Costs {
 }
 
 export const greatestCost = 50_000;
-const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
-/** Of a page where no size is given, and the greatest that is. */
-const usualPage = 20;
-const greatestPage = 100;
-/** Of a list that is no page, such as the tags of a note; where it has more, a tally counts them. */
-export const usualRows = 5;
-/** A field below `__schema` or `__type` counts for so many: GraphiQL's own query is some 20,000. */
-const schemaRows = 100;
-const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
-const nothing: Cost = { fields: 0, written: 0 };
+export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
 
 /** The costs over a schema. */
 export function createCosts(schema: GraphQLSchema): Costs {
   const of: Costs['of'] = (document, operation, variables = {}) => {
     const root = schema.getRootType(operation.operation);
+    if (!root) return nothing;
     const given = { ...defaultsOf(operation), ...variables };
-    return root
-      ? new Count(schema, fragmentsOf(document), given).ofSet(operation.selectionSet, root)
-      : nothing;
+    const rows = operation.operation === OperationTypeNode.MUTATION ? longestList(document, given) : 0;
+    return new Count(schema, fragmentsOf(document), given, rows).ofSet(operation.selectionSet, root);
   };
   return {
     of,
@@ -72,21 +43,19 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
 }
 
-/** How many fields a row of the list has that is being resolved, about. */
-export function costOfRow(info: GraphQLResolveInfo): number {
-  const { fieldNodes, returnType, schema, fragments, variableValues } = info;
-  const type = getNamedType(returnType);
-  if (!isCompositeType(type)) return 1;
-  const selections = fieldNodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
-  const count = new Count(schema, new Map(Object.entries(fragments)), variableValues);
-  return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
-}
-
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
-
-function fragmentsOf({ definitions }: DocumentNode): Fragments {
-  const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
-  return new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
+/** What is told of a mutation may be as long as what is given: it must not turn out too much once it is done. */
+function longestList(document: DocumentNode, variables: Variables): number {
+  let longest = 0;
+  const measure = (list: readonly unknown[]) => (longest = Math.max(longest, list.length));
+  visit(document, { ListValue: ({ values }) => void measure(values) });
+  // Grows while it is gone through.
+  const values: object[] = [variables];
+  for (const value of values) {
+    const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    if (members === value) measure(members);
+    for (const member of members) if (typeof member === 'object' && member !== null) values.push(member);
+  }
+  return longest;
 }
 
 function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
@@ -96,98 +65,4 @@ function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Vari
       defaultValue && valueFromASTUntyped(defaultValue),
     ]),
   );
-}
-
-class Count {
-  private readonly schema: GraphQLSchema;
-  private readonly variables: Variables;
-  private readonly fragments: Fragments;
-  private readonly known = new Map<string, Cost>();
-
-  constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables) {
-    this.schema = schema;
-    this.fragments = fragments;
-    this.variables = variables;
-  }
-
-  /** An object is of one type: of what is asked of several types, only the most counts. */
-  ofSet({ selections }: SelectionSetNode, type: GraphQLCompositeType): Cost {
-    let always = nothing;
-    const byType = new Map<GraphQLCompositeType, Cost>();
-    for (const selection of selections) {
-      const on = this.typeOf(selection, type);
-      const cost = this.ofSelection(selection, on);
-      if (on === type || !isObjectType(on)) always = plus(always, cost);
-      else byType.set(on, plus(byType.get(on) ?? nothing, cost));
-    }
-    return plus(always, [...byType.values()].reduce(most, nothing));
-  }
-
-  private typeOf(selection: SelectionNode, parent: GraphQLCompositeType): GraphQLCompositeType {
-    if (selection.kind === Kind.FIELD) return parent;
-    const { typeCondition } =
-      selection.kind === Kind.INLINE_FRAGMENT ? selection : (this.fragments.get(selection.name.value) ?? {});
-    const type = typeCondition && this.schema.getType(typeCondition.name.value);
-    return isCompositeType(type) ? type : parent;
-  }
-
-  private ofSelection(selection: SelectionNode, type: GraphQLCompositeType): Cost {
-    if (selection.kind === Kind.FIELD) return this.ofField(selection, type);
-    if (selection.kind === Kind.INLINE_FRAGMENT) return this.ofSet(selection.selectionSet, type);
-    const { value: name } = selection.name;
-    const set = this.fragments.get(name)?.selectionSet;
-    const cost = this.known.get(name) ?? (set ? this.ofSet(set, type) : nothing);
-    this.known.set(name, cost);
-    return cost;
-  }
-
-  private ofField(node: FieldNode, parent: GraphQLCompositeType): Cost {
-    const { value: name } = node.name;
-    const field = schemaFields.get(name) ?? ('getFields' in parent ? parent.getFields()[name] : undefined);
-    const type = field && getNamedType(field.type);
-    if (!field || !isCompositeType(type) || !node.selectionSet) return { fields: 1, written: 1 };
-    const { fields, written } = this.ofSet(node.selectionSet, type);
-    return { fields: 1 + this.rowsOf(node, field, parent) * fields, written: 1 + written };
-  }
-
-  /** How many rows a page or a list may have; those of a page are counted at its connection. */
-  private rowsOf(
-    node: FieldNode,
-    field: GraphQLField<unknown, unknown>,
-    parent: GraphQLCompositeType,
-  ): number {
-    if (schemaFields.has(field.name)) return schemaRows;
-    const given = (name: string) => {
-      const argument = node.arguments?.find((each) => each.name.value === name);
-      return argument && valueFromASTUntyped(argument.value, this.variables);
-    };
-    const takes = (name: string) => field.args.some((argument) => argument.name === name);
-    if (takes('first')) return pageOf([given('first'), given('last')]);
-    if (takes('ids')) return bounded(toList(given('ids')).length);
-    const isPart = parent.name.endsWith('Connection') || parent.name.startsWith('__');
-    return isListType(getNullableType(field.type)) && !isPart ? usualRows : 1;
-  }
-}
-
-function pageOf(sizes: readonly unknown[]): number {
-  const given = sizes.filter((size) => typeof size === 'number');
-  return given.length === 0 ? usualPage : bounded(Math.max(...given));
-}
-
-/** What is out of bounds is refused where it is resolved. */
-function bounded(rows: number): number {
-  return Math.min(Math.max(rows, 1), greatestPage);
-}
-
-/** One that is no list is taken for a list of it. */
-function toList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value];
-}
-
-function plus(one: Cost, other: Cost): Cost {
-  return { fields: one.fields + other.fields, written: one.written + other.written };
-}
-
-function most(one: Cost, other: Cost): Cost {
-  return { fields: Math.max(one.fields, other.fields), written: one.written + other.written };
 }

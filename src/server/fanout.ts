@@ -20,6 +20,7 @@ import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
 import type { Messenger, Payloads } from './frames.js';
+import { refuseAnswer } from './limits.js';
 import type { Rules } from './rules.js';
 
 /** A subscription, and the socket and operation that its messages are for. */
@@ -70,6 +71,8 @@ export function createFanout(options: {
     const context = (args.contextValue as Context).lasting();
     const lasting = { ...args, contextValue: context };
     const toPayload = ({ errors, ...result }: ExecutionResult): string => {
+      const refusal = refuseAnswer(result, false);
+      if (refusal) return JSON.stringify({ errors: [rules.show(refusal, context)] });
       const shown = errors?.map((error) => rules.show(error, context));
       if (shown?.some(isOurs)) throw new Error('An event could not be made into a message.');
       return JSON.stringify({ ...(shown && { errors: shown }), ...result });
@@ -80,6 +83,7 @@ export function createFanout(options: {
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
+        context.beginAgain();
         const result = execute({ ...lasting, rootValue });
         return 'then' in result ? result.then(toPayload) : toPayload(result);
       },

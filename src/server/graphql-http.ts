@@ -10,7 +10,7 @@ import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { parseOptions, refuseText } from './limits.js';
+import { parseOptions, refuseAnswer, refuseText } from './limits.js';
 import { createMemory } from '../memory.js';
 import type { Rules } from './rules.js';
 import { Ending, type Signal } from '../signal.js';
@@ -152,17 +152,26 @@ function followOperations(
       async didEncounterErrors({ errors, contextValue }) {
         for (const error of errors) operations.set(error, contextValue);
       },
+      async willSendResponse({ response: { http, body }, errors, operation, contextValue }) {
+        if (body.kind !== 'single' || !operation) return;
+        const isMutation = operation.operation === 'mutation';
+        const { data = null } = body.singleResult;
+        const refusal = refuseAnswer({ data, errors: errors ?? [] }, isMutation);
+        if (!refusal) return;
+        http.status = 400;
+        body.singleResult = { errors: [rules.show(refusal, contextValue)] };
+      },
     }),
   };
 }
 
-/** Aborted at the operation's deadline, or when its client goes away. */
+/** Aborted at the operation's deadline, and when it is answered or its client goes away: what still waits is not begun. */
 export function operationSignal(response: ServerResponse): Signal {
   const ending = new Ending();
   const deadline = setTimeout(() => ending.abort(), deadlineMs).unref();
   const close = () => {
     clearTimeout(deadline);
-    if (!response.writableFinished) ending.abort();
+    ending.abort();
   };
   if (response.closed) close();
   else response.once('close', close);

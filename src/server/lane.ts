@@ -12,6 +12,7 @@ import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { createMemory } from '../memory.js';
 import type { Costs } from './cost.js';
+import { isTooLong } from './limits.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
@@ -128,7 +129,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     work.context = context;
     const running = compiled.query(undefined, context, variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
-    if (result.errors) return false;
+    if (result.errors || isTooLong(result.data)) return false;
     send(response, headers, context.requestId, JSON.stringify(result));
     return true;
   }

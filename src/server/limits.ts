@@ -1,4 +1,5 @@
-import { GraphQLError, Source } from 'graphql';
+import { GraphQLError, Source, type ExecutionResult } from 'graphql';
+import { OperationTooComplex } from '../errors.js';
 import { nestingOf } from './nesting.js';
 
 /** Values of variables, before they were coerced. */
@@ -9,6 +10,7 @@ export const parseOptions = { maxTokens: 5_000 } as const;
 const greatestDepth = 200;
 const mostLines = 10_000;
 const mostFields = 10_000;
+const mostCharacters = 32_000_000;
 
 /** Refuses an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
@@ -52,6 +54,40 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   }
   return undefined;
 }
+
+/** Whether the texts of an answer, and the names of its fields, are together longer than is written out. */
+export function isTooLong(data: unknown): boolean {
+  let characters = 0;
+  // Grows while it is gone through.
+  const containers: unknown[] = [[data]];
+  for (const container of containers) {
+    const isList = Array.isArray(container);
+    const members: readonly unknown[] = isList ? container : Object.values(container as object);
+    if (!isList) for (const name in container as object) characters += name.length;
+    for (const member of members)
+      if (typeof member === 'string') characters += member.length;
+      else if (typeof member === 'object' && member !== null) containers.push(member);
+    if (characters > mostCharacters) return true;
+  }
+  return false;
+}
+
+/**
+ * Why nothing of an answer is given: it is too long, or a part of it is too much for the whole. Which part that is may
+ * be a matter of time, and nobody is to make do with the rest. A mutation's parts are told of each: they may be done.
+ */
+export function refuseAnswer(
+  { data, errors = [] }: ExecutionResult,
+  isMutation: boolean,
+): GraphQLError | undefined {
+  const causes = errors.map(({ originalError }) => originalError);
+  const cause = isMutation ? undefined : causes.find((each) => each instanceof OperationTooComplex);
+  if (cause) return tooComplex(cause.message);
+  if (!isTooLong(data)) return undefined;
+  return tooComplex(isMutation ? `${tooLong} What it was to do is done.` : tooLong);
+}
+
+const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
 
 function hasMore(text: string, pattern: RegExp, most: number): boolean {
   let count = 0;

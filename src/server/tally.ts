@@ -1,22 +1,53 @@
-import type { FieldNode, GraphQLResolveInfo } from 'graphql';
-import { costOfRow, greatestCost, usualRows } from './cost.js';
+import { defaultFieldResolver, isObjectType, type GraphQLResolveInfo, type GraphQLSchema } from 'graphql';
+import type { Context, Tally } from '../context.js';
+import { OperationTooComplex } from '../errors.js';
+import { greatestCost, tooMuch } from './cost.js';
+import { costOfRow, isOpenList, usualRows } from './count.js';
 
-/** Counts what one run of an operation asks for beyond its weight, since lists are longer than was reckoned. */
-export class Tally {
+/** A tally of what is asked for beyond what was reckoned, since lists are longer. */
+export function createTally(): Tally {
+  return new RowTally();
+}
+
+/** A class, since most operations have no long list, and those with one have many. */
+class RowTally implements Tally {
   private fields = 0;
-  private readonly known = new Map<FieldNode, number>();
+  /** By the nodes of a field at its place in the operation: there they are always the same list. */
+  private readonly known = new Map<GraphQLResolveInfo['fieldNodes'], number>();
 
-  /** Whether that is too much, now that the list of the field that is being resolved has so many rows. */
   exceeds(rows: number, info: GraphQLResolveInfo): boolean {
-    if (rows > usualRows) this.fields += (rows - usualRows) * this.ofRow(info);
+    if (rows <= usualRows) return false;
+    this.fields += (rows - usualRows) * this.ofRow(info);
     return this.fields > greatestCost;
   }
 
-  /** Worked out once for each place of the document. */
   private ofRow(info: GraphQLResolveInfo): number {
-    const place = info.fieldNodes[0]!;
-    const cost = this.known.get(place) ?? costOfRow(info);
-    this.known.set(place, cost);
+    const { fieldNodes } = info;
+    const cost = this.known.get(fieldNodes) ?? costOfRow(info);
+    this.known.set(fieldNodes, cost);
     return cost;
   }
+}
+
+/** Has the rows of every list counted of which nothing tells beforehand how long it is. Gives the same schema. */
+export function countLists(schema: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      if (!isOpenList(field, type)) continue;
+      const { resolve = defaultFieldResolver } = field;
+      field.resolve = (source, given, context: Context, info) => {
+        const rows: unknown = resolve(source, given, context, info);
+        const count = (list: unknown) => counted(list, context, info);
+        return rows instanceof Promise ? rows.then(count) : count(rows);
+      };
+    }
+  }
+  return schema;
+}
+
+/** Never thrown: in a list, GraphQL would lose sight of what was begun for the rows before, and of its faults. */
+function counted(list: unknown, { tally }: Context, info: GraphQLResolveInfo): unknown {
+  const isTooLong = Array.isArray(list) && tally.exceeds(list.length, info);
+  return isTooLong ? Promise.reject(new OperationTooComplex(tooMuch)) : list;
 }

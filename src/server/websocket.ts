@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { getOperationAST, GraphQLError, type FormattedExecutionResult, type GraphQLSchema } from 'graphql';
+import {
+  getOperationAST,
+  GraphQLError,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  type GraphQLSchema,
+} from 'graphql';
 import {
   GRAPHQL_TRANSPORT_WS_PROTOCOL,
   makeServer,
@@ -17,6 +23,7 @@ import type { Callers } from './callers.js';
 import { Connection } from './connection.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
+import { refuseAnswer } from './limits.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -119,7 +126,9 @@ export function createGraphqlSockets(options: {
     onConnect: admit,
     onSubscribe: prepare,
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failing),
-    onNext: (_, __, ___, { contextValue }, result) => shown(result, contextValue as Context, rules),
+    // Of queries alone: the messages of subscriptions go past graphql-ws.
+    onNext: (_, __, ___, { contextValue }, result) =>
+      shown(result as ExecutionResult, contextValue as Context, rules),
     // A subscription that stands needs nothing of this, and graphql-ws keeps it for as long as it stands.
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
@@ -173,12 +182,15 @@ export function createGraphqlSockets(options: {
   };
 }
 
-function shown(result: object & { errors?: unknown }, context: Context, rules: Rules) {
-  const errors = result.errors as readonly GraphQLError[] | undefined;
-  return (
-    errors &&
-    ({ ...result, errors: errors.map((error) => rules.show(error, context)) } as FormattedExecutionResult)
-  );
+function shown(
+  result: ExecutionResult,
+  context: Context,
+  rules: Rules,
+): FormattedExecutionResult | undefined {
+  const tooMuch = refuseAnswer(result, false);
+  if (tooMuch) return { errors: [rules.show(tooMuch, context)] };
+  const { errors } = result;
+  return errors && { ...result, errors: errors.map((error) => rules.show(error, context)) };
 }
 
 /** What could not begin, as a stream: where it is none, graphql-ws takes the socket and all that is on it to have failed. */

@@ -43,6 +43,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
 
   return {
     share(owner, key, start, signal) {
+      if (signal?.aborted) return Promise.reject(new UpstreamError(upstream, 'abandoned'));
       const name = `${key}\n${owner}`;
       const flight = flights.get(name) ?? depart(name, owner, start);
       const outcome = flight.outcome!; // it has not landed: nobody finds it then

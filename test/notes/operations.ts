@@ -9,7 +9,6 @@ import { noteNodes, type NotesContext, notesResolvers } from '../../src/notes/re
 import { createCursors, fromGlobalId } from '../../src/relay.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
-import { Tally } from '../../src/server/tally.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 /** What an operation gives, as a test reads it. */
@@ -62,8 +61,7 @@ export async function startNotes() {
       const { signal } = new AbortController();
       const { userId, sessionId } = caller;
       const notes = open({ token: issued.token, sessionId, userId, signal });
-      const tally = new Tally();
-      const contextValue: NotesContext = { caller, notes, exceeds: (...list) => tally.exceeds(...list) };
+      const contextValue: NotesContext = { caller, notes };
       const result: ExecutionResult = await graphql({
         schema,
         source,

@@ -56,6 +56,24 @@ describe('the cost of an operation', () => {
     expect(costOf(source).fields).toBe(fields);
   });
 
+  test('leaves out what has a condition that is not met, and counts it as written', () => {
+    const source = `query ($all: Boolean = false) { notes(first: 2) {
+      nodes { id title @skip(if: true) ... @include(if: $all) { content } ...F @include(if: $all) } } }
+      fragment F on Note { createdAt }`;
+    expect(costOf(source)).toEqual({ fields: 1 + 2 * 2, written: 6 });
+    expect(costOf(source, { all: true })).toEqual({ fields: 1 + 2 * 4, written: 6 });
+  });
+
+  test('of a mutation reckons with lists as long as those that are given', () => {
+    const written =
+      'mutation { createNote(input: { tags: ["a" "b" "c" "d" "e" "f" "g"] }) { note { tags { name } } } }';
+    expect(costOf(written).fields).toBe(3 + 7);
+    const source =
+      'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { tags { name } } } }';
+    expect(costOf(source, { input: { title: 'T', tags: ['a'] } }).fields).toBe(3 + 5);
+    expect(costOf(source, { input: { tags: Array.from({ length: 20 }, String) } }).fields).toBe(3 + 20);
+  });
+
   test('knows page sizes and ids by variables and by their defaults', () => {
     const source =
       'query($n: Int = 3, $m: Int, $ids: [ID!]!) { notes(first: $n) { nodes { id } } tags(first: $m) { nodes { id } } nodes(ids: $ids) { id } }';

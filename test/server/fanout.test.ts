@@ -58,7 +58,7 @@ async function openFanout() {
   const fanout = createFanout({ schema, rules, multicast: feed.multicast, messenger });
   const subscribe = async (text: string) => {
     const pair = await openPair();
-    const contextValue = { requestId: 'request', lasting: () => ({ requestId: 'group' }) };
+    const contextValue = { requestId: 'request', lasting: () => ({ requestId: 'group', beginAgain() {} }) };
     const { socket } = pair;
     const document = parse(text);
     const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });

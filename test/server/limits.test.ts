@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refuseVariables } from '../../src/server/limits.js';
+import { isTooLong, refuseVariables } from '../../src/server/limits.js';
 import { nested } from './documents.js';
 
 const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariables(variables)?.message;
@@ -31,5 +31,21 @@ describe('variables', () => {
     expect(messageOf(variables(200))).toBeUndefined();
     expect(messageOf(variables(201))).toBe(tooDeep);
     expect(messageOf(variables(100_000))).toBe(tooDeep);
+  });
+});
+
+describe('an answer', () => {
+  const most = 32_000_000;
+
+  test('may have 32 million characters, names and all', () => {
+    const half = 'x'.repeat(most / 2);
+    expect(isTooLong({ a: half, b: [null, 1, true, { c: half.slice(3) }] })).toBe(false);
+    expect(isTooLong({ a: half, b: [null, 1, true, { c: half.slice(2) }] })).toBe(true);
+    expect(isTooLong({ [half]: 'x', [`${half}y`]: 'x' })).toBe(true);
+  });
+
+  test('may be nested as deep as JSON may be, or nothing', () => {
+    expect(isTooLong(JSON.parse(nested('[', 100_000)))).toBe(false);
+    expect(isTooLong(null)).toBe(false);
   });
 });

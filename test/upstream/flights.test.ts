@@ -25,6 +25,14 @@ describe('flights', () => {
     expect(starts).toHaveLength(1);
   });
 
+  it('do not depart for those who have gone', async () => {
+    const flights = createFlights<string>('notes');
+    const { start, starts } = startCall();
+    const asking = flights.share('owner', 'key', start, AbortSignal.abort());
+    await expect(asking).rejects.toMatchObject({ reason: 'abandoned' });
+    expect(starts).toHaveLength(0);
+  });
+
   it('are not shared between owners or keys, nor after they have landed', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();

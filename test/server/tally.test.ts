@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isObjectType } from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSchema } from '../../src/schema.js';
+import { countLists } from '../../src/server/tally.js';
+import { codesOf, startHouse, type House } from '../support/house.js';
+
+const numbered = (count: number, name: string) => Array.from({ length: count }, (_, at) => `${name}${at}`);
+const reader = { email: 'many@example.com', password: 'secret' };
+const manyTags = 30_000;
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  house = await startHouse({ settings: { LOG_LEVEL: 'error' } });
+  house.sandbox.notes.requestsPerHour = Infinity;
+  house.sandbox.notes.addUser({ ...reader, name: 'Many' });
+  insert({ title: 'One', tags: ['one', ...numbered(manyTags, 'tag')] });
+  insert({ title: 'Other', tags: ['other', ...numbered(manyTags, 'tag')] });
+  token = await house.signIn(reader);
+});
+afterAll(() => house.stop());
+
+function insert(note: Parameters<House['sandbox']['notes']['insert']>[1]): void {
+  house.sandbox.notes.insert(reader.email, note, house.sandbox.clock.now());
+}
+
+const ask = (query: string, variables = {}) => house.ask(query, variables, token);
+const first = (fields: string) => `notes(first: 1) { nodes { ${fields} } }`;
+
+/** Both ways: as Apollo Server answers it, and, from its second use on, as the lane does. */
+async function threeTimes(query: string, variables = {}) {
+  const answers = [];
+  for (let time = 0; time < 3; time += 1) {
+    const { status, data, errors } = await ask(query, variables);
+    answers.push({ status, data, errors });
+  }
+  return answers;
+}
+
+const message =
+  'The operation may answer with over 50000 fields: ask for smaller pages, or for less below them.';
+const refused = {
+  status: 400,
+  data: undefined,
+  errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }],
+};
+
+test('every list of objects whose length nothing tells is counted', () => {
+  const schema = createSchema();
+  const fields = Object.values(schema.getTypeMap())
+    .filter(isObjectType)
+    .flatMap((type) =>
+      Object.values(type.getFields()).map((field) => ({ type, field, before: field.resolve })),
+    );
+  countLists(schema);
+  const lists = fields
+    .filter(({ field, before }) => field.resolve !== before)
+    .map(({ type, field }) => `${type.name}.${field.name}`);
+  expect(lists.filter((name) => !/^\w+Payload\.errors$/.test(name)).toSorted()).toEqual([
+    'Appointment.participants',
+    'Note.tags',
+  ]);
+  expect(lists.length).toBe(2 + 8);
+});
+
+describe('tags', () => {
+  test('are told of up to what one answer should have', async () => {
+    for (const { status, data } of await threeTimes(`{ ${first('tags { name }')} }`))
+      expect([status, data.notes.nodes[0].tags.length]).toEqual([200, manyTags + 1]);
+  });
+
+  const shared = 'fragment F on Note { tags { __typename } }';
+  test.each([
+    ['in two fields', `{ ${first('tags { id name }')} }`],
+    ['in a field that comes twice', `{ ${first('tags { id } tags { name }')} }`],
+    ['under two names', `{ ${first('one: tags { name } other: tags { name }')} }`],
+    ['in fragments', `{ ${first('tags { ...F ... { name } }')} } fragment F on Tag { id }`],
+    [
+      'with pages below them',
+      `{ ${first('tags { notes(first: 0) { nodes { id } pageInfo { endCursor } } }')} }`,
+    ],
+    [
+      'by what is asked beside a fragment',
+      `{ one: ${first('...F')} other: ${first('...F tags { a: name b: id }')} } ${shared}`,
+    ],
+    ['of two notes', '{ notes(first: 2) { nodes { tags { name } } } }'],
+    [
+      'of two notes that may be missing',
+      '{ one: tag(name: "one") { ...T } other: tag(name: "other") { ...T } } fragment T on Tag { notes(first: 1) { nodes { tags { __typename } } } }',
+    ],
+  ])('%s are too many, and nothing else is told', async (_, query) => {
+    expect(await threeTimes(query)).toEqual([refused, refused, refused]);
+  });
+
+  test('are weighed where they stand, and not by what is left out', async () => {
+    const { data, errors } = await ask(
+      `query ($all: Boolean!) {
+        one: ${first('...F')}
+        other: ${first('...F tags @include(if: $all) { id name notes { nodes { id } } }')}
+        again: ${first('id tags @skip(if: true) { name }')}
+      } fragment F on Note { title }`,
+      { all: false },
+    );
+    expect([errors, Object.keys(data)]).toEqual([undefined, ['one', 'other', 'again']]);
+  });
+});
+
+test('pages below tags are weighed before any of them is read', async () => {
+  const other = { email: 'fewer@example.com', password: 'secret' };
+  house.sandbox.notes.addUser({ ...other, name: 'Fewer' });
+  house.sandbox.notes.insert(other.email, { tags: numbered(240, 'tag') }, house.sandbox.clock.now());
+  const session = await house.signIn(other);
+  const calls = async (size: number) => {
+    const before = house.sandbox.calls.length;
+    const query = `{ ${first(`tags { notes(first: ${size}) { nodes { id title content } } }`)} }`;
+    const codes = codesOf(await house.ask(query, {}, session));
+    return [codes, house.sandbox.calls.length - before];
+  };
+  expect(await calls(100)).toEqual([['QUERY_TOO_COMPLEX'], 1]);
+  expect(await calls(20)).toEqual([[], 241]);
+});
+
+test('participants are counted', async () => {
+  const session = await house.signIn();
+  const participants = numbered(1_000, 'Patient/').map((reference) => ({
+    actor: { reference },
+    status: 'ACCEPTED',
+  }));
+  const times = { start: '2027-01-04T09:00:00+01:00', end: '2027-01-04T09:30:00+01:00' };
+  const book = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
+    appointment { ...P } errors { message } } }`;
+  const every = 'fragment P on Appointment { participants { actor { reference } status } }';
+  const input = { ...times, status: 'BOOKED', participants };
+  const booked = await house.ask(`${book} ${every}`, { input }, session);
+  expect(booked.data.createAppointment.appointment.participants.length).toBe(1_000);
+  const posts = () => house.sandbox.calls.filter(({ path }) => path.endsWith('/appointments')).length;
+  const before = posts();
+  const below = numbered(20, 'p').map((name) => `${name}: participants { actor { reference } status }`);
+  const often = `fragment P on Appointment { ${below.join(' ')} }`;
+  expect(await house.ask(`${book} ${often}`, { input }, session)).toMatchObject(refused);
+  expect(posts()).toBe(before);
+  for (let time = 0; time < 3; time += 1)
+    expect(
+      await house.ask(`{ appointments(first: 1) { nodes { ...P } } } ${often}`, {}, session),
+    ).toMatchObject(refused);
+});
+
+describe('a mutation', () => {
+  const titles = async () => (await ask('{ notes { nodes { title } } }')).data.notes.nodes.length as number;
+
+  test('that gives more than could be told is refused before anything is done', async () => {
+    const before = await titles();
+    const create = `mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { tags { id name again: id } } } }`;
+    const input = { title: 'T', content: 'C', tags: numbered(20_000, 'new') };
+    expect(await ask(create, { input })).toMatchObject(refused);
+    const written = create
+      .replace('($input: CreateNoteInput!)', '')
+      .replace('$input', JSON.stringify(input).replaceAll(/"(\w+)":/g, '$1:'));
+    expect(codesOf(await ask(written))).toEqual(['GRAPHQL_PARSE_FAILED']); // 20,000 tags are more tokens than a document may have
+    expect(await titles()).toBe(before);
+  });
+
+  test('that is done says what it can', async () => {
+    const { data: found } = await ask(`{ ${first('id')} }`);
+    const { id } = found.notes.nodes[0];
+    const update = `mutation ($id: ID!) {
+      one: updateNote(input: { id: $id, title: "New" }) { note { tags { id name } } errors { code } }
+      other: updateNote(input: { id: $id, title: "Newer" }) { note { title } }
+    }`;
+    const { status, data, errors } = await ask(update, { id });
+    expect([status, data]).toEqual([
+      200,
+      { one: { note: null, errors: [] }, other: { note: { title: 'Newer' } } },
+    ]);
+    expect(errors).toMatchObject([{ message, path: ['one', 'note', 'tags'] }]);
+  });
+});
+
+test('queries over a websocket are refused as a whole, too', async () => {
+  const socket = house.socket(token);
+  const query =
+    '{ one: tag(name: "one") { ...T } other: tag(name: "other") { ...T } } fragment T on Tag { notes(first: 1) { nodes { tags { __typename } } } }';
+  for await (const result of socket.iterate({ query })) expect(result).toEqual({ errors: refused.errors });
+  await socket.dispose();
+});
+
+test('an answer of over 32 million characters is refused', async () => {
+  const long = { email: 'long@example.com', password: 'secret' };
+  house.sandbox.notes.addUser({ ...long, name: 'Long' });
+  for (let left = 40; left > 0; left -= 1)
+    house.sandbox.notes.insert(long.email, { content: 'é'.repeat(10_000) }, house.sandbox.clock.now());
+  const session = await house.signIn(long);
+  const query = (times: number) =>
+    `{ notes(first: 40) { nodes { ${numbered(times, 'a')
+      .map((name) => `${name}: content`)
+      .join(' ')} } } }`;
+  for (let time = 0; time < 3; time += 1) {
+    const { status, data, errors } = await house.ask(query(90), {}, session);
+    expect([status, data, errors]).toEqual([
+      400,
+      undefined,
+      [
+        {
+          message: 'The answer has over 32000000 characters: ask for less.',
+          extensions: { code: 'QUERY_TOO_COMPLEX' },
+        },
+      ],
+    ]);
+  }
+  expect(codesOf(await house.ask(query(4), {}, session))).toEqual([]);
+});
+
+test('what was begun ends with the answer', async () => {
+  const busy = { email: 'busy@example.com', password: 'secret' };
+  house.sandbox.notes.addUser({ ...busy, name: 'Busy' });
+  for (let at = 0; at < 3; at += 1)
+    house.sandbox.notes.insert(busy.email, { tags: numbered(100, `t${at}_`) }, house.sandbox.clock.now());
+  const session = await house.signIn(busy);
+  const query = '{ notes { nodes { tags { notes(first: 1) { pageInfo { hasNextPage } } } } } }';
+  expect(codesOf(await house.ask(query, {}, session))).toEqual(['QUERY_TOO_COMPLEX']);
+  const made = house.sandbox.calls.length;
+  await sleep(300);
+  expect(house.sandbox.calls.length - made).toBeLessThan(8); // those that were under way
+});
