@@ -76,6 +76,13 @@ export function createLedger({
   const settling = createSettling(telemetry);
   const flights = new Map<string, Flight>();
   const underWay = new Set<Promise<unknown>>();
+  const began = Math.floor(clock.now());
+
+  /** On another replica, or here: an embedded database has no other process, and what was before this one has ended. */
+  function mayEnd({ state, pending_until: until, booked_at: bookedAt }: Booking): boolean {
+    const isOurs = database.engine === 'postgres' || bookedAt >= began;
+    return state === 'PENDING' && isOurs && until > clock.now();
+  }
 
   function open(
     { userId, email, appointment, idempotencyKey }: BookingRequest,
@@ -159,8 +166,7 @@ export function createLedger({
       const other = await bookings.withKey(userId, key);
       if (!other) return undefined;
       if (other.input_digest !== inputDigest) return { conflict: true };
-      if (other.state !== 'PENDING' || other.pending_until <= clock.now())
-        return { appointment: toAppointment(other) };
+      if (!mayEnd(other)) return { appointment: toAppointment(other) };
       await pause(pollMs * (0.5 + Math.random()));
     }
   }
