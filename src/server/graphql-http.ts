@@ -6,6 +6,7 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
+import Negotiator from 'negotiator';
 import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
@@ -25,6 +26,12 @@ const deadlineMs = 30_000;
 const mostDocuments = 500;
 const subscriptions = /\bsubscription\b/;
 const conditions = /@(?:skip|include)\b/;
+/** What Apollo Server looks for in `Accept`. */
+const mediaTypes = [
+  'application/json; charset=utf-8',
+  'application/graphql-response+json; charset=utf-8',
+  'application/json; callbackSpec=1.0; charset=utf-8',
+];
 
 /** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers come by https. */
 export async function createGraphqlHttp(options: {
@@ -142,6 +149,8 @@ function followOperations(
   return {
     requestDidStart: async () => ({
       async didResolveOperation({ operation, source, document, request }) {
+        // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
+        if (!isAcceptable(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
         const refusal = operation && rules.costs.tooCostly(document, operation, request.variables);
         if (refusal) throw refusal;
         if (operation?.operation !== 'subscription') return lane?.admit(source, document);
@@ -163,6 +172,11 @@ function followOperations(
       },
     }),
   };
+}
+
+/** Whether there is a form of the answer that the client takes, by Apollo Server's own rule. */
+function isAcceptable(accept: string | undefined): boolean {
+  return !accept || new Negotiator({ headers: { accept } }).mediaType(mediaTypes) !== undefined;
 }
 
 /** Aborted at the operation's deadline, and when it is answered or its client goes away: what still waits is not begun. */
