@@ -10,6 +10,7 @@ import { fromKeyText, keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { grantsOf, type GrantTable } from './grants.js';
 import type { User } from './model.js';
+import { networkOf } from './network.js';
 import { createThrottle } from './throttle.js';
 import { toUser } from './user.js';
 
@@ -30,7 +31,7 @@ export interface SignedIn {
 
 /** Sessions: opaque 256-bit tokens out, sealed notes tokens within. Every replica sees the same. */
 export interface Sessions {
-  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` for an address or IP that guesses. */
+  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` for an address or a network that guesses. */
   signIn(credentials: {
     email: string;
     password: string;
@@ -80,7 +81,7 @@ export function createSessions(options: {
   const ending = new Set<string>();
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
-  const byIp = createThrottle({ ...window, limit: 100 });
+  const byNetwork = createThrottle({ ...window, limit: 100 });
 
   const toSession = (row: SessionTable): Session | undefined => {
     const notesToken = sealer.open(row.notes_token, place(row.id));
@@ -199,7 +200,7 @@ export function createSessions(options: {
       const wrong = (outcome: unknown) => outcome === 'WRONG_CREDENTIALS';
       const address = digest(email.trim().toLowerCase());
       const run = () => byAddress.attempt(address, () => exchange(email, password), wrong);
-      return byIp.attempt(ip, run, wrong);
+      return byNetwork.attempt(networkOf(ip), run, wrong);
     },
     find(token) {
       const id = digest(token);

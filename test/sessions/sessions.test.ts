@@ -196,6 +196,21 @@ describe('guessing', () => {
     });
   });
 
+  test('is stopped for one network of IPv6, whatever its addresses', async () => {
+    await withHouse({ TRUST_PROXY: '1' }, async (other) => {
+      const from = (client: string, email: string, password: string) =>
+        other.ask(signInOperation, { input: { email, password } }, undefined, { 'x-forwarded-for': client });
+      const answers = await Promise.all(
+        Array.from({ length: 110 }, (_, at) =>
+          from(`2001:db8:0:1:${at.toString(16)}::${at}`, `user${at}@example.com`, 'x'),
+        ),
+      );
+      expect(answers.filter((answer) => !isLimited(answer))).toHaveLength(100);
+      expect(isLimited(await from('2001:db8:0:1::1', demo.email, demo.password))).toBe(true);
+      expect((await from('2001:db8:0:2::1', demo.email, demo.password)).errors).toBeUndefined();
+    });
+  });
+
   test('does not count what the service failed at', async () => {
     const ann = { email: 'cut@example.com', password: 'wrong' };
     for (let count = 0; count < 12; count += 1) {

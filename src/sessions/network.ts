@@ -1,0 +1,19 @@
+import { isIPv4, isIPv6, SocketAddress } from 'node:net';
+
+const mapped = '::ffff:';
+const groupsOf = (address: string) => address.split(':').filter((group) => group !== '');
+
+/**
+ * Whom a client's address is counted with: one of IPv6 with all of its /64, since whoever has one of them has them all;
+ * one that stands for an address of IPv4 with that; any other by itself.
+ */
+export function networkOf(ip: string): string {
+  if (!isIPv6(ip)) return ip;
+  // In the one spelling that RFC 5952 leaves, without its zone.
+  const { address } = new SocketAddress({ address: ip, family: 'ipv6' });
+  const within = address.slice(mapped.length);
+  if (address.startsWith(mapped) && isIPv4(within)) return within;
+  const zeros = '0:'.repeat(8 - groupsOf(address).length);
+  const written = address.replace('::', `:${zeros}`);
+  return `${groupsOf(written).slice(0, 4).join(':')}::/64`;
+}
