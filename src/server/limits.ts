@@ -58,15 +58,20 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
 /** Whether the texts of an answer, and the names of its fields, are together longer than is written out. */
 export function isTooLong(data: unknown): boolean {
   let characters = 0;
+  const containers: object[] = [];
+  const count = (value: unknown) => {
+    if (typeof value === 'string') characters += value.length;
+    else if (typeof value === 'object' && value !== null) containers.push(value);
+  };
+  count(data);
   // Grows while it is gone through.
-  const containers: unknown[] = [[data]];
   for (const container of containers) {
-    const isList = Array.isArray(container);
-    const members: readonly unknown[] = isList ? container : Object.values(container as object);
-    if (!isList) for (const name in container as object) characters += name.length;
-    for (const member of members)
-      if (typeof member === 'string') characters += member.length;
-      else if (typeof member === 'object' && member !== null) containers.push(member);
+    if (Array.isArray(container)) container.forEach(count);
+    else
+      for (const name in container) {
+        characters += name.length;
+        count((container as Record<string, unknown>)[name]);
+      }
     if (characters > mostCharacters) return true;
   }
   return false;
