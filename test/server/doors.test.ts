@@ -5,7 +5,7 @@ import fastify from 'fastify';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { servePages } from '../../src/server/pages.js';
-import { codesOf, demo, startHouse, type House } from '../support/house.js';
+import { codesOf, demo, startHouse, type Answered, type House } from '../support/house.js';
 import { openSocket } from './sockets.js';
 
 const appOrigin = 'https://app.example';
@@ -138,6 +138,50 @@ describe('a bearer token', () => {
   test('is read however the scheme is written', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', ' Bearer  '])
       expect(await viewerOf(open, { authorization: `${scheme} ${token}` })).toEqual({ email: demo.email });
+  });
+});
+
+describe('a client that takes', () => {
+  const booking = `mutation { createAppointment(input: { status: BOOKED, start: "2026-01-01T10:00:00Z",
+    end: "2026-01-01T11:00:00Z", participants: [{ actor: { reference: "Patient/1" }, status: ACCEPTED }] })
+    { errors { code } } }`;
+  const ask = (query: string, accept: string) => open.ask(query, {}, token, { accept });
+  const answered = ({ status, headers }: Answered) => [status, headers.get('content-type')];
+
+  test.each([
+    'text/html',
+    'image/*, text/*;q=0.5',
+    'application/json;q=0',
+    '*/*;q=0',
+    'application/json; charset=utf-16',
+    'nonsense',
+  ])('no JSON is refused before anything is done: %s', async (accept) => {
+    const before = open.sandbox.calls.length;
+    const calls = () => open.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
+    for (const query of [booking, '{ viewer { email } }', '{ tags { nodes { name } } }']) {
+      const answer = await ask(query, accept);
+      expect(answered(answer)).toEqual([406, 'application/json; charset=utf-8']);
+      expect(answer.errors).toEqual([
+        { message: expect.stringMatching(/^An 'accept' header /), extensions: { code: 'BAD_REQUEST' } },
+      ]);
+      expect(answer.data).toBeUndefined();
+    }
+    expect(calls()).toEqual([]);
+    expect((await ask(booking, 'application/json')).data).toEqual({ createAppointment: { errors: [] } });
+    expect(calls().filter((call) => call === 'POST /appointments')).toHaveLength(1);
+  });
+
+  test.each([
+    ['', 'application/json'],
+    ['*/*;q=0.1, text/html', 'application/json'],
+    ['application/*', 'application/json'],
+    ['application/json;q=0, application/graphql-response+json', 'application/graphql-response+json'],
+  ])('"%s" is answered in %s', async (accept, type) => {
+    for (const query of [booking, '{ viewer { email } }']) {
+      const answer = await ask(query, accept);
+      expect(answered(answer)).toEqual([200, `${type}; charset=utf-8`]);
+      expect(answer.errors).toBeUndefined();
+    }
   });
 });
 
