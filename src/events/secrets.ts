@@ -11,7 +11,7 @@ import { createVault, type Held } from './vault.js';
 export interface Rotation {
   /** ISO 8601. */
   readonly rotatedAt: string;
-  /** ISO 8601; from this moment on only the new secret counts. */
+  /** ISO 8601; from this moment on the replaced secret counts no more. */
   readonly previousValidUntil: string;
 }
 
@@ -27,7 +27,7 @@ export interface Secrets {
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
    * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
-   * 24 hours. One rotation an endpoint at a time, among all replicas; others wait. What `obtain` gives instead of a
+   * 24 hours, however many more follow, while it is among the last ten. One rotation an endpoint at a time, among all replicas; others wait. What `obtain` gives instead of a
    * secret is passed on. Undefined, and nothing obtained, where the endpoint is not configured. `UPSTREAM_UNAVAILABLE`
    * where the new secret could not be stored, or a later rotation stored its own meanwhile: what is stored goes on
    * working, and the message says to rotate again.
@@ -56,6 +56,8 @@ export interface Configured {
 }
 
 const overlapMs = 24 * 60 * 60 * 1000;
+/** So many replaced secrets of an endpoint are kept: each is tried for every delivery, and whoever may rotate makes them. */
+const mostPrevious = 10;
 const refreshMs = 60_000;
 const leaseMs = 10_000;
 /** Between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
@@ -111,8 +113,8 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   function valid(family: string, endpointId: string): readonly string[] | undefined {
     const kept = held.get(family, endpointId);
     if (!kept) return undefined;
-    const { current, previous } = kept;
-    return previous && clock.now() < previous.until ? [current, previous.secret] : [current];
+    const now = clock.now();
+    return [kept.current, ...kept.previous.filter(({ until }) => now < until).map(({ secret }) => secret)];
   }
 
   async function store(endpointId: string, next: (kept: Held | undefined) => Held): Promise<Held> {
@@ -182,19 +184,21 @@ const notStored =
 
 /** The configured value, where it is another than at the last start; a payment secret it replaces stays valid. */
 function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {
-  if (!kept) return { current: configured, previous: null, configured, changedAt: now };
+  if (!kept) return { current: configured, previous: [], configured, changedAt: now };
   if (kept.configured === configured) return kept;
   if (kept.current === configured) return { ...kept, configured };
   const next = replaced(kept, configured, now);
-  return { ...next, configured, previous: family === 'payments' ? next.previous : null };
+  return { ...next, configured, previous: family === 'payments' ? next.previous : [] };
 }
 
-/** The new secret, and before it the one that was current: two at most, as the sender keeps them. */
+/** The new secret, and those before it, each until its own end: that a later one came takes back no promise. */
 function replaced(kept: Held | undefined, secret: string, now: number): Held {
-  if (!kept) return { current: secret, previous: null, configured: secret, changedAt: now };
+  if (!kept) return { current: secret, previous: [], configured: secret, changedAt: now };
+  const before = [{ secret: kept.current, until: now + overlapMs }, ...kept.previous];
+  const stillGood = before.filter((one) => now < one.until && one.secret !== secret);
   return {
     current: secret,
-    previous: { secret: kept.current, until: now + overlapMs },
+    previous: stillGood.slice(0, mostPrevious),
     configured: kept.configured,
     // Replicas' clocks may differ, and a later change must be seen as the later one.
     changedAt: Math.max(now, kept.changedAt + 1),

@@ -5,11 +5,17 @@ import type { WebhookSecretTable } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import { UnusableDatabase } from '../store/unusable.js';
 
+/** A secret that was replaced, and until when it is valid (milliseconds since the epoch). */
+export interface Replaced {
+  readonly secret: string;
+  readonly until: number;
+}
+
 /** The secrets of one subscription or endpoint, opened. */
 export interface Held {
   readonly current: string;
-  /** The one before, and until when it is valid (milliseconds since the epoch). */
-  readonly previous: { readonly secret: string; readonly until: number } | null;
+  /** Those before it, the newest first. */
+  readonly previous: readonly Replaced[];
   /** The value configured at the last start, to see when the operator changes it. */
   readonly configured: string;
   /** When the current secret was taken into use; grows with every change, so it orders them. */
@@ -51,7 +57,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     };
     return {
       current: open(row.current),
-      previous: row.previous === null ? null : { secret: open(row.previous), until: row.previous_until ?? 0 },
+      previous: row.previous === null ? [] : readPrevious(open(row.previous), row.previous_until),
       configured: open(row.configured),
       changedAt: row.changed_at,
     };
@@ -64,8 +70,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       family,
       endpoint_id: key,
       current: seal(held.current),
-      previous: held.previous && seal(held.previous.secret),
-      previous_until: held.previous && held.previous.until,
+      ...lockPrevious(held.previous, seal),
       configured: seal(held.configured),
       changed_at: held.changedAt,
     };
@@ -108,6 +113,18 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       );
     },
   };
+}
+
+/** One is kept as it is, with its end beside it; several as JSON, with their ends inside. */
+function lockPrevious(previous: readonly Replaced[], seal: (text: string) => string) {
+  const [first, ...others] = previous;
+  if (!first) return { previous: null, previous_until: null };
+  if (others.length === 0) return { previous: seal(first.secret), previous_until: first.until };
+  return { previous: seal(JSON.stringify(previous)), previous_until: null };
+}
+
+function readPrevious(opened: string, until: number | null): readonly Replaced[] {
+  return until === null ? (JSON.parse(opened) as Replaced[]) : [{ secret: opened, until }];
 }
 
 function unopened(row: Selectable<WebhookSecretTable>): string {

@@ -84,14 +84,16 @@ describe('rotatePaymentWebhookSecret', () => {
     expect(leaksOf(room.house, [answer], [old, fresh])).toEqual([]);
   });
 
-  test('keeps the two newest of three secrets', async () => {
+  test('keeps each replaced secret for its own 24 hours, whatever rotations follow', async () => {
     const first = secret();
     await ask('pe_demo');
     const second = secret();
+    await room.sandbox.clock.advance(dayMs / 2);
     await ask('pe_demo');
-    expect(await send({ v1: secret() })).toBe(200);
-    expect(await send({ v0: second })).toBe(200);
-    expect(await send({ v0: first })).toBe(401);
+    for (const each of [secret(), second, first]) expect(await send({ v1: each })).toBe(200);
+    await room.sandbox.clock.advance(dayMs / 2);
+    for (const each of [secret(), second]) expect(await send({ v1: each })).toBe(200);
+    expect(await send({ v1: first })).toBe(401);
   });
 
   test('rotates once for each request of a crowd, and the last secret holds', async () => {

@@ -123,6 +123,8 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     const third = await open({ payments: { pe_1: 'rotated' } });
     expect(third.valid('payments', 'pe_1')).toEqual(['rotated', 'p1']);
     const fourth = await open({ payments: { pe_1: 'p3' } });
+    expect(fourth.valid('payments', 'pe_1')).toEqual(['p3', 'rotated', 'p1']);
+    now += 23 * hour;
     expect(fourth.valid('payments', 'pe_1')).toEqual(['p3', 'rotated']);
   });
 
@@ -147,9 +149,52 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
     now += hour;
     await secrets.rotate('pe_1', async () => 'p3');
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p2', 'p1']);
+    now += 23 * hour - 1;
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p2', 'p1']);
+    now += 1;
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p2']);
-    now += 24 * hour;
+    now += hour;
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3']);
+  });
+
+  test('of many replaced within 24 hours the last ten are kept, through a restart as well', async () => {
+    const secrets = await open({ payments: { pe_1: 'p0' } });
+    for (let count = 1; count <= 12; count++) await secrets.rotate('pe_1', async () => `p${count}`);
+    const kept = Array.from({ length: 11 }, (_, at) => `p${12 - at}`);
+    expect(secrets.valid('payments', 'pe_1')).toEqual(kept);
+    expect((await open({ payments: { pe_1: 'p0' } })).valid('payments', 'pe_1')).toEqual(kept);
+  });
+
+  test('one that was replaced and comes back is current, and no second time among those before', async () => {
+    const configure = (secret: string) => open({ payments: { pe_1: secret } });
+    await configure('p1');
+    await configure('p2');
+    expect((await configure('p1')).valid('payments', 'pe_1')).toEqual(['p1', 'p2']);
+    expect((await configure('p2')).valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
+  test('a row with one secret before is as it always was, and one of several comes of it', async () => {
+    const sealer = createSealer([key]);
+    const seal = (secret: string) => sealer.seal(secret, 'webhook_secrets payments pe_1');
+    const row = {
+      family: 'payments',
+      endpoint_id: 'pe_1',
+      current: seal('p2'),
+      previous: seal('p1'),
+      previous_until: start + hour,
+      configured: seal('p1'),
+      changed_at: start,
+    };
+    await database.kysely.insertInto('webhook_secrets').values(row).execute();
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
+    expect(await rows()).toEqual([row]);
+    await secrets.rotate('pe_1', async () => 'p3');
+    expect(await secrets.latest('payments', 'pe_1')).toEqual(['p3', 'p2', 'p1']);
+    now += hour;
+    await secrets.rotate('pe_1', async () => 'p4');
+    expect(await secrets.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2']);
   });
 
   test('a clock that steps back does not hide a later rotation', async () => {
@@ -198,7 +243,8 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     };
     await Promise.all([0, 1, 2, 3].map((at) => replicas[at % 2]!.rotate('pe_1', obtain)));
     expect(most).toBe(1);
-    for (const replica of replicas) expect(await replica.latest('payments', 'pe_1')).toEqual(['p4', 'p3']);
+    for (const replica of replicas)
+      expect(await replica.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2', 'p1', 'p0']);
   });
 
   test('where the new secret cannot be stored, the old one works and the operator is told to rotate again', async () => {
