@@ -38,6 +38,8 @@ export interface Rules {
 }
 
 const mostDocuments = 500;
+/** No member of a variable is so deep that its place takes more characters. */
+const mostPlace = 500;
 /** How GraphQL, and a scalar of ours, say what is wrong with a value, as far as nothing of it is repeated. */
 const beginnings = [
   /^(?:Enum "\w+"|\w+) cannot represent [\w -]+/,
@@ -156,10 +158,25 @@ function coded(error: GraphQLError): GraphQLFormattedError {
 
 /** GraphQL repeats the whole of what was given to say that a part of it is wrong: there may be a password in it. */
 function withoutValue({ message, originalError }: GraphQLError): string {
-  const [variable] = /^Variable "\$\w+" got (?=invalid value )/.exec(message) ?? [];
-  if (!variable) return safely(message) ?? message;
-  const reason = originalError && (notInEnum(originalError.message) ?? safely(originalError.message));
-  return `${variable}an invalid value${reason ? `; ${reason}` : '.'}`;
+  const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(message) ?? [];
+  if (variable === undefined) return safely(message) ?? message;
+  const beginning = `Variable "$${variable}" got an invalid value`;
+  if (!originalError) return `${beginning}.`;
+  const { message: words } = originalError;
+  const reason = notInEnum(words) ?? safely(words);
+  return `${beginning}${placeIn(variable, message, words)}${reason ? `; ${reason}` : '.'}`;
+}
+
+/**
+ * Where in the variable it is wrong, as GraphQL says between the value and the reason. Where it does not, the value is
+ * what ends there: with a bracket, or as a text in which each quote has a backslash before it.
+ */
+function placeIn(variable: string, message: string, reason: string): string {
+  const end = `; ${reason}`;
+  if (!message.endsWith(end)) return '';
+  const said = message.slice(0, -end.length).slice(-mostPlace);
+  const [place = '', name] = / at "(\w+)(?:\.[_A-Za-z]\w*|\[\d+\])+"$/.exec(said) ?? [];
+  return name === variable ? place : '';
 }
 
 /** As a sentence, where it is known what of these words the value is; each pattern is tried at the beginning alone. */

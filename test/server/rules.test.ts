@@ -149,7 +149,6 @@ describe('what was given is not repeated', () => {
     ['AppointmentStatus', secret, enumGiven],
     ['AppointmentStatus', 'BOOKD', enumGiven],
     ['AppointmentStatus', [secret], 'Enum "AppointmentStatus" cannot represent non-string value.'],
-    ['SignInInput', { email: secret, password: [secret] }, noString],
     ['SignInInput', secret, 'Expected type "SignInInput" to be an object.'],
     [
       'SignInInput',
@@ -157,8 +156,6 @@ describe('what was given is not repeated', () => {
       'Field "emial" is not defined by type "SignInInput". Did you mean "email"?',
     ],
     ['UpdateNoteInput', { title: secret }, 'Field "id" of required type "ID!" was not provided.'],
-    ['UpdateNoteInput', { id: null, title: secret }, 'Expected non-nullable type "ID!" not to be null.'],
-    ['UpdateNoteInput', { id: [secret] }, 'ID cannot represent value.'],
     ['Int', secret, 'Int cannot represent non-integer value.'],
     ['Int', 1e12, 'Int cannot represent non 32-bit signed integer value.'],
     ['SafeInt', secret, 'SafeInt cannot represent non-integer value.'],
@@ -166,6 +163,86 @@ describe('what was given is not repeated', () => {
     ['DateTime', secret, 'DateTime is an ISO 8601 date-time with an offset, as 2026-11-21T09:30:00Z.'],
   ])('of a variable of %s that is %o', (type, given, reason) => {
     expect(showRefusal(type, given)).toEqual([`Variable "$given" got an invalid value; ${reason}`]);
+  });
+
+  const isNull = 'Expected non-nullable type "ID!" not to be null.';
+
+  test.each<readonly [place: string, type: string, given: unknown, reason: string]>([
+    ['given.password', 'SignInInput', { email: secret, password: [secret] }, noString],
+    ['given.id', 'UpdateNoteInput', { id: null, title: secret }, isNull],
+    ['given.id', 'UpdateNoteInput', { id: [secret] }, 'ID cannot represent value.'],
+    ['given[1]', '[Int]', [1, secret], 'Int cannot represent non-integer value.'],
+  ])('of the member %s', (place, type, given, reason) => {
+    expect(showRefusal(type, given)).toEqual([
+      `Variable "$given" got an invalid value at "${place}"; ${reason}`,
+    ]);
+  });
+
+  test('of the members of a list, each named', () => {
+    const booking = (...statuses: readonly string[]) => ({
+      status: 'BOOKED',
+      participants: statuses.map((status) => ({ actor: { reference: secret }, status })),
+    });
+    const given = booking('needs-action', 'ACCEPTED', secret);
+    expect(showRefusal('CreateAppointmentInput!', given)).toEqual(
+      [0, 2].map(
+        (index) =>
+          `Variable "$given" got an invalid value at "given.participants[${index}].status"; ` +
+          'Value does not exist in "ParticipantStatus" enum.',
+      ),
+    );
+  });
+
+  /** Values, and names within values, that look as what GraphQL says after a value. */
+  const lookalikes = [
+    ' at "given.secret"',
+    ' at "given.secret"; ',
+    '" at "given.secret"; ',
+    '\\" at "given.secret"',
+    '" at "given.secret[1]"; String cannot represent a non string value: secret',
+    'at "given.secret',
+    '" at "given',
+    ' at "',
+  ];
+
+  test.each(lookalikes)('nor is what a value has in it that looks as a place: %j', (words) => {
+    expect(showRefusal('Int', words)).toEqual([
+      'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
+    ]);
+    expect(showRefusal('SignInInput', words)).toEqual([
+      'Variable "$given" got an invalid value; Expected type "SignInInput" to be an object.',
+    ]);
+    expect(showRefusal('SignInInput', { email: [words], password: words })).toEqual([
+      `Variable "$given" got an invalid value at "given.email"; ${noString}`,
+    ]);
+    expect(showRefusal('AppointmentFilter', { status: words })).toEqual([
+      `Variable "$given" got an invalid value at "given.status"; ${enumGiven}`,
+    ]);
+  });
+
+  test.each(lookalikes)('nor what a name has in it that does: %j', (words) => {
+    expect(showRefusal('Int', { [words]: words })).toEqual([
+      'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
+    ]);
+    expect(showRefusal('SignInInput', { [words]: 1, email: { [words]: words } })).toEqual([
+      `Variable "$given" got an invalid value at "given.email"; ${noString}`,
+      'Variable "$given" got an invalid value.',
+    ]);
+  });
+
+  test.each([
+    'Variable "$given" got invalid value x at "other.secret"; Int cannot represent non-integer value: x',
+    'Variable "$given" got invalid value x at "given.a secret"; Int cannot represent non-integer value: x',
+    'Variable "$given" got invalid value x at "given.1secret"; Int cannot represent non-integer value: x',
+    'Variable "$given" got invalid value x at "given[secret]"; Int cannot represent non-integer value: x',
+    'Variable "$given" got invalid value x at "given.secret" y; Int cannot represent non-integer value: x',
+    'Variable "$given" got invalid value x at "given.secret"; Int cannot represent non-integer value: y',
+    'Variable "$given" got invalid value x at "given.secret"\n; Int cannot represent non-integer value: x',
+  ])('nor is any other place taken: %s', (message) => {
+    const originalError = new GraphQLError('Int cannot represent non-integer value: x');
+    expect(rules.show(new GraphQLError(message, { originalError })).message).toBe(
+      'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
+    );
   });
 
   test('nor is what another name or another reason has in it', () => {
@@ -182,12 +259,17 @@ describe('what was given is not repeated', () => {
     expect(rules.show(fault).message).toBe(message);
   });
 
-  test.each([' cannot represent ', '" does not exist in "', ' got invalid value ', 'a; ', 'a: '])(
-    'however often it has %j in it',
-    (words) => {
-      expect(showRefusal('AppointmentFilter', { status: words.repeat(50_000) })).toEqual([
-        `Variable "$given" got an invalid value; ${enumGiven}`,
-      ]);
-    },
-  );
+  test.each([
+    ' cannot represent ',
+    '" does not exist in "',
+    ' got invalid value ',
+    ' at "given.a"; ',
+    '.a',
+    'a; ',
+    'a: ',
+  ])('however often it has %j in it', (words) => {
+    expect(showRefusal('AppointmentFilter', { status: words.repeat(50_000) })).toEqual([
+      `Variable "$given" got an invalid value at "given.status"; ${enumGiven}`,
+    ]);
+  });
 });
