@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../store/database.js';
@@ -26,11 +28,16 @@ export function serveGraphql(
     const read = lane?.left(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
+  const parseJson = routes.getDefaultJsonParser('error', 'error');
+  routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) =>
+    isUtf8(body) ? parseJson(request, body.toString(), done) : done(notUtf8()),
+  );
   routes.addContentTypeParser('*', (_, __, done) => done(null));
   routes.route({
     method: ['GET', 'POST'],
     url: '/graphql',
     exposeHeadRoute: false,
+    onRequest: refuseContent,
     async handler(request, reply) {
       if (request.method === 'GET' && wantsPage(request.headers.accept)) return pages.explorer(reply);
       await graphql.handle(request, reply);
@@ -48,6 +55,30 @@ export function serveGraphql(
     onRequest: refuseMethod,
     handler: refuseMethod,
   });
+}
+
+/** Refuses a body that is not the text it would be taken for. */
+async function refuseContent({ id, headers }: FastifyRequest, reply: FastifyReply) {
+  const refuse = (fault: string) => reply.code(415).send(toErrors(415, fault, id));
+  if (isCompressed(headers)) {
+    reply.header('accept-encoding', 'identity');
+    return refuse('The body must not be compressed.');
+  }
+  return isUtf8Told(headers) ? undefined : refuse('The body must be in UTF-8.');
+}
+
+function isCompressed({ 'content-encoding': encodings = '' }: IncomingHttpHeaders): boolean {
+  return encodings.split(',').some((encoding) => !/^(?:identity)?$/i.test(encoding.trim()));
+}
+
+/** Whether no other charset is told. */
+function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
+  const charsets = type.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi);
+  return [...charsets].every(([, charset = '']) => /^(?:utf-8|"utf-8")$/i.test(charset.trim()));
+}
+
+function notUtf8(): Fault {
+  return Object.assign(new Error('The body is not valid UTF-8.'), { statusCode: 400 });
 }
 
 function wantsPage(accept: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -151,6 +152,74 @@ describe('GraphQL over HTTP', () => {
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
     expect(answer.body).toEqual({
       errors: [{ message: expect.any(String), extensions: expect.objectContaining({ code: 'BAD_REQUEST' }) }],
+    });
+  });
+
+  describe('a body', () => {
+    const create = (title: string) =>
+      JSON.stringify({
+        query: `mutation { createNote(input: { title: "${title}", content: "c" }) { errors { code } } }`,
+      });
+    const session = () => ({ ...json, authorization: `Bearer ${token}` });
+    const refused = (message: string) => ({
+      errors: [{ message, extensions: { code: 'BAD_REQUEST', requestId: expect.stringMatching(uuid) } }],
+    });
+
+    test.each(['iso-8859-1', 'ISO-8859-1', '"iso-8859-1"', 'utf-16', 'utf-8; charset=utf-16', '', '"'])(
+      'in the charset %s is refused, and nothing is done',
+      async (charset) => {
+        const calls = house.sandbox.calls.length;
+        const headers = { ...session(), 'content-type': `application/json; charset=${charset}` };
+        const body = Buffer.from(create('caf\u00e9'), 'latin1');
+        const answer = await send({ method: 'POST', headers, body });
+        expect([answer.status, answer.body]).toEqual([415, refused('The body must be in UTF-8.')]);
+        expect(house.sandbox.calls).toHaveLength(calls);
+      },
+    );
+
+    test.each(['utf-8', 'UTF-8', '"utf-8"', '"UTF-8"; a=b'])(
+      'in the charset %s is taken',
+      async (charset) => {
+        for (const more of [`; charset=${charset}`, `;Charset=${charset}`, `;a=b; charset = ${charset}`]) {
+          const headers = { 'content-type': `application/json${more}` };
+          expect((await post('{"query":"{ __typename }"}', headers)).status).toBe(200);
+        }
+      },
+    );
+
+    test('that is not valid UTF-8 is refused, and nothing is done', async () => {
+      const calls = house.sandbox.calls.length;
+      const body = Buffer.from(create('caf\u00e9'), 'latin1');
+      const answer = await send({ method: 'POST', headers: session(), body });
+      expect([answer.status, answer.body]).toEqual([400, refused('The body is not valid UTF-8.')]);
+      expect(house.sandbox.calls).toHaveLength(calls);
+    });
+
+    test('of valid UTF-8 is taken as it is', async () => {
+      const title = 'caf\u00e9 \u{1f600} \ufffd';
+      const query =
+        'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { title } errors { code } } }';
+      const answer = await house.ask(query, { input: { title, content: 'c' } }, token);
+      expect(answer.data).toEqual({ createNote: { note: { title }, errors: [] } });
+    });
+
+    test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'nonsense'])(
+      'that is told to be %s is refused, whether it is or not, and nothing is done',
+      async (encoding) => {
+        const calls = house.sandbox.calls.length;
+        const headers = { ...session(), 'content-encoding': encoding };
+        for (const body of [create('plain'), gzipSync(create('compressed'))]) {
+          const answer = await send({ method: 'POST', headers, body });
+          expect([answer.status, answer.body]).toEqual([415, refused('The body must not be compressed.')]);
+          expect(answer.headers.get('accept-encoding')).toBe('identity');
+        }
+        expect(house.sandbox.calls).toHaveLength(calls);
+      },
+    );
+
+    test.each(['identity', 'Identity', ''])('that is told to be "%s" is taken', async (encoding) => {
+      const headers = { 'content-type': 'application/json; charset=utf-8', 'content-encoding': encoding };
+      expect((await post('{"query":"{ __typename }"}', headers)).status).toBe(200);
     });
   });
 
