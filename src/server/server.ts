@@ -122,6 +122,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   });
   app.setErrorHandler(refuse);
+  app.setNotFoundHandler(({ id }, reply) =>
+    reply.code(404).send(toErrors(404, 'There is nothing at this address by this method.', id)),
+  );
   // Fastify knows a few by itself; where another came, no route would be there to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const graphql = await createGraphqlHttp({

@@ -486,9 +486,24 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
-  test('a path that is not there is 404', async () => {
-    const { status, headers } = await fetch(`${house.url}/nothing`);
+  test.each([
+    ['GET', '/nothing?secret'],
+    ['POST', '/livez'],
+    ['GET', '/assets/nothing.js'],
+    ['OPTIONS', '/graphql/nothing'],
+  ])('%s %s, which is not there, is 404 in the shape of all faults', async (method, path) => {
+    const response = await fetch(house.url + path, { method });
+    const { status, headers } = response;
     expect([status, headers.get('x-content-type-options')]).toEqual([404, 'nosniff']);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    const requestId = headers.get('x-request-id');
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: 'There is nothing at this address by this method.',
+          extensions: { code: 'BAD_REQUEST', requestId },
+        },
+      ],
+    });
   });
 });
