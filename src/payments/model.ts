@@ -1,4 +1,4 @@
-/** A payment as folded from its events; what no event has told yet is null. */
+/** A payment as folded from its events; what no event has told yet is null, `livemode` false. */
 export interface Payment {
   readonly kind: 'Payment';
   readonly paymentId: string;
@@ -16,7 +16,8 @@ export interface PaymentEvent {
   readonly type: string;
   readonly apiVersion: string | null;
   readonly created: number;
-  readonly livemode: boolean;
+  /** Null where it was not told; it is shown as false. */
+  readonly livemode: boolean | null;
   readonly receivedAt: string;
   readonly paymentId: string;
   readonly amount: number | null;

@@ -47,6 +47,7 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
   },
   PaymentEvent: {
     id: ({ eventId }) => toGlobalId('PaymentEvent', eventId),
+    livemode: ({ livemode }) => livemode ?? false,
   },
   Mutation: {
     async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {
@@ -93,7 +94,8 @@ function eventOf({ event }: LogEntry): PaymentEvent {
 
 const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
 const typeOf = (entry: LogEntry) => eventOf(entry).type;
-const livemodeOf = (entry: LogEntry) => eventOf(entry).livemode;
+/** An event that does not say belongs to what its payment is known to be. */
+const livemodeOf = (entry: LogEntry) => eventOf(entry).livemode ?? foldedAt(entry).livemode;
 
 function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
   return selections([

@@ -11,10 +11,16 @@ import { createdMillis, type CreatedUnit } from './webhook.js';
 /** What the events of a payment have told: for each field the value and the event that it comes from. */
 export interface PaymentState {
   readonly paymentId: string;
-  readonly newest: Register<{ readonly livemode: boolean; readonly updatedAt: string }>;
+  readonly newest: Register<{ readonly updatedAt: string }>;
   readonly amount: Register<number> | null;
   readonly currency: Register<string> | null;
   readonly status: Register<string> | null;
+  readonly livemode: Register<boolean> | null;
+}
+
+/** A state as earlier versions kept it: what the newest event told, `livemode` included. */
+interface EarlierState extends Omit<PaymentState, 'newest' | 'livemode'> {
+  readonly newest: Register<{ readonly updatedAt: string; readonly livemode: boolean }>;
 }
 
 /** The payments as folded, and their events. */
@@ -43,41 +49,49 @@ const kept = {
 } as const satisfies StateTable;
 
 function applyEvent(
-  before: PaymentState | undefined,
+  before: PaymentState | EarlierState | undefined,
   event: PaymentEvent,
   milliseconds: number,
   seq: number,
 ): PaymentState {
-  const { paymentId, livemode } = event;
+  const { paymentId } = event;
   const stamp: Stamp = [instantOf(milliseconds), 0, seq];
   const updatedAt = new Date(milliseconds).toISOString();
   return {
     paymentId,
-    newest: write(before?.newest, { livemode, updatedAt }, stamp),
+    newest: write(before?.newest, { updatedAt }, stamp),
     amount: writeIfTold(before?.amount, event.amount, stamp),
     currency: writeIfTold(before?.currency, event.currency, stamp),
     status: writeIfTold(before?.status, event.status, stamp),
+    livemode: writeIfTold(before && livemodeOf(before), event.livemode, stamp),
   };
 }
 
-function toRow({ newest, status, currency }: PaymentState) {
+function livemodeOf(state: PaymentState | EarlierState): Register<boolean> | null {
+  if ('livemode' in state) return state.livemode;
+  const { value, stamp } = state.newest;
+  return { value: value.livemode, stamp };
+}
+
+function toRow({ newest, status, currency, livemode }: PaymentState) {
   return {
     status: keyTextIf(status?.value),
     currency: keyTextIf(currency?.value),
-    livemode: Number(newest.value.livemode),
+    livemode: Number(livemode?.value ?? false),
     updated_instant: newest.stamp[0],
   };
 }
 
 /** The payment that a state tells of. */
-export function toPayment({ paymentId, newest, amount, currency, status }: PaymentState): Payment {
+export function toPayment(state: PaymentState | EarlierState): Payment {
+  const { paymentId, newest, amount, currency, status } = state;
   return {
     kind: 'Payment',
     paymentId,
     amount: amount?.value ?? null,
     currency: currency?.value ?? null,
     status: status?.value ?? null,
-    livemode: newest.value.livemode,
+    livemode: livemodeOf(state)?.value ?? false,
     updatedAt: newest.value.updatedAt,
   };
 }

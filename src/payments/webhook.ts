@@ -41,8 +41,8 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
 }
 
 /**
- * A payment event as it was sent; null where it does not name its payment. `amount`, `currency` and `status` are null
- * where they are absent or not of their type. `created` is the service's raw number; where it is missing or no safe
+ * A payment event as it was sent; null where it does not name its payment. `amount`, `currency`, `status` and
+ * `livemode` are null where they are absent or not of their type. `created` is the service's raw number; where it is missing or no safe
  * integer, the time of receipt in the configured unit (`auto`: seconds).
  */
 export function readPaymentEvent(
@@ -59,7 +59,7 @@ export function readPaymentEvent(
     type,
     apiVersion: textOrNull(api_version),
     created: safeIntegerOrNull(created) ?? createdNumber(receivedAt, unit),
-    livemode: livemode === true,
+    livemode: typeof livemode === 'boolean' ? livemode : null,
     receivedAt,
     paymentId,
     amount: safeIntegerOrNull(member(payment, 'amount')),

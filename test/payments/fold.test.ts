@@ -1,7 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { instantOf } from '../../src/instant.js';
 import type { PaymentEvent } from '../../src/payments/model.js';
-import { createPaymentFold, paymentPosition, toPayment } from '../../src/payments/state.js';
+import {
+  createPaymentFold,
+  paymentPosition,
+  toPayment,
+  type PaymentState,
+} from '../../src/payments/state.js';
 import { foldContract, statesAfter } from '../events/fold.contract.js';
 import { paymentEvent } from './events.js';
 
@@ -39,6 +45,37 @@ describe('the fold of payments', () => {
     });
   });
 
+  it('keeps what is known of livemode where an event does not say, and is false until one has said', () => {
+    const silent = paymentEvent({ livemode: null, created: 1_767_225_604 });
+    expect(paymentAfter([silent]).livemode).toBe(false);
+    for (const livemode of [true, false]) {
+      const telling = paymentEvent({ livemode, created: 1_767_225_603 });
+      expect(paymentAfter([telling, silent])).toMatchObject({
+        livemode,
+        updatedAt: '2026-01-01T00:00:04.000Z',
+      });
+      expect(paymentAfter([silent, telling]).livemode).toBe(livemode);
+    }
+  });
+
+  it('goes on from a state that an earlier version kept', () => {
+    const stamp = [instantOf(1_767_225_603_000), 0, 7] as const;
+    const kept: unknown = {
+      paymentId: 'pay_1',
+      newest: { value: { livemode: true, updatedAt: '2026-01-01T00:00:03.000Z' }, stamp },
+      amount: null,
+      currency: null,
+      status: { value: 'succeeded', stamp },
+    };
+    const earlier = kept as PaymentState;
+    expect(toPayment(earlier)).toMatchObject({ livemode: true, updatedAt: '2026-01-01T00:00:03.000Z' });
+    const livemodeAfter = (livemode: boolean | null, created: number) =>
+      toPayment(apply(earlier, paymentEvent({ livemode, created }), 8)).livemode;
+    expect(livemodeAfter(null, 1_767_225_604)).toBe(true);
+    expect(livemodeAfter(false, 1_767_225_602)).toBe(true);
+    expect(livemodeAfter(false, 1_767_225_604)).toBe(false);
+  });
+
   it('settles equal times by log order', () => {
     expect(paymentAfter([paymentEvent({ status: 'one' }), paymentEvent({ status: 'two' })]).status).toBe(
       'two',
@@ -67,8 +104,19 @@ describe('the fold of payments', () => {
     apply,
     eventAt: (time) =>
       fc
-        .record({ livemode: fc.boolean(), amount: fc.option(fc.nat(3)), currency: told, status: told })
+        .record({
+          livemode: fc.option(fc.boolean()),
+          amount: fc.option(fc.nat(3)),
+          currency: told,
+          status: told,
+        })
         .map((members) => paymentEvent({ ...members, created: 1_700_000_000 + time })),
-    registersOf: ({ newest, amount, currency, status }) => [newest, amount, currency, status],
+    registersOf: ({ newest, amount, currency, status, livemode }) => [
+      newest,
+      amount,
+      currency,
+      status,
+      livemode,
+    ],
   });
 });

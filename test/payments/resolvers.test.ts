@@ -28,6 +28,12 @@ const history = [
   paymentEvent({ eventId: 'e4', paymentId: 'a', created: 1_700_000_003, status: 'late', data: { any: [1] } }),
 ];
 
+/** Events that do not say `livemode`, of a payment that is known to be live and of one never told of. */
+const silent = [
+  paymentEvent({ eventId: 's1', paymentId: 'a', created: 1_700_000_004, type: 'silent', livemode: null }),
+  paymentEvent({ eventId: 's2', paymentId: 'c', created: 1_700_000_000, type: 'silent', livemode: null }),
+];
+
 const now = Date.parse('2026-01-01T00:00:00Z');
 const rotated: string[] = [];
 const service = createServer(({ url = '' }, response) => {
@@ -207,6 +213,20 @@ describe('paymentUpdates', () => {
     }
   `;
 
+  const told = /* GraphQL */ `
+    subscription ($filter: PaymentUpdateFilter, $after: String) {
+      paymentUpdates(filter: $filter, after: $after) {
+        event {
+          eventId
+          livemode
+        }
+        payment {
+          livemode
+        }
+      }
+    }
+  `;
+
   interface Message {
     readonly paymentUpdates: { readonly event: { readonly eventId: string } };
   }
@@ -235,6 +255,27 @@ describe('paymentUpdates', () => {
     expect(await Promise.race([beyond, setTimeout(50, 'nothing')])).toBe('nothing');
     await heard.return?.();
     expect(await beyond).toEqual({ done: true, value: undefined });
+  });
+
+  it('match an event that does not say its livemode by what its payment is known to be', async () => {
+    const place = live.feed.cursor(live.feed.place());
+    for (const event of silent) await live.log.append(deliveryOf(event, event.paymentId));
+    for (const [livemode, eventId] of [
+      [true, 's1'],
+      [false, 's2'],
+    ] as const) {
+      const heard = await follow(contextOf(reader), told, { filter: { livemode }, after: place });
+      expect(await hear(heard)).toEqual({ event: { eventId, livemode: false }, payment: { livemode } });
+      await heard.return?.();
+    }
+    const shown = '{ payment(paymentId: "a") { livemode events(first: 1) { nodes { eventId livemode } } } }';
+    expect(await ask(contextOf(reader), shown)).toEqual({
+      data: { payment: { livemode: true, events: { nodes: [{ eventId: 's1', livemode: false }] } } },
+    });
+    const filtered = '{ payments(filter: { livemode: false }) { nodes { paymentId } } }';
+    expect(await ask(contextOf(reader), filtered)).toEqual({
+      data: { payments: { nodes: [{ paymentId: 'b' }, { paymentId: 'c' }] } },
+    });
   });
 
   it('tell the payment as it was just after, which a late event does not move back', async () => {

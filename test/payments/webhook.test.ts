@@ -80,15 +80,16 @@ test.each([
   ['a number as id', withPayment({ id: 1 })],
 ])('%s is not known', (_, event) => expect(family.parse(event, receivedAt).known).toBeNull());
 
-test('what is absent or not of its type is null, and only `true` is live', () => {
+test('what is absent or not of its type is null', () => {
   const none = { amount: null, currency: null, status: null };
   expect(read(withPayment({ id: 'pay_1' }))).toMatchObject(none);
   for (const amount of ['1', 1.5, 2 ** 53, null, Infinity])
     expect(read(withPayment({ id: 'pay_1', amount, currency: 1, status: false }))).toMatchObject(none);
   for (const amount of [0, -5, Number.MAX_SAFE_INTEGER])
     expect(read(withPayment({ id: 'pay_1', amount }))).toMatchObject({ amount });
-  for (const livemode of [false, undefined, 'true', 1])
-    expect(read(body({ livemode }))).toMatchObject({ livemode: false });
+  for (const livemode of [undefined, null, 'yes', 1])
+    expect(read(body({ livemode }))).toMatchObject({ livemode: null });
+  for (const livemode of [true, false]) expect(read(body({ livemode }))).toMatchObject({ livemode });
 });
 
 test('data is as it was sent, save for what is nested too deeply to be written again', () => {
