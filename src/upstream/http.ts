@@ -10,6 +10,7 @@ import {
 import { Pool } from 'undici';
 import { type Clock, systemClock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
+import { createComplaints } from './complaints.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './failure.js';
@@ -85,6 +86,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const pool = new Pool(origin, { connections });
   const counters = new Map<string, () => void>();
   const quota = createQuota({ perHour: callsPerHour, clock });
+  const complain = createComplaints(telemetry);
   const retrying = retry(handleWhen(failed('broken', 'failing')), retries);
   const breaker = circuitBreaker(handleWhen(failed('broken', 'failing', 'late')), {
     halfOpenAfter: restMs,
@@ -118,7 +120,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     } finally {
       report(sent, outcome, started);
     }
-    throw new UpstreamError(name, 'failing', { uncertain: true });
+    throw new UpstreamError(name, 'failing', { uncertain: true, cause: { status: Number(outcome) } });
   }
 
   /** Asks the policy only about what has failed: most calls have not. */
@@ -145,7 +147,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
     const { status, headers, body } = reply;
-    if (status >= 300 && status < 400) throw new UpstreamError(name, 'redirected', { uncertain: true });
+    if (status >= 300 && status < 400)
+      throw new UpstreamError(name, 'redirected', { uncertain: true, cause: { status } });
     if (!isLimit(reply, token)) return { status, body: parse(body) };
     const retryAfter = secondsToWait(headers['retry-after'], clock.now());
     if (token !== undefined) quota.pause(token, retryAfter);
@@ -154,15 +157,19 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   return {
     async request({ method, path, body, token, signal }) {
-      if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
       const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
       if (body !== undefined) headers['content-type'] = 'application/json';
       if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
       const text = body === undefined ? null : JSON.stringify(body);
       const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
+      const started = performance.now();
       const deadline = startDeadline(timeoutMs, signal);
       try {
+        if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
         return accept(await guard(sent, () => attempt(sent, token, deadline)), token);
+      } catch (error) {
+        complain(sent, error, started);
+        throw error;
       } finally {
         deadline.stop();
       }
