@@ -6,7 +6,7 @@ import { write, writeIfTold, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
 import { keyTextIf } from '../store/text.js';
 import type { Payment, PaymentEvent } from './model.js';
-import { createdMillis, type CreatedUnit } from './webhook.js';
+import { autoEnd, createdTime, type CreatedUnit } from './webhook.js';
 
 /** What the events of a payment have told: for each field the value and the event that it comes from. */
 export interface PaymentState {
@@ -37,7 +37,10 @@ export function createPaymentFold({
 }): Fold<PaymentEvent, PaymentState> {
   return {
     ...kept,
-    apply: (before, event, seq) => applyEvent(before, event, createdMillis(event.created, unit), seq),
+    apply(before, event, seq) {
+      const known = before && (unit === 'auto' ? withoutFuture(before) : before);
+      return applyEvent(known, event, createdTime(event.created, unit), seq);
+    },
     toRow,
   };
 }
@@ -51,12 +54,11 @@ const kept = {
 function applyEvent(
   before: PaymentState | EarlierState | undefined,
   event: PaymentEvent,
-  milliseconds: number,
+  updatedAt: string,
   seq: number,
 ): PaymentState {
   const { paymentId } = event;
-  const stamp: Stamp = [instantOf(milliseconds), 0, seq];
-  const updatedAt = new Date(milliseconds).toISOString();
+  const stamp: Stamp = [instant(updatedAt)!, 0, seq];
   return {
     paymentId,
     newest: write(before?.newest, { updatedAt }, stamp),
@@ -65,6 +67,31 @@ function applyEvent(
     status: writeIfTold(before?.status, event.status, stamp),
     livemode: writeIfTold(before && livemodeOf(before), event.livemode, stamp),
   };
+}
+
+const future = instantOf(autoEnd);
+
+/**
+ * The state, with each word of a date that `auto` does not give as if it were told before all others: nothing would ever
+ * overwrite it. Such dates are of another unit, or of earlier versions, which took microseconds for milliseconds.
+ */
+function withoutFuture(state: PaymentState | EarlierState): PaymentState | EarlierState {
+  if (state.newest.stamp[0] < future) return state;
+  const { paymentId, newest, amount, currency, status } = state;
+  const livemode = livemodeOf(state);
+  return {
+    paymentId,
+    newest: redated(newest),
+    amount: amount && redated(amount),
+    currency: currency && redated(currency),
+    status: status && redated(status),
+    livemode: livemode && redated(livemode),
+  };
+}
+
+function redated<T>(register: Register<T>): Register<T> {
+  const [at, rank, seq] = register.stamp;
+  return at < future ? register : { ...register, stamp: ['', rank, seq] };
 }
 
 function livemodeOf(state: PaymentState | EarlierState): Register<boolean> | null {

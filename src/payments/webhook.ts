@@ -2,7 +2,10 @@ import { type EventBody, member, textOrNull } from '../events/body.js';
 import type { WebhookFamily } from '../events/receiver.js';
 import type { PaymentEvent } from './model.js';
 
-/** The unit of `created`, which is not shown (`apis/webhooks.md` §2); `auto` tells it by the size of the number. */
+/**
+ * The unit of `created`, which is not shown (`apis/webhooks.md` §2); `auto` tells seconds, milliseconds and microseconds
+ * apart by the size of the number.
+ */
 export type CreatedUnit = 'auto' | 's' | 'ms';
 
 /** What is configured about payment webhooks. */
@@ -42,8 +45,8 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
 
 /**
  * A payment event as it was sent; null where it does not name its payment. `amount`, `currency`, `status` and
- * `livemode` are null where they are absent or not of their type. `created` is the service's raw number; where it is missing or no safe
- * integer, the time of receipt in the configured unit (`auto`: seconds).
+ * `livemode` are null where they are absent or not of their type. `created` is the service's raw number; where it is
+ * missing or no safe integer, the time of receipt in the configured unit (`auto`: seconds).
  */
 export function readPaymentEvent(
   { id, type, api_version, created, livemode, data = null }: EventBody,
@@ -70,17 +73,31 @@ export function readPaymentEvent(
 }
 
 // From here on a number is milliseconds: the year 5138 in seconds, 3 March 1973 in milliseconds.
-const autoBoundary = 1e11;
+const millisFrom = 1e11;
+// And from here on it is microseconds: the year 5138 in milliseconds, again 3 March 1973 in microseconds.
+const microsFrom = 1e14;
 const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
 
+/** What `auto` takes for a moment is before this one, in milliseconds since the epoch. */
+export const autoEnd = microsFrom;
+
 /**
- * The milliseconds since the epoch that a raw `created` stands for. A moment outside the years 0000 to 9999 is moved to
- * their first or last, so that every one can be written as a date-time.
+ * The date-time in UTC that a raw `created` stands for, as exact as the number. A moment outside the years 0000 to 9999
+ * is moved to their first or last, so that every one can be written as a date-time.
  */
-export function createdMillis(created: number, unit: CreatedUnit): number {
-  const inSeconds = unit === 'auto' ? Math.abs(created) < autoBoundary : unit === 's';
-  return Math.min(Math.max(inSeconds ? created * 1000 : created, firstMoment), lastMoment);
+export function createdTime(created: number, unit: CreatedUnit): string {
+  const size = Math.abs(created);
+  if (unit === 'auto' && size >= microsFrom) return microTime(created);
+  const inSeconds = unit === 'auto' ? size < millisFrom : unit === 's';
+  const milliseconds = inSeconds ? created * 1000 : created;
+  return new Date(Math.min(Math.max(milliseconds, firstMoment), lastMoment)).toISOString();
+}
+
+function microTime(created: number): string {
+  const milliseconds = Math.floor(created / 1000);
+  const rest = String(created - milliseconds * 1000).padStart(3, '0');
+  return new Date(milliseconds).toISOString().replace('Z', `${rest}Z`);
 }
 
 function createdNumber(moment: string, unit: CreatedUnit): number {

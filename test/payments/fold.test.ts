@@ -58,6 +58,28 @@ describe('the fold of payments', () => {
     }
   });
 
+  it('keeps the order of microseconds', () => {
+    const at = (status: string, created: number) => paymentEvent({ status, created });
+    const payment = paymentAfter([at('new', 1_767_225_600_000_002), at('old', 1_767_225_600_000_001)]);
+    expect(payment).toMatchObject({ status: 'new', updatedAt: '2026-01-01T00:00:00.000002Z' });
+  });
+
+  it('overwrites what was dated far ahead since its microseconds were taken for milliseconds', () => {
+    const inMillis = createPaymentFold({ unit: 'ms' });
+    const ahead = paymentEvent({ status: 'old', amount: 1, created: 1_767_225_600_000_000 });
+    const before = inMillis.apply(undefined, ahead, 1);
+    expect(toPayment(before).updatedAt).toMatch(/^9999-/);
+    const event = paymentEvent({ status: 'new', created: 1_767_225_600_000_002 });
+    const after = apply(before, event, 2);
+    expect(toPayment(after)).toMatchObject({
+      status: 'new',
+      amount: 1,
+      updatedAt: '2026-01-01T00:00:00.000002Z',
+    });
+    expect(apply(after, { ...event, status: 'late', created: 1_767_225_600_000_001 }, 3)).toEqual(after);
+    expect(inMillis.apply(before, event, 2).newest.stamp[0]).toBe(before.newest.stamp[0]);
+  });
+
   it('goes on from a state that an earlier version kept', () => {
     const stamp = [instantOf(1_767_225_603_000), 0, 7] as const;
     const kept: unknown = {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EventBody } from '../../src/events/body.js';
-import { createdMillis, createPaymentFamily, readPaymentEvent } from '../../src/payments/webhook.js';
+import { createdTime, createPaymentFamily, readPaymentEvent } from '../../src/payments/webhook.js';
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 const receivedMs = Date.parse(receivedAt);
@@ -115,15 +115,32 @@ describe('created', () => {
     },
   );
 
-  test('stands for milliseconds by its unit', () => {
-    expect(createdMillis(1_767_323_045, 's')).toBe(1_767_323_045_000);
-    expect(createdMillis(1_767_323_045, 'auto')).toBe(1_767_323_045_000);
-    expect(createdMillis(1_767_323_045, 'ms')).toBe(1_767_323_045);
-    expect(createdMillis(1_767_323_045_678, 'auto')).toBe(1_767_323_045_678);
-    expect(createdMillis(99_999_999_999, 'auto')).toBe(99_999_999_999_000);
-    expect(createdMillis(100_000_000_000, 'auto')).toBe(100_000_000_000);
-    expect(createdMillis(-1, 'auto')).toBe(-1000);
-    expect(createdMillis(-100_000_000_000, 'auto')).toBe(-100_000_000_000);
+  test.each([
+    [1_767_323_045, 's', '2026-01-02T03:04:05.000Z'],
+    [1_767_323_045, 'auto', '2026-01-02T03:04:05.000Z'],
+    [1_767_323_045, 'ms', '1970-01-21T10:55:23.045Z'],
+    [1_767_323_045_678, 'auto', '2026-01-02T03:04:05.678Z'],
+    [1_767_323_045_678_009, 'auto', '2026-01-02T03:04:05.678009Z'],
+    [1_767_323_045_678_009, 'ms', '9999-12-31T23:59:59.999Z'],
+    [99_999_999_999, 'auto', '5138-11-16T09:46:39.000Z'],
+    [100_000_000_000, 'auto', '1973-03-03T09:46:40.000Z'],
+    [99_999_999_999_999, 'auto', '5138-11-16T09:46:39.999Z'],
+    [100_000_000_000_000, 'auto', '1973-03-03T09:46:40.000000Z'],
+    [-1, 'auto', '1969-12-31T23:59:59.000Z'],
+    [-100_000_000_000, 'auto', '1966-10-31T14:13:20.000Z'],
+    [-100_000_000_000_001, 'auto', '1966-10-31T14:13:19.999999Z'],
+  ] as const)('%d in the unit %s is %s', (created, unit, time) =>
+    expect(createdTime(created, unit)).toBe(time),
+  );
+
+  test('in microseconds is as exact as the number', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1e14, max: Number.MAX_SAFE_INTEGER }), fc.boolean(), (size, isBefore) => {
+        const created = isBefore ? -size : size;
+        const [whole, fraction] = createdTime(created, 'auto').slice(0, -1).split('.');
+        expect(Date.parse(`${whole}Z`) * 1000 + Number(fraction)).toBe(created);
+      }),
+    );
   });
 
   test('always stands for a moment that can be written as a date-time, in the order of the numbers', () => {
@@ -134,10 +151,9 @@ describe('created', () => {
         fc.constantFrom('s', 'ms'),
         (one, other, unit) => {
           const [earlier, later] = [Math.min(one, other), Math.max(one, other)];
-          expect(createdMillis(earlier, unit)).toBeLessThanOrEqual(createdMillis(later, unit));
+          expect(createdTime(earlier, unit) <= createdTime(later, unit)).toBe(true);
           for (const created of [earlier, later])
-            for (const each of [unit, 'auto'] as const)
-              expect(new Date(createdMillis(created, each)).toISOString()).toMatch(/^\d{4}-/);
+            for (const each of [unit, 'auto'] as const) expect(createdTime(created, each)).toMatch(/^\d{4}-/);
         },
       ),
     );
