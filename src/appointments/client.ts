@@ -36,6 +36,9 @@ export interface AppointmentsClient {
   stop(): Promise<void>;
 }
 
+/** By these a service refuses what was sent, not who sends it or where. */
+const blamedOnInput: readonly number[] = [400, 409, 422];
+
 /** A client of the appointment service; its token is shared by all replicas on this database. */
 export function createAppointmentsClient(
   options: AppointmentsSettings & {
@@ -86,6 +89,12 @@ export function createAppointmentsClient(
     return service.request({ method: 'POST', path: '/appointments', body, token, signal });
   }
 
+  /** A wrong scope or base address looks to the person like a fault of theirs: only the log tells of it. */
+  function complainOf(status: number): void {
+    if (status < 400 || blamedOnInput.includes(status)) return;
+    telemetry.log.warn({ status }, 'the appointment service refuses bookings, whatever is in them');
+  }
+
   return {
     async book(appointment, signal) {
       const body = toBody(appointment);
@@ -95,6 +104,7 @@ export function createAppointmentsClient(
         tokens.discard(token);
         answer = await post(body, await authorize(signal), signal);
       }
+      complainOf(answer.status);
       if (answer.status === 401) throw new UpstreamError('appointments', 'locked');
       if (answer.status >= 400) return { refused: answer.status };
       return { booked: true, upstreamId: readId(answer.body) };

@@ -126,6 +126,34 @@ describe('a booking', () => {
     expect(await client.book(appointment)).toEqual({ refused: status });
     expect(callsTo('appointments')).toBe(1);
   });
+
+  const warnings = () =>
+    log
+      .split('\n')
+      .filter((line) => line.includes('refuses bookings'))
+      .map((line) => JSON.parse(line) as object);
+
+  it.each([401, 402, 403, 404, 405, 410, 415])(
+    'that is refused by %i is told to the operator',
+    async (status) => {
+      misbehave('appointments', { kind: 'answer', status, body: secret });
+      await client.book(appointment).catch(() => {});
+      expect(warnings()).toEqual([{ level: 40, time: expect.any(Number), status, msg: expect.any(String) }]);
+      expect(log).not.toMatch(/Bearer|Patient|secret words/);
+    },
+  );
+
+  it.each([201, 400, 409, 422])('that is answered by %i is not', async (status) => {
+    misbehave('appointments', { kind: 'answer', status, body: secret });
+    await client.book(appointment);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('whose token is refused once is not', async () => {
+    misbehave('appointments', { kind: 'answer', status: 401 }, 1);
+    await client.book(appointment);
+    expect(warnings()).toEqual([]);
+  });
 });
 
 describe('what is known of a booking that failed', () => {
