@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   Kind,
@@ -117,7 +118,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
    * not there yet, for to wait takes time by itself.
    */
   async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
-    const headers = learned.get(kindOf(request));
+    const headers = isUtf8(work.body) ? learned.get(kindOf(request)) : undefined;
     const plan = headers && find(work.body.toString());
     if (!plan) return false;
     const { admitted, variables } = plan;

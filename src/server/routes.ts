@@ -74,7 +74,7 @@ function isCompressed({ 'content-encoding': encodings = '' }: IncomingHttpHeader
 /** Whether no other charset is told. */
 function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
   const charsets = type.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi);
-  return [...charsets].every(([, charset = '']) => /^(?:utf-8|"utf-8")$/i.test(charset.trim()));
+  return [...charsets].every(([, charset = '']) => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim()));
 }
 
 function notUtf8(): Fault {

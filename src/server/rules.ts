@@ -21,7 +21,7 @@ import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { createMemory } from '../memory.js';
 import { createCosts, type Costs } from './cost.js';
-import { parseOptions, refuseText } from './limits.js';
+import { parseOptions, refuseText, tooComplex } from './limits.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
@@ -150,8 +150,14 @@ function wrapped(originalError: GatewayError | GraphQLError): GraphQLError {
   return new GraphQLError(originalError.message, { originalError });
 }
 
+const tooLongToValidate = tooComplex(
+  'The document takes too long to validate: write fewer fields that are alike.',
+);
+
 /** With a code, whichever part of GraphQL the error came from; without Apollo's notes to itself. */
 function coded(error: GraphQLError): GraphQLFormattedError {
+  // How GraphQL says that its own budget is used up.
+  if (error.message === 'Validation aborted.') return coded(tooLongToValidate);
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
   return { ...error.toJSON(), message: withoutValue(error), extensions: { ...extensions, code } };
 }

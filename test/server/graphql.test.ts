@@ -177,7 +177,7 @@ describe('GraphQL over HTTP', () => {
       },
     );
 
-    test.each(['utf-8', 'UTF-8', '"utf-8"', '"UTF-8"; a=b'])(
+    test.each(['utf-8', 'UTF-8', 'utf8', '"utf-8"', '"UTF-8"; a=b'])(
       'in the charset %s is taken',
       async (charset) => {
         for (const more of [`; charset=${charset}`, `;Charset=${charset}`, `;a=b; charset = ${charset}`]) {
@@ -193,6 +193,13 @@ describe('GraphQL over HTTP', () => {
       const answer = await send({ method: 'POST', headers: session(), body });
       expect([answer.status, answer.body]).toEqual([400, refused('The body is not valid UTF-8.')]);
       expect(house.sandbox.calls).toHaveLength(calls);
+    });
+
+    test('that is not valid UTF-8 is refused however often its query has come', async () => {
+      const query = 'query ($name: String!) { tag(name: $name) { id } }';
+      for (let time = 0; time < 2; time += 1) await house.ask(query, { name: 'caf\u00e9' }, token);
+      const body = Buffer.from(JSON.stringify({ query, variables: { name: 'caf\u00e9' } }), 'latin1');
+      expect((await send({ method: 'POST', headers: session(), body })).status).toBe(400);
     });
 
     test('of valid UTF-8 is taken as it is', async () => {
@@ -285,6 +292,19 @@ describe('errors', () => {
       expect([status, codesOf(body)]).toEqual([400, [code]]);
     },
   );
+
+  test('a document that takes GraphQL too long to validate is too complex', async () => {
+    const query = `{ ${'__typename '.repeat(1_000)} }`;
+    for (const session of [undefined, token, token]) {
+      const { status, data, errors } = await house.ask(query, {}, session);
+      const message = 'The document takes too long to validate: write fewer fields that are alike.';
+      expect([status, data, errors]).toEqual([
+        400,
+        undefined,
+        [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }],
+      ]);
+    }
+  });
 
   test.each(excessive)('variables that are %s are too complex, every time', async (_, query, variables) => {
     const ask = () => post(`{"query":${JSON.stringify(query)},"variables":${variables}}`);
