@@ -127,7 +127,7 @@ export function createLog(options: LogOptions): Log {
 /** Counts and logs what became of a delivery. */
 function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): void {
   const { family, endpointId, eventId, type, apiVersion, known } = delivery;
-  const about = { family, endpointId, eventId, type, apiVersion };
+  const about = { family, endpointId, eventId, type: brief(type), apiVersion: brief(apiVersion) };
   if (outcome === 'altered') {
     count('webhook_altered_duplicate', { family });
     log.warn(about, 'an event came again with another body');
@@ -139,6 +139,11 @@ function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): 
     count('webhook_skipped', { family });
     log.info(about, 'an event of an unknown kind was kept and skipped');
   }
+}
+
+/** So much of a sender's free text, which may be as long as a body, goes into a log line. */
+function brief(text: string | null): string | null {
+  return text === null ? null : text.slice(0, 200);
 }
 
 function readBounds(db: Executor): Promise<Bounds> {

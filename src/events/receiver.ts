@@ -125,7 +125,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     // A name from outside must not become a label of its own.
     const family = families.has(request.family) ? request.family : 'unknown';
     telemetry.count('webhook_refused', { family, reason: code });
-    telemetry.log.warn({ family, status, reason: code }, 'webhook refused');
+    // Nor is an id from outside written down, but that of an endpoint of ours.
+    const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
+    telemetry.log.warn({ family, ...endpoint, status, reason: code }, 'webhook refused');
     return answer(status, { error: { code, message } }, headers);
   }
 

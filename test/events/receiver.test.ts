@@ -337,6 +337,25 @@ describe('refusals', () => {
     expect(await post(payment(paymentBody(), { 'shipping-event': 'x' }))).toMatchObject(accepted);
   });
 
+  test('the log names the endpoint that refused, and nothing that is none here', async () => {
+    for (const path of [
+      '/webhooks/payments/pe_1',
+      '/webhooks/payments/sub_1',
+      '/webhooks/shipments/telltale',
+      '/webhooks/telltale/sub_1',
+    ])
+      await post({ path });
+    const told = lines.map((line) => JSON.parse(line) as object);
+    expect(told).toMatchObject([
+      { family: 'payments', endpointId: 'pe_1', reason: 'SIGNATURE_MISSING', msg: 'webhook refused' },
+      { family: 'payments', reason: 'ENDPOINT_UNKNOWN' },
+      { family: 'shipments', reason: 'ENDPOINT_UNKNOWN' },
+      { family: 'unknown', reason: 'ENDPOINT_UNKNOWN' },
+    ]);
+    expect(told.filter((line) => 'endpointId' in line)).toHaveLength(1);
+    expect(lines.join('')).not.toContain('telltale');
+  });
+
   test('neither secrets, signatures nor bodies are logged or answered', async () => {
     const body = shipmentBody({ id: 'telltale-id', note: 'telltale-body' });
     const headers = { 'shipping-signature': `t=${sent},v1=${'ab'.repeat(32)}` };
@@ -404,6 +423,15 @@ describe('what is accepted', () => {
       expect(await post(shipment(shipmentBody(about)))).toMatchObject(accepted);
     expect((await entries(head)).map(({ event }) => event)).toEqual([null, null, null]);
     expect(telemetry.counts.get(skipped)).toBe(before + 3);
+  });
+
+  test('no more than 200 characters of a type or a version are logged', async () => {
+    const [type, api_version] = ['t'.repeat(1_000), 'v'.repeat(1_000)];
+    const body = paymentBody({ type, api_version });
+    expect(await post(payment(body))).toMatchObject(accepted);
+    expect(await post(payment(`${body} `))).toMatchObject(accepted);
+    const brief = { type: 't'.repeat(200), apiVersion: 'v'.repeat(200) };
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([brief, brief]);
   });
 
   test('members that are not known, however deep, do no harm', async () => {
