@@ -27,10 +27,11 @@ export interface Secrets {
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
    * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
-   * 24 hours, however many more follow, while it is among the last ten. One rotation an endpoint at a time, among all replicas; others wait. What `obtain` gives instead of a
-   * secret is passed on. Undefined, and nothing obtained, where the endpoint is not configured. `UPSTREAM_UNAVAILABLE`
-   * where the new secret could not be stored, or a later rotation stored its own meanwhile: what is stored goes on
-   * working, and the message says to rotate again.
+   * 24 hours, whatever rotations follow, while it is among the last ten. One rotation an endpoint at a time, among all
+   * replicas; others wait. What `obtain` gives instead of a secret is passed on. Undefined, and nothing obtained, where
+   * the endpoint is not configured. `UPSTREAM_UNAVAILABLE` where the new secret could not be stored, or a later rotation
+   * stored its own meanwhile: what is stored goes on working, and the message says to rotate again. A line of the log
+   * tells of a rotation, whether it succeeded or failed.
    */
   rotate<Refusal extends object>(
     endpointId: string,
@@ -56,7 +57,7 @@ export interface Configured {
 }
 
 const overlapMs = 24 * 60 * 60 * 1000;
-/** So many replaced secrets of an endpoint are kept: each is tried for every delivery, and whoever may rotate makes them. */
+/** So many replaced secrets of an endpoint are kept: each is tried for every delivery, and many may be made in a day. */
 const mostPrevious = 10;
 const refreshMs = 60_000;
 const leaseMs = 10_000;
@@ -138,7 +139,16 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     });
     held.put('payments', endpointId, next);
     database.signal('secrets', 'rotated');
-    return { rotatedAt: isoText(now), previousValidUntil: isoText(now + overlapMs) };
+    const previousValidUntil = isoText(now + overlapMs);
+    telemetry.log.info({ family: 'payments', endpointId, previousValidUntil }, 'a webhook key was rotated');
+    return { rotatedAt: isoText(now), previousValidUntil };
+  }
+
+  function tellFailure(
+    endpointId: string,
+    why: { readonly err: unknown } | { readonly refusal: object },
+  ): void {
+    telemetry.log.warn({ family: 'payments', endpointId, ...why }, 'a webhook key could not be rotated');
   }
 
   for (const [family, endpointId, secret] of endpoints) await takeOver(family, endpointId, secret);
@@ -155,10 +165,16 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     async rotate(endpointId, obtain) {
       if (!held.get('payments', endpointId)) return undefined;
       // Taken before the service is asked: where the database does not answer, nothing is rotated.
-      return withLease(database, rotationOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
+      const rotation = withLease(database, rotationOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
         const before = await vault.read('payments', endpointId); // rejects where it could not be replaced
         const obtained = await obtain();
-        return typeof obtained === 'string' ? takeIntoUse(endpointId, obtained, before) : obtained;
+        if (typeof obtained === 'string') return takeIntoUse(endpointId, obtained, before);
+        tellFailure(endpointId, { refusal: obtained });
+        return obtained;
+      });
+      return rotation.catch((err: unknown) => {
+        tellFailure(endpointId, { err });
+        throw err;
       });
     },
     async stop() {

@@ -9,7 +9,8 @@ import { engines } from '../support/engines.js';
 
 const hour = 60 * 60 * 1000;
 const start = Date.parse('2026-01-01T00:00:00.000Z');
-const telemetry = createTelemetry('silent');
+const lines: string[] = [];
+const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
 const key = randomBytes(32);
 
 const unopened = (endpoint: string) => new RegExp(`endpoint ${endpoint} was sealed .* SECRET_KEYS`);
@@ -26,6 +27,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     database = await openDatabase(url, { log: telemetry.log });
     now = start;
     opened = [];
+    lines.length = 0;
   });
 
   afterEach(async () => {
@@ -195,6 +197,26 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     now += hour;
     await secrets.rotate('pe_1', async () => 'p4');
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2']);
+  });
+
+  test('the log tells of each rotation once, how it ended and for which endpoint, and no secret', async () => {
+    const secrets = await open({ payments: { pe_1: 'clear-1' } });
+    await secrets.rotate('pe_1', async () => 'clear-2');
+    await secrets.rotate('pe_1', async () => ({ refused: 404 }));
+    const cut = new Error('cut');
+    await expect(secrets.rotate('pe_1', () => Promise.reject(cut))).rejects.toBe(cut);
+    const about = { family: 'payments', endpointId: 'pe_1' };
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      {
+        level: 30,
+        ...about,
+        previousValidUntil: '2026-01-02T00:00:00.000Z',
+        msg: 'a webhook key was rotated',
+      },
+      { level: 40, ...about, refusal: { refused: 404 }, msg: 'a webhook key could not be rotated' },
+      { level: 40, ...about, err: { message: 'cut' }, msg: 'a webhook key could not be rotated' },
+    ]);
+    expect(lines.join('')).not.toContain('clear-');
   });
 
   test('a clock that steps back does not hide a later rotation', async () => {
