@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { Explorer } from './explorer.js';
+
+/** The page in windows of all sizes, by keyboard, and without JavaScript. */
+export function windowTests(explorer: Explorer): void {
+  const bottomOf = (selector: string) =>
+    explorer.page
+      .locator(selector)
+      .filter({ visible: true })
+      .evaluate((element) => element.getBoundingClientRect().bottom);
+  const size = () =>
+    explorer.page.evaluate(() => {
+      const { scrollHeight, scrollWidth } = document.documentElement;
+      return { width: scrollWidth, height: scrollHeight };
+    });
+
+  test.each([
+    { width: 320, height: 568 },
+    { width: 640, height: 400 },
+    { width: 667, height: 375 },
+    { width: 740, height: 500 },
+    { width: 1024, height: 380 },
+  ])('scrolls rather than overlap at $width × $height', async (viewport) => {
+    await explorer.page.setViewportSize(viewport);
+    const [tool, editors, answer, page] = await Promise.all([
+      bottomOf('.graphiql-editor-tool'),
+      bottomOf('.graphiql-editors'),
+      bottomOf('.graphiql-response'),
+      size(),
+    ]);
+    expect(tool).toBeLessThanOrEqual(editors);
+    expect(answer).toBeLessThanOrEqual(page.height);
+    expect(page.width).toBe(viewport.width);
+  });
+
+  test.each([
+    { width: 375, height: 667 },
+    { width: 390, height: 844 },
+    { width: 760, height: 600 },
+    { width: 1280, height: 800 },
+  ])('fits into $width × $height', async (viewport) => {
+    await explorer.page.setViewportSize(viewport);
+    expect(await bottomOf('.graphiql-editor-tool')).toBeLessThanOrEqual(await bottomOf('.graphiql-editors'));
+    expect(await size()).toEqual(viewport);
+  });
+}
