@@ -43,4 +43,12 @@ export function windowTests(explorer: Explorer): void {
     expect(await bottomOf('.graphiql-editor-tool')).toBeLessThanOrEqual(await bottomOf('.graphiql-editors'));
     expect(await size()).toEqual(viewport);
   });
+
+  test('says at the top that it needs JavaScript', async () => {
+    const page = await explorer.browser.newPage({ javaScriptEnabled: false });
+    await page.goto(`${explorer.gateway.url}/graphql`);
+    const told = await page.locator('noscript p').boundingBox();
+    expect(told?.y).toBeLessThan(100);
+    await page.close();
+  });
 }
