@@ -8,6 +8,7 @@ import { samples } from './samples.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
 import { SystemTheme } from './system-theme.js';
+import { TabKey } from './tab-key.js';
 
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
@@ -25,6 +26,7 @@ function Explorer(): ReactElement {
           schemaDescription
         >
           <SystemTheme />
+          <TabKey />
         </GraphiQL>
       </main>
     </>

@@ -44,6 +44,20 @@ export function windowTests(explorer: Explorer): void {
     expect(await size()).toEqual(viewport);
   });
 
+  test('lets Tab leave an editor, in both directions', async () => {
+    const isInEditor = () =>
+      explorer.page.evaluate(() => document.activeElement?.closest('.monaco-editor') !== null);
+    const editor = explorer.page.locator('.graphiql-query-editor .monaco-editor');
+    const before = await editor.innerText();
+    for (const key of ['Tab', 'Shift+Tab']) {
+      await editor.click();
+      expect(await isInEditor()).toBe(true);
+      await explorer.page.keyboard.press(key);
+      expect(await isInEditor()).toBe(false);
+    }
+    expect(await editor.innerText()).toBe(before);
+  });
+
   test('says at the top that it needs JavaScript', async () => {
     const page = await explorer.browser.newPage({ javaScriptEnabled: false });
     await page.goto(`${explorer.gateway.url}/graphql`);
