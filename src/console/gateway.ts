@@ -47,3 +47,8 @@ async function answerOf<Data>(response: Response): Promise<Answer<Data>> {
     return { errors: [{ message: `The gateway answered with status ${response.status}, no JSON.` }] };
   return (await response.json()) as Answer<Data>;
 }
+
+/** Whether an answer says that nobody is signed in. */
+export function isUnauthenticated({ errors }: Answer): boolean {
+  return errors?.some(({ extensions }) => extensions?.['code'] === 'UNAUTHENTICATED') ?? false;
+}

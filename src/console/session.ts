@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
-import { post, type Answer } from './gateway.js';
+import { isUnauthenticated, post } from './gateway.js';
+import { problemOf, type Problem } from './problem.js';
 
 /** The person who is signed in, as the page shows them. */
 export interface Viewer {
@@ -8,65 +9,79 @@ export interface Viewer {
   readonly grants: readonly string[];
 }
 
-/** The page's session: the gateway keeps it in a cookie that no script can read. */
-export interface Session {
+interface State {
   /** Who is signed in; null for nobody, undefined while that is not known. */
   readonly viewer: Viewer | null | undefined;
-  /** One sentence on what went wrong last; undefined when nothing did. */
-  readonly problem: string | undefined;
+  /** Whether that came of `signIn` or `signOut` here, and of nothing that happened elsewhere. */
+  readonly asked: boolean;
+  /** What went wrong last; undefined when nothing did. */
+  readonly problem: Problem | undefined;
+}
+
+/** The page's session: the gateway keeps it in a cookie that no script can read. */
+export interface Session extends State {
   readonly signIn: (email: string, password: string) => Promise<void>;
   readonly signOut: () => Promise<void>;
   /** Asks the gateway who is signed in. */
   readonly refresh: () => Promise<void>;
+  /** Lets go of the problem. */
+  readonly dismiss: () => void;
 }
 
-const viewerFields = 'viewer { email name grants }';
-const viewerQuery = `query Viewer { ${viewerFields} }`;
-const signInMutation = `mutation SignIn($input: SignInInput!) {
-  signIn(input: $input) { ${viewerFields} errors { message } }
-}`;
+const viewerQuery = 'query Viewer { viewer { email name grants } }';
+const signInMutation =
+  'mutation SignIn($input: SignInInput!) { signIn(input: $input) { errors { message } } }';
 const signOutMutation = 'mutation SignOut { signOut { signedOut } }';
 
 interface SignInData {
-  readonly signIn: {
-    readonly viewer: Viewer | null;
-    readonly errors: readonly { readonly message: string }[];
-  };
+  readonly signIn: { readonly errors: readonly { readonly message: string }[] };
 }
+
+const notKept: Problem = {
+  message: 'The browser did not keep the session: are cookies blocked, or is https expected?',
+  mendable: false,
+};
 
 /** Asks who is signed in when the page opens, and keeps that up to date. */
 export function useSession(): Session {
-  const [viewer, setViewer] = useState<Viewer | null>();
-  const [problem, setProblem] = useState<string>();
+  const [state, setState] = useState<State>({ viewer: undefined, asked: false, problem: undefined });
+  const tell = useCallback((problem: Problem | undefined) => setState((now) => ({ ...now, problem })), []);
+  const dismiss = useCallback(() => tell(undefined), [tell]);
 
-  const refresh = useCallback(async () => {
-    const answer = await post<{ viewer: Viewer | null }>({ query: viewerQuery });
-    setViewer(answer.data?.viewer ?? null);
-    setProblem(firstProblem(answer));
-  }, []);
+  const refresh = useCallback(async () => setState({ ...(await lookUp()), asked: false }), []);
 
   useEffect(() => void refresh(), [refresh]);
 
-  const signIn = useCallback(async (email: string, password: string) => {
-    const answer = await post<SignInData>({
-      query: signInMutation,
-      variables: { input: { email, password } },
-    });
-    setViewer(answer.data?.signIn.viewer ?? null);
-    setProblem(firstProblem(answer) ?? answer.data?.signIn.errors[0]?.message);
-  }, []);
+  const signIn = useCallback(
+    async (email: string, password: string) => {
+      dismiss(); // so that the same words are told again
+      const refused = await trySignIn(email, password);
+      if (refused) return tell(refused);
+      // That a session was made does not mean that the browser kept its cookie.
+      const { viewer, problem } = await lookUp();
+      return setState({ viewer, asked: viewer !== null, problem: viewer ? undefined : (problem ?? notKept) });
+    },
+    [dismiss, tell],
+  );
 
   const signOut = useCallback(async () => {
-    const failed = firstProblem(await post({ query: signOutMutation }));
-    setProblem(failed);
-    if (failed === undefined) setViewer(null);
-  }, []);
+    const answer = await post({ query: signOutMutation });
+    const failed = problemOf(answer);
+    // A session that has ended elsewhere is as good as signed out.
+    if (failed && !isUnauthenticated(answer)) tell(failed);
+    else setState({ viewer: null, asked: true, problem: undefined });
+  }, [tell]);
 
-  return { viewer, problem, signIn, signOut, refresh };
+  return { ...state, signIn, signOut, refresh, dismiss };
 }
 
-function firstProblem({ errors }: Answer): string | undefined {
-  const error = errors?.[0];
-  const retryAfter = error?.extensions?.['retryAfter'];
-  return typeof retryAfter === 'number' ? `${error?.message} Try again in ${retryAfter} s.` : error?.message;
+async function lookUp(): Promise<{ readonly viewer: Viewer | null; readonly problem: Problem | undefined }> {
+  const answer = await post<{ viewer: Viewer | null }>({ query: viewerQuery });
+  return { viewer: answer.data?.viewer ?? null, problem: problemOf(answer) };
+}
+
+async function trySignIn(email: string, password: string): Promise<Problem | undefined> {
+  const answer = await post<SignInData>({ query: signInMutation, variables: { input: { email, password } } });
+  const [mistake] = answer.data?.signIn.errors ?? [];
+  return mistake ? { message: mistake.message, mendable: true } : problemOf(answer);
 }

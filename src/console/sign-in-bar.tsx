@@ -1,44 +1,57 @@
-import { useState, type SubmitEvent, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ReactElement, type RefObject, type SubmitEvent } from 'react';
 import type { Session, Viewer } from './session.js';
 
 /** The bar on top of a page: who is signed in, or the form to sign in with. */
 export function SignInBar({ session }: { readonly session: Session }): ReactElement {
-  const { viewer, problem, signIn, signOut } = session;
+  const { viewer, problem } = session;
   return (
     <header className="bar">
       <a className="bar-brand" href="/graphql">
         <Mark />
         Trivium
       </a>
-      {problem !== undefined && (
-        <p className="bar-problem" role="alert">
-          {problem}
+      {problem && (
+        <p className="bar-problem" id={problemId} role="alert">
+          {problem.message}
         </p>
       )}
-      {viewer === null && <SignInForm signIn={signIn} />}
-      {viewer && <SignedIn viewer={viewer} signOut={signOut} />}
+      <p className="bar-status" role="status">
+        {viewer && `Signed in as ${viewer.name}`}
+      </p>
+      {viewer === null && <SignInForm session={session} />}
+      {viewer && <SignedIn session={session} viewer={viewer} />}
     </header>
   );
 }
 
-function SignInForm({ signIn }: Pick<Session, 'signIn'>): ReactElement {
+const problemId = 'bar-problem';
+
+function SignInForm({ session }: { readonly session: Session }): ReactElement {
+  const { asked, problem, signIn, dismiss } = session;
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [busy, run] = useBusy();
+  const first = useFocus<HTMLInputElement>(asked);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     run(() => signIn(email, password));
   };
+  const state = {
+    'aria-invalid': problem?.mendable === true,
+    'aria-describedby': problem && problemId,
+  };
   return (
-    <form className="bar-person" onSubmit={submit}>
+    <form className="bar-person" onSubmit={submit} onChange={dismiss}>
       <input
         type="email"
         placeholder="E-mail"
         aria-label="E-mail"
         autoComplete="username"
         required
+        ref={first}
         value={email}
         onChange={({ target }) => setEmail(target.value)}
+        {...state}
       />
       <input
         type="password"
@@ -48,37 +61,54 @@ function SignInForm({ signIn }: Pick<Session, 'signIn'>): ReactElement {
         required
         value={password}
         onChange={({ target }) => setPassword(target.value)}
+        {...state}
       />
-      <button type="submit" disabled={busy}>
+      <button type="submit" aria-disabled={busy}>
         Sign in
       </button>
     </form>
   );
 }
 
-function SignedIn({ viewer, signOut }: { readonly viewer: Viewer } & Pick<Session, 'signOut'>): ReactElement {
+interface SignedInProps {
+  readonly session: Session;
+  readonly viewer: Viewer;
+}
+
+function SignedIn({ session: { asked, signOut }, viewer }: SignedInProps): ReactElement {
   const [busy, run] = useBusy();
+  const button = useFocus<HTMLButtonElement>(asked);
   const grants = viewer.grants.join(', ') || 'none';
   return (
     <div className="bar-person">
       <p className="bar-viewer" title={`Grants: ${grants}`}>
         <b>{viewer.name}</b> <span>{viewer.email}</span>
       </p>
-      <button type="button" disabled={busy} onClick={() => run(signOut)}>
+      <button type="button" ref={button} aria-disabled={busy} onClick={() => run(signOut)}>
         Sign out
       </button>
     </div>
   );
 }
 
-/** Whether an action runs, and the way to run one. */
+/** Whether an action runs, and the way to run one; while one does, no other begins. */
 function useBusy(): readonly [boolean, (action: () => Promise<void>) => void] {
   const [busy, setBusy] = useState(false);
   const run = (action: () => Promise<void>): void => {
+    if (busy) return;
     setBusy(true);
     void action().finally(() => setBusy(false));
   };
   return [busy, run];
+}
+
+/** Gives the focus to an element that takes the place of the one that had it. */
+function useFocus<Wanted extends HTMLElement>(wanted: boolean): RefObject<Wanted | null> {
+  const element = useRef<Wanted>(null);
+  useEffect(() => {
+    if (wanted) element.current?.focus();
+  }, [wanted]);
+  return element;
 }
 
 function Mark(): ReactElement {

@@ -3,8 +3,15 @@ import { soon, type Explorer } from './explorer.js';
 
 /** Who signs in and out, by the bar and past it. */
 export function signInTests(explorer: Explorer): void {
-  const { answer, button, run, signIn } = explorer;
+  const { answer, button, run, signIn, signOutElsewhere } = explorer;
   const problem = (text: string) => explorer.page.getByRole('alert').filter({ hasText: text });
+  const field = (name: string) => explorer.page.getByLabel(name);
+  /** The name of what has the focus. */
+  const focused = () =>
+    explorer.page.evaluate(() => {
+      const { activeElement: element } = document;
+      return element?.getAttribute('aria-label') ?? element?.textContent;
+    });
 
   test('signs in by the bar, shows notes, stays signed in, signs out', async () => {
     await signIn();
@@ -19,9 +26,61 @@ export function signInTests(explorer: Explorer): void {
     expect(explorer.faults).toEqual([]);
   });
 
-  test('says what is wrong with a sign-in', async () => {
+  test('says what is wrong with a sign-in, at the fields, until one types anew', async () => {
     await signIn('wrong');
-    await problem('do not belong together').waitFor();
-    expect(await button('Sign in').isVisible()).toBe(true);
+    const told = problem('do not belong together');
+    await told.waitFor();
+    expect(await focused()).toBe('Sign in');
+    for (const name of ['E-mail', 'Password']) {
+      expect(await field(name).getAttribute('aria-invalid')).toBe('true');
+      expect(await field(name).getAttribute('aria-describedby')).toBe(await told.getAttribute('id'));
+    }
+    await field('Password').press('x');
+    await told.waitFor({ state: 'detached' });
+    expect(await field('Password').getAttribute('aria-invalid')).toBe('false');
+  });
+
+  test('hands the focus on, and says who is signed in', async () => {
+    await field('E-mail').fill('demo@example.com');
+    await field('Password').fill('demo-password');
+    await field('Password').press('Enter');
+    await expect.poll(focused, soon).toBe('Sign out');
+    expect(await explorer.page.getByRole('status').first().innerText()).toBe('Signed in as Dana Demo');
+    await button('Sign out').press('Enter');
+    await expect.poll(focused, soon).toBe('E-mail');
+  });
+
+  test('signs out of a session that has ended elsewhere', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await signOutElsewhere();
+    await button('Sign out').click();
+    await expect.poll(focused, soon).toBe('E-mail');
+  });
+
+  test('says that the browser kept no session', async () => {
+    await explorer.page.route('**/graphql', async (route) => {
+      const data = route.request().postData();
+      if (!data?.includes('query Viewer')) return route.continue();
+      // Asked from here it goes without the cookie.
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(route.request().url(), { method: 'POST', headers, body: data });
+      return route.fulfill({ contentType: 'application/json', body: await response.text() });
+    });
+    await signIn();
+    await problem('The browser did not keep the session').waitFor();
+    expect(await field('E-mail').getAttribute('aria-invalid')).toBe('false');
+  });
+
+  test('says once how long to wait after too many failures', async () => {
+    const query =
+      'mutation { signIn(input: { email: "else@example.com", password: "no" }) { errors { code } } }';
+    const url = `${explorer.gateway.url}/graphql`;
+    for (let failures = 0; failures < 10; failures++)
+      await explorer.page.request.post(url, { data: { query } });
+    await field('E-mail').fill('else@example.com');
+    await field('Password').fill('no');
+    await button('Sign in').click();
+    expect(await problem('Too many').innerText()).toBe('Too many failed sign-ins. Try again in 15 minutes.');
   });
 }

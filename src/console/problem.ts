@@ -1,0 +1,22 @@
+import type { Answer } from './gateway.js';
+
+/** What went wrong, as the page says it. */
+export interface Problem {
+  readonly message: string;
+  /** Whether the person can mend it by typing something else. */
+  readonly mendable: boolean;
+}
+
+/** The first error of an answer, with the time to wait where there is one; undefined for an answer without. */
+export function problemOf({ errors }: Answer): Problem | undefined {
+  const error = errors?.[0];
+  if (!error) return undefined;
+  const retryAfter = error.extensions?.['retryAfter'];
+  if (typeof retryAfter !== 'number') return { message: error.message, mendable: false };
+  const what = error.message.replace(/(; try again later)?\.$/, '');
+  return { message: `${what}. Try again in ${duration(retryAfter)}.`, mendable: false };
+}
+
+function duration(seconds: number): string {
+  return seconds > 120 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} s`;
+}
