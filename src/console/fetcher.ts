@@ -1,15 +1,15 @@
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient } from 'graphql-ws';
-import { path, post, type Answer, type Operation } from './gateway.js';
+import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
 type Headers = Readonly<Record<string, string>>;
 
 /**
  * Runs the explorer's operations: subscriptions over `graphql-transport-ws`, all else by POST. Headers that were
- * typed in go with both (on a websocket as the `connection_init` payload). `refresh` is called when the gateway
- * says that nobody is signed in, to look who is.
+ * typed in go with both (on a websocket as the `connection_init` payload). `refresh` is called when an
+ * operation signed somebody in or out, and when the gateway says that nobody is signed in, to look who is.
  */
 export function createFetcher(refresh: () => void): Fetcher {
   const run = (typed: Operation, { headers = {} }: { readonly headers?: Headers } = {}) => {
@@ -39,8 +39,13 @@ function chosen(typed: Operation): {
 
 async function ask(operation: Operation, headers: Headers, refresh: () => void): Promise<Answer> {
   const answer = await post(operation, headers);
-  if (answer.errors?.some(({ extensions }) => extensions?.['code'] === 'UNAUTHENTICATED')) refresh();
+  if (concernsSession(answer)) refresh();
   return answer;
+}
+
+function concernsSession(answer: Answer): boolean {
+  const members = Object.keys(answer.data ?? {});
+  return members.includes('signIn') || members.includes('signOut') || isUnauthenticated(answer);
 }
 
 /** One connection a subscription, so that each is made with the cookie and headers of its moment. */

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { soon, type Explorer } from './explorer.js';
 
+const credentials = '{ email: "demo@example.com", password: "demo-password" }';
+
 /** Who signs in and out, by the bar and past it. */
 export function signInTests(explorer: Explorer): void {
-  const { answer, button, run, signIn, signOutElsewhere } = explorer;
+  const { answer, button, run, runInstead, signIn, signOutElsewhere } = explorer;
   const problem = (text: string) => explorer.page.getByRole('alert').filter({ hasText: text });
   const field = (name: string) => explorer.page.getByLabel(name);
   /** The name of what has the focus. */
@@ -48,6 +50,15 @@ export function signInTests(explorer: Explorer): void {
     expect(await explorer.page.getByRole('status').first().innerText()).toBe('Signed in as Dana Demo');
     await button('Sign out').press('Enter');
     await expect.poll(focused, soon).toBe('E-mail');
+  });
+
+  test('notices who signs in and out in the editor, and leaves the focus there', async () => {
+    await runInstead(`mutation { signIn(input: ${credentials}) { viewer { name } } }`);
+    await button('Sign out').waitFor();
+    await runInstead('mutation { signOut { signedOut } }');
+    await button('Sign in').waitFor();
+    expect(await focused()).not.toBe('E-mail');
+    await expect.poll(answer, soon).toContain('"signedOut": true');
   });
 
   test('signs out of a session that has ended elsewhere', async () => {
