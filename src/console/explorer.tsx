@@ -4,6 +4,7 @@ import { GraphiQL } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
 import 'graphiql/setup-workers/vite';
 import { createFetcher } from './fetcher.js';
+import { ForgetAnswers } from './forget-answers.js';
 import { samples } from './samples.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
@@ -13,7 +14,7 @@ import { TabKey } from './tab-key.js';
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
   const session = useSession();
-  const { refresh } = session;
+  const { viewer, asked, refresh } = session;
   const fetcher = useMemo(() => createFetcher(() => void refresh()), [refresh]);
   return (
     <>
@@ -27,6 +28,7 @@ function Explorer(): ReactElement {
         >
           <SystemTheme />
           <TabKey />
+          <ForgetAnswers now={asked && viewer === null} />
         </GraphiQL>
       </main>
     </>

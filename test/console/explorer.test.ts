@@ -57,6 +57,22 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await expect.poll(answer, soon).toContain('Sign in above');
   });
 
+  test('forgets every answer when the person signs out, and the updates end', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    await open('ShipmentUpdates');
+    await run();
+    await expect.poll(answerTo('shp_forgotten'), soon).toContain('"shipmentId": "shp_forgotten"');
+    await button('Sign out').click();
+    await expect.poll(answer, soon).not.toContain('shp_forgotten');
+    await explorer.page.getByLabel('Execute query').waitFor();
+    await open('NotesPage');
+    await expect.poll(answer, soon).not.toContain('"title"');
+    expect(explorer.faults).toEqual([]);
+  });
+
   describe('signing in', () => signInTests(explorer));
   describe('its window', () => windowTests(explorer));
 });
