@@ -39,12 +39,6 @@ export function looseInstant(text: string): string | undefined {
   return instant(`${date}T${time}${offset}`);
 }
 
-/** The same sortable text for milliseconds since the epoch. */
-export function instantOf(milliseconds: number): string {
-  const whole = Math.floor(milliseconds / 1000) * 1000;
-  return key(whole) + withoutZeros(String(milliseconds - whole).padStart(3, '0'));
-}
-
 /** Seconds since the year 0000, shifted to stay positive for any offset and padded to one width. */
 function key(milliseconds: number): string {
   return String(milliseconds / 1000 + 62_167_305_600).padStart(12, '0') + '.';

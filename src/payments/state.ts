@@ -1,12 +1,12 @@
 import { createEntities, type Entities, type EntityPosition } from '../events/entities.js';
 import type { Fold, StateTable } from '../events/log.js';
 import type { PaymentFilter } from '../generated/resolvers.js';
-import { instant, instantOf } from '../instant.js';
+import { instant } from '../instant.js';
 import { write, writeIfTold, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
 import { keyTextIf } from '../store/text.js';
 import type { Payment, PaymentEvent } from './model.js';
-import { autoEnd, createdTime, type CreatedUnit } from './webhook.js';
+import { createdTime, type CreatedUnit } from './webhook.js';
 
 /** What the events of a payment have told: for each field the value and the event that it comes from. */
 export interface PaymentState {
@@ -37,10 +37,7 @@ export function createPaymentFold({
 }): Fold<PaymentEvent, PaymentState> {
   return {
     ...kept,
-    apply(before, event, seq) {
-      const known = before && (unit === 'auto' ? withoutFuture(before) : before);
-      return applyEvent(known, event, createdTime(event.created, unit), seq);
-    },
+    apply: (before, event, seq) => applyEvent(before, event, createdTime(event.created, unit), seq),
     toRow,
   };
 }
@@ -67,31 +64,6 @@ function applyEvent(
     status: writeIfTold(before?.status, event.status, stamp),
     livemode: writeIfTold(before && livemodeOf(before), event.livemode, stamp),
   };
-}
-
-const future = instantOf(autoEnd);
-
-/**
- * The state, with each word of a date that `auto` does not give as if it were told before all others: nothing would ever
- * overwrite it. Such dates are of another unit, or of earlier versions, which took microseconds for milliseconds.
- */
-function withoutFuture(state: PaymentState | EarlierState): PaymentState | EarlierState {
-  if (state.newest.stamp[0] < future) return state;
-  const { paymentId, newest, amount, currency, status } = state;
-  const livemode = livemodeOf(state);
-  return {
-    paymentId,
-    newest: redated(newest),
-    amount: amount && redated(amount),
-    currency: currency && redated(currency),
-    status: status && redated(status),
-    livemode: livemode && redated(livemode),
-  };
-}
-
-function redated<T>(register: Register<T>): Register<T> {
-  const [at, rank, seq] = register.stamp;
-  return at < future ? register : { ...register, stamp: ['', rank, seq] };
 }
 
 function livemodeOf(state: PaymentState | EarlierState): Register<boolean> | null {

@@ -79,9 +79,6 @@ const microsFrom = 1e14;
 const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** What `auto` takes for a moment is before this one, in milliseconds since the epoch. */
-export const autoEnd = microsFrom;
-
 /**
  * The date-time in UTC that a raw `created` stands for, as exact as the number. A moment outside the years 0000 to 9999
  * is moved to their first or last, so that every one can be written as a date-time.
