@@ -355,7 +355,7 @@ export type Payment = Node & {
   readonly events: PaymentEventConnection;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether it is real money. */
+  /** Whether it is real money; false where no event has said. */
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id. */
   readonly paymentId: Scalars['String']['output'];
@@ -411,7 +411,7 @@ export type PaymentEvent = Node & {
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether it is real money. */
+  /** Whether it is real money; false where the event does not say. */
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id of the payment. */
   readonly paymentId: Scalars['String']['output'];
@@ -468,7 +468,7 @@ export type PaymentUpdate = {
 
 /** Which updates; all conditions together, any value within one. */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without. */
+  /** Only events with real money, or only those without; one that does not say is what its payment is known to be. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only events of these payments, by the service's own ids. */
   readonly paymentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;

@@ -43,7 +43,9 @@ export interface WebhookSecretTable {
   readonly family: string;
   readonly endpoint_id: string;
   readonly current: string;
+  /** Sealed: one replaced secret, or several as JSON, each with its own end. */
   readonly previous: string | null;
+  /** When the replaced one ends; null where there are several. */
   readonly previous_until: number | null;
   /** A sealed copy of the value configured at the last start, to see when the operator changed it. */
   readonly configured: string;
