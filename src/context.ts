@@ -12,6 +12,8 @@ import { Ending, type Signal } from './signal.js';
 export interface Tally {
   /** Whether the operation asks for too much, now that the list of the field being resolved has so many. */
   exceeds(rows: number, info: GraphQLResolveInfo): boolean;
+  /** Whether it has been found to. */
+  readonly exceeded: boolean;
 }
 
 /** What one operation has: the domains' slices, together. */
@@ -28,8 +30,10 @@ export type Context = SessionsContext &
     readonly tally: Tally;
     /** To be told when the notes service no longer knows the session's token. */
     endSession(): void;
-    /** The operation is run once more: it keeps what was read, and is counted anew. */
+    /** The operation is run once more: it keeps what was read, and is counted anew unless that is decided. */
     beginAgain(): void;
+    /** Nothing that still waits is done for it: what it would give is not wanted. */
+    giveUp(): void;
     /** The same for one that outlives this operation: nothing ends it. */
     lasting(): Context;
   };
@@ -37,8 +41,8 @@ export type Context = SessionsContext &
 /** What a door knows of one operation. */
 export interface Incoming {
   readonly session: Session | undefined;
-  /** Makes what is aborted at the operation's deadline, or when its client is gone; called once at most. */
-  readonly signal: () => Signal;
+  /** Makes what is aborted at the operation's end or deadline, or when its client is gone; called once at most. */
+  readonly signal: () => Ending;
   readonly ip: string;
   readonly requestId: string;
   readonly cookie?: Context['cookie'];
@@ -85,7 +89,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     readonly logPlace = common.feed.place();
     private readonly incoming: Incoming;
     private readonly token: string;
-    private madeSignal: Signal | undefined;
+    private madeSignal: Ending | undefined;
     private madeNotes: Context['notes'] | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
@@ -105,7 +109,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
       return this.incoming.cookie;
     }
 
-    get signal() {
+    get signal(): Ending {
       return (this.madeSignal ??= this.incoming.signal());
     }
 
@@ -123,7 +127,11 @@ export function createContexts(common: Common, own: Own): MakeContext {
     }
 
     beginAgain() {
-      this.madeTally = undefined;
+      if (!this.madeTally?.exceeded) this.madeTally = undefined;
+    }
+
+    giveUp() {
+      this.signal.abort();
     }
 
     endSession() {

@@ -36,7 +36,7 @@ export interface AppointmentsClient {
   stop(): Promise<void>;
 }
 
-/** By these a service refuses what was sent, not who sends it or where. */
+/** Statuses that blame the input, not who sends it or where. */
 const blamedOnInput: readonly number[] = [400, 409, 422];
 
 /** A client of the appointment service; its token is shared by all replicas on this database. */
@@ -92,7 +92,7 @@ export function createAppointmentsClient(
   /** A wrong scope or base address looks to the person like a fault of theirs: only the log tells of it. */
   function complainOf(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
-    telemetry.log.warn({ status }, 'the appointment service refuses bookings, whatever is in them');
+    telemetry.log.warn({ status }, 'the appointment service refused a booking for what may not lie in it');
   }
 
   return {

@@ -124,7 +124,12 @@ function lockPrevious(previous: readonly Replaced[], seal: (text: string) => str
 }
 
 function readPrevious(opened: string, until: number | null): readonly Replaced[] {
-  return until === null ? (JSON.parse(opened) as Replaced[]) : [{ secret: opened, until }];
+  if (until !== null) return [{ secret: opened, until }];
+  try {
+    return JSON.parse(opened) as Replaced[];
+  } catch {
+    throw new Error('The replaced secrets of a webhook endpoint are damaged.'); // a parser's words would repeat them
+  }
 }
 
 function unopened(row: Selectable<WebhookSecretTable>): string {

@@ -6,7 +6,7 @@ import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
 import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from './model.js';
-import { paymentPosition, toPayment, type Payments, type PaymentState } from './state.js';
+import { paymentPosition, toPayment, type EarlierState, type Payments, type PaymentState } from './state.js';
 
 /** What the payments' resolvers need of an operation. */
 export interface PaymentsContext extends OperationContext {
@@ -85,7 +85,7 @@ const unknownEndpoint = {
 
 /** The payment just after this entry of the log. */
 function foldedAt({ entity }: LogEntry): Payment {
-  return toPayment(entity as PaymentState);
+  return toPayment(entity as PaymentState | EarlierState);
 }
 
 function eventOf({ event }: LogEntry): PaymentEvent {

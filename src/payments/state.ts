@@ -19,7 +19,7 @@ export interface PaymentState {
 }
 
 /** A state as earlier versions kept it: what the newest event told, `livemode` included. */
-interface EarlierState extends Omit<PaymentState, 'newest' | 'livemode'> {
+export interface EarlierState extends Omit<PaymentState, 'newest' | 'livemode'> {
   readonly newest: Register<{ readonly updatedAt: string; readonly livemode: boolean }>;
 }
 

@@ -8,7 +8,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { Count, fragmentsOf, nothing, type Cost } from './count.js';
-import { refuseVariables, tooComplex, type Variables } from './limits.js';
+import { greatestCost, refuseVariables, tooComplex, tooMuch, type Variables } from './limits.js';
 
 /** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
 export interface Costs {
@@ -20,9 +20,6 @@ export interface Costs {
     variables?: Variables,
   ): GraphQLError | undefined;
 }
-
-export const greatestCost = 50_000;
-export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
 
 /** The costs over a schema. */
 export function createCosts(schema: GraphQLSchema): Costs {

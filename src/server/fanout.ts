@@ -69,9 +69,8 @@ export function createFanout(options: {
   function rendering(args: ExecutionArgs, { wish, view, only }: Following<unknown>): Rendering {
     // Not the first member's: the group outlives it.
     const context = (args.contextValue as Context).lasting();
-    const lasting = { ...args, contextValue: context };
     const toPayload = ({ errors, ...result }: ExecutionResult): string => {
-      const refusal = refuseAnswer(result, false);
+      const refusal = refuseAnswer(result, context);
       if (refusal) return JSON.stringify({ errors: [rules.show(refusal, context)] });
       const shown = errors?.map((error) => rules.show(error, context));
       if (shown?.some(isOurs)) throw new Error('An event could not be made into a message.');
@@ -83,8 +82,7 @@ export function createFanout(options: {
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
-        context.beginAgain();
-        const result = execute({ ...lasting, rootValue });
+        const result = execute({ ...args, contextValue: context.lasting(), rootValue });
         return 'then' in result ? result.then(toPayload) : toPayload(result);
       },
     };

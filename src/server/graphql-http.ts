@@ -14,7 +14,7 @@ import type { Lane } from './lane.js';
 import { parseOptions, refuseAnswer, refuseText } from './limits.js';
 import { createMemory } from '../memory.js';
 import type { Rules } from './rules.js';
-import { Ending, type Signal } from '../signal.js';
+import { Ending } from '../signal.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
 export interface GraphqlHttp {
@@ -148,10 +148,13 @@ function followOperations(
 ): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
-      async didResolveOperation({ operation, source, document, request }) {
+      async didResolveOperation({ operation, source, document, request, contextValue }) {
         // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
         if (!isAcceptable(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
-        const refusal = operation && rules.costs.tooCostly(document, operation, request.variables);
+        // The lane may have found out already.
+        const refusal =
+          refuseAnswer({}, contextValue) ??
+          (operation && rules.costs.tooCostly(document, operation, request.variables));
         if (refusal) throw refusal;
         if (operation?.operation !== 'subscription') return lane?.admit(source, document);
         throw new GraphQLError('Subscriptions go over a websocket.', {
@@ -163,9 +166,8 @@ function followOperations(
       },
       async willSendResponse({ response: { http, body }, errors, operation, contextValue }) {
         if (body.kind !== 'single' || !operation) return;
-        const isMutation = operation.operation === 'mutation';
         const { data = null } = body.singleResult;
-        const refusal = refuseAnswer({ data, errors: errors ?? [] }, isMutation);
+        const refusal = refuseAnswer({ data, errors: errors ?? [] }, contextValue, operation.operation);
         if (!refusal) return;
         http.status = 400;
         body.singleResult = { errors: [rules.show(refusal, contextValue)] };
@@ -180,7 +182,7 @@ function isAcceptable(accept: string | undefined): boolean {
 }
 
 /** Aborted at the operation's deadline, and when it is answered or its client goes away: what still waits is not begun. */
-export function operationSignal(response: ServerResponse): Signal {
+export function operationSignal(response: ServerResponse): Ending {
   const ending = new Ending();
   const deadline = setTimeout(() => ending.abort(), deadlineMs).unref();
   const close = () => {

@@ -5,6 +5,7 @@ import {
   OperationTypeNode,
   type DocumentNode,
   type ExecutionResult,
+  type FieldNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
   type SelectionSetNode,
@@ -13,7 +14,8 @@ import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { createMemory } from '../memory.js';
 import type { Costs } from './cost.js';
-import { isTooLong } from './limits.js';
+import { fragmentsOf } from './count.js';
+import { isTooLong, mostCharacters } from './limits.js';
 
 /**
  * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
@@ -57,6 +59,8 @@ interface Plan {
 interface Admitted {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
+  /** Whether its answer may be long because of it alone, however little there is to tell. */
+  readonly repeats: boolean;
   /** Begun at the second use, once for all who come meanwhile; null where it cannot be compiled. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
@@ -130,8 +134,10 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     work.context = context;
     const running = compiled.query(undefined, context, variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
-    if (result.errors || isTooLong(result.data)) return false;
-    send(response, headers, context.requestId, JSON.stringify(result));
+    if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
+    const text = JSON.stringify(result);
+    if (text.length > mostCharacters) return false;
+    send(response, headers, context.requestId, text);
     return true;
   }
 
@@ -153,7 +159,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
       if (operation && costs.of(document, operation).written <= mostFields)
-        documents.set(source, { document, operation });
+        documents.set(source, { document, operation, repeats: !comeOnce(operation, document, fieldName) });
     },
     learn(request, headers) {
       if (!isPlain(request) || learned.get(kindOf(request))) return;
@@ -203,41 +209,39 @@ const introspection = /\b__(schema|type)\b/;
 const conditions = /@(skip|include)\b/;
 
 /** The one query of a document that has no other operation. */
-function plainQuery(source: string, { definitions }: DocumentNode): OperationDefinitionNode | undefined {
-  const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+function plainQuery(source: string, document: DocumentNode): OperationDefinitionNode | undefined {
+  const operations = document.definitions.filter(
+    (definition) => definition.kind === Kind.OPERATION_DEFINITION,
+  );
   const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
   if (!plain || introspection.test(source)) return undefined;
-  return conditions.test(source) && !comeOnce(only.selectionSet, fragmentsOf(definitions)) ? undefined : only;
+  return conditions.test(source) && !comeOnce(only, document, answerName) ? undefined : only;
 }
 
-type Fragments = ReadonlyMap<string, SelectionSetNode>;
+const fieldName = ({ name }: FieldNode): string => name.value;
+/** The compiler puts one in another order where it comes again and the first of them is left out by a variable. */
+const answerName = ({ name, alias = name }: FieldNode): string => alias.value;
 
-function fragmentsOf(definitions: DocumentNode['definitions']): Fragments {
-  const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
-  return new Map(fragments.map(({ name, selectionSet }) => [name.value, selectionSet]));
-}
-
-/**
- * Whether every name of the answer comes once where it stands, all fragments spread. The compiler puts a field in
- * another order where it comes again and the first of them is left out by a variable.
- */
+/** Whether every name that fields have, in this sense, comes once where it stands, all fragments spread. */
 function comeOnce(
-  { selections }: SelectionSetNode,
-  fragments: Fragments,
-  names: Set<string> = new Set(),
+  { selectionSet: root }: OperationDefinitionNode,
+  document: DocumentNode,
+  nameOf: (field: FieldNode) => string,
 ): boolean {
-  return selections.every((selection) => {
-    if (selection.kind === Kind.FIELD) {
-      const { name, alias = name, selectionSet } = selection;
-      const isNew = !names.has(alias.value);
-      names.add(alias.value);
-      return isNew && (!selectionSet || comeOnce(selectionSet, fragments));
-    }
-    const spread =
-      selection.kind === Kind.INLINE_FRAGMENT ? selection.selectionSet : fragments.get(selection.name.value);
-    return spread !== undefined && comeOnce(spread, fragments, names);
-  });
+  const fragments = fragmentsOf(document);
+  const areNew = ({ selections }: SelectionSetNode, names: Set<string>): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) {
+        const known = names.size;
+        const isNew = names.add(nameOf(selection)).size > known;
+        return isNew && (!selection.selectionSet || areNew(selection.selectionSet, new Set()));
+      }
+      const isInline = selection.kind === Kind.INLINE_FRAGMENT;
+      const spread = isInline ? selection : fragments.get(selection.name.value);
+      return spread !== undefined && areNew(spread.selectionSet, names);
+    });
+  return areNew(root, new Set());
 }
 
 interface PlainRequest {

@@ -1,4 +1,5 @@
-import { GraphQLError, Source, type ExecutionResult } from 'graphql';
+import { GraphQLError, Source, type ExecutionResult, type OperationTypeNode } from 'graphql';
+import type { Context } from '../context.js';
 import { OperationTooComplex } from '../errors.js';
 import { nestingOf } from './nesting.js';
 
@@ -10,7 +11,8 @@ export const parseOptions = { maxTokens: 5_000 } as const;
 const greatestDepth = 200;
 const mostLines = 10_000;
 const mostFields = 10_000;
-const mostCharacters = 32_000_000;
+/** Of an answer. */
+export const mostCharacters = 32_000_000;
 
 /** Refuses an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
@@ -55,13 +57,13 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   return undefined;
 }
 
-/** Whether the texts of an answer, and the names of its fields, are together longer than is written out. */
+/** Whether an answer is longer than is written out, by what is sure to be in its JSON: names, texts, one for all else. */
 export function isTooLong(data: unknown): boolean {
   let characters = 0;
   const containers: object[] = [];
   const count = (value: unknown) => {
-    if (typeof value === 'string') characters += value.length;
-    else if (typeof value === 'object' && value !== null) containers.push(value);
+    characters += typeof value === 'string' ? value.length : 1;
+    if (typeof value === 'object' && value !== null) containers.push(value);
   };
   count(data);
   // Grows while it is gone through.
@@ -83,15 +85,23 @@ export function isTooLong(data: unknown): boolean {
  */
 export function refuseAnswer(
   { data, errors = [] }: ExecutionResult,
-  isMutation: boolean,
+  { tally }: Pick<Context, 'tally'>,
+  operation: `${OperationTypeNode}` = 'query',
 ): GraphQLError | undefined {
-  const causes = errors.map(({ originalError }) => originalError);
-  const cause = isMutation ? undefined : causes.find((each) => each instanceof OperationTooComplex);
-  if (cause) return tooComplex(cause.message);
+  if (operation !== 'mutation') {
+    const causes = errors.map(({ originalError }) => originalError);
+    const cause = causes.find((each) => each instanceof OperationTooComplex);
+    if (tally.exceeded) return tooComplex(tooMuch);
+    if (cause) return tooComplex(cause.message);
+  }
   if (!isTooLong(data)) return undefined;
-  return tooComplex(isMutation ? `${tooLong} What it was to do is done.` : tooLong);
+  return tooComplex(operation === 'mutation' ? `${tooLong} ${mayBeDone}` : tooLong);
 }
 
+/** As many fields as an operation may ask for. */
+export const greatestCost = 50_000;
+export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
+export const mayBeDone = 'What it was to do may be done.';
 const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
 
 function hasMore(text: string, pattern: RegExp, most: number): boolean {

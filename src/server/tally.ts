@@ -1,8 +1,8 @@
 import { defaultFieldResolver, isObjectType, type GraphQLResolveInfo, type GraphQLSchema } from 'graphql';
 import type { Context, Tally } from '../context.js';
 import { OperationTooComplex } from '../errors.js';
-import { greatestCost, tooMuch } from './cost.js';
 import { costOfRow, isOpenList, usualRows } from './count.js';
+import { greatestCost, mayBeDone, tooMuch } from './limits.js';
 
 /** A tally of what is asked for beyond what was reckoned, since lists are longer. */
 export function createTally(): Tally {
@@ -18,6 +18,10 @@ class RowTally implements Tally {
   exceeds(rows: number, info: GraphQLResolveInfo): boolean {
     if (rows <= usualRows) return false;
     this.fields += (rows - usualRows) * this.ofRow(info);
+    return this.exceeded;
+  }
+
+  get exceeded(): boolean {
     return this.fields > greatestCost;
   }
 
@@ -46,8 +50,11 @@ export function countLists(schema: GraphQLSchema): GraphQLSchema {
   return schema;
 }
 
-/** Never thrown: in a list, GraphQL would lose sight of what was begun for the rows before, and of its faults. */
-function counted(list: unknown, { tally }: Context, info: GraphQLResolveInfo): unknown {
-  const isTooLong = Array.isArray(list) && tally.exceeds(list.length, info);
-  return isTooLong ? Promise.reject(new OperationTooComplex(tooMuch)) : list;
+function counted(list: unknown, context: Context, info: GraphQLResolveInfo): unknown {
+  const isLong = Array.isArray(list) && list.length > usualRows;
+  if (!isLong || !context.tally.exceeds(list.length, info)) return list;
+  const isMutation = info.operation.operation === 'mutation';
+  if (!isMutation) context.giveUp();
+  // Never thrown: in a list, GraphQL would lose sight of what was begun for the rows before, and of its faults.
+  return Promise.reject(new OperationTooComplex(isMutation ? `${tooMuch} ${mayBeDone}` : tooMuch));
 }

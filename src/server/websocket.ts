@@ -17,7 +17,7 @@ import {
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Context, MakeContext } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
-import { Ending, whenAborted, type Signal } from '../signal.js';
+import { Ending, whenAborted } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
 import { Connection } from './connection.js';
@@ -187,7 +187,7 @@ function shown(
   context: Context,
   rules: Rules,
 ): FormattedExecutionResult | undefined {
-  const tooMuch = refuseAnswer(result, false);
+  const tooMuch = refuseAnswer(result, context);
   if (tooMuch) return { errors: [rules.show(tooMuch, context)] };
   const { errors } = result;
   return errors && { ...result, errors: errors.map((error) => rules.show(error, context)) };
@@ -230,7 +230,7 @@ function tooMany(): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
 }
 
-function withDeadline(ending: Ending): Signal {
+function withDeadline(ending: Ending): Ending {
   const deadline = setTimeout(() => ending.abort(), queryDeadlineMs).unref();
   whenAborted(ending, () => clearTimeout(deadline));
   return ending;

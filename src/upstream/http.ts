@@ -88,10 +88,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const quota = createQuota({ perHour: callsPerHour, clock });
   const complain = createComplaints(telemetry);
   const retrying = retry(handleWhen(failed('broken', 'failing')), retries);
-  const breaker = circuitBreaker(handleWhen(failed('broken', 'failing', 'late')), {
-    halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
-  });
+  const isFailure = failed('broken', 'failing', 'late');
+  /** A call that was to find out whether the service is back, and was given up before it had. */
+  const isUndecided = (error: Error) => breaker.state === CircuitState.HalfOpen && failed('abandoned')(error);
+  const breaker = circuitBreaker(
+    handleWhen((error) => isFailure(error) || isUndecided(error)),
+    {
+      halfOpenAfter: restMs,
+      breaker: new ConsecutiveBreaker(failuresToRest),
+    },
+  );
   breaker.onBreak(() => telemetry.log.warn({ upstream: name }, 'upstream fails and is left alone'));
   breaker.onReset(() => telemetry.log.info({ upstream: name }, 'upstream is back'));
 

@@ -130,7 +130,7 @@ describe('a booking', () => {
   const warnings = () =>
     log
       .split('\n')
-      .filter((line) => line.includes('refuses bookings'))
+      .filter((line) => line.includes('refused a booking'))
       .map((line) => JSON.parse(line) as object);
 
   it.each([401, 402, 403, 404, 405, 410, 415])(

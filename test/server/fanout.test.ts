@@ -58,7 +58,8 @@ async function openFanout() {
   const fanout = createFanout({ schema, rules, multicast: feed.multicast, messenger });
   const subscribe = async (text: string) => {
     const pair = await openPair();
-    const contextValue = { requestId: 'request', lasting: () => ({ requestId: 'group', beginAgain() {} }) };
+    const group = { requestId: 'group', tally: { exceeded: false }, lasting: () => group };
+    const contextValue = { requestId: 'request', lasting: () => group };
     const { socket } = pair;
     const document = parse(text);
     const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });

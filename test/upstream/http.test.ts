@@ -315,6 +315,21 @@ describe('the breaker', () => {
     expect(farSide.received).toHaveLength(11);
   });
 
+  it('opens again when the trial is given up before it is decided', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    farSide.answer = answering(500);
+    await times(10, post);
+    vi.setSystemTime(Date.now() + 5_001);
+    farSide.answer = () => {};
+    const controller = new AbortController();
+    const trial = failure({ ...get, signal: controller.signal });
+    await expect.poll(() => farSide.received).toHaveLength(11);
+    controller.abort();
+    expect(await trial).toMatchObject({ reason: 'abandoned' });
+    expect(await failure(get)).toMatchObject({ reason: 'resting' });
+    expect(lines).not.toContain('upstream is back');
+  });
+
   it.each([400, 401, 403, 404, 429, 302])('does not count %i', async (status) => {
     farSide.answer = answering(status);
     await times(15, get);
