@@ -78,8 +78,6 @@ export interface Own {
   tally(): Tally;
 }
 
-const never = new Ending();
-
 /** Makes contexts: what is an operation's own is made when it is first asked for. */
 export function createContexts(common: Common, own: Own): MakeContext {
   // A class, since an object literal with getters is far dearer to make; Apollo Server copies its own members.
@@ -139,7 +137,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     }
 
     lasting() {
-      return make({ ...this.incoming, signal: () => never });
+      return make({ ...this.incoming, signal: () => new Ending() });
     }
   }
   Object.setPrototypeOf(Operation.prototype, common);
