@@ -10,8 +10,8 @@ import { Ending, type Signal } from './signal.js';
 
 /** Counts the rows of lists of which nothing tells beforehand how long they are, in one run of an operation. */
 export interface Tally {
-  /** Whether the operation asks for too much, now that the list of the field being resolved has so many. */
-  exceeds(rows: number, info: GraphQLResolveInfo): boolean;
+  /** Whether the operation asks for too much, now that the list of the field being resolved has so many more than reckoned. */
+  exceeds(more: number, info: GraphQLResolveInfo): boolean;
   /** Whether it has been found to. */
   readonly exceeded: boolean;
 }

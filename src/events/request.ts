@@ -37,11 +37,17 @@ export function checkMethod({ method }: WebhookRequest): void {
 
 /** No encoding but `identity` will do. */
 export function checkEncoding(request: WebhookRequest): void {
-  const encodings = headerValues(request, 'content-encoding').flatMap((value) => value.split(','));
-  if (encodings.every((encoding) => ['', 'identity'].includes(encoding.trim().toLowerCase()))) return;
+  const encodings = headerValues(request, 'content-encoding');
+  if (!isCompressed(encodings)) return;
   throw new Refusal(415, 'ENCODING_NOT_SUPPORTED', 'The body must not be compressed.', {
     'accept-encoding': 'identity',
   });
+}
+
+/** Whether values of `content-encoding` name any but `identity`. */
+export function isCompressed(encodings: readonly string[]): boolean {
+  const named = encodings.flatMap((value) => value.split(','));
+  return !named.every((encoding) => ['', 'identity'].includes(encoding.trim().toLowerCase()));
 }
 
 /** The whole body, or a refusal as soon as it is known to be over the limit. */

@@ -20,7 +20,6 @@ import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
 import type { Messenger, Payloads } from './frames.js';
-import { refuseAnswer } from './limits.js';
 import type { Rules } from './rules.js';
 
 /** A subscription, and the socket and operation that its messages are for. */
@@ -68,13 +67,11 @@ export function createFanout(options: {
 
   function rendering(args: ExecutionArgs, { wish, view, only }: Following<unknown>): Rendering {
     // Not the first member's: the group outlives it.
-    const context = (args.contextValue as Context).lasting();
-    const toPayload = ({ errors, ...result }: ExecutionResult): string => {
-      const refusal = refuseAnswer(result, context);
-      if (refusal) return JSON.stringify({ errors: [rules.show(refusal, context)] });
-      const shown = errors?.map((error) => rules.show(error, context));
-      if (shown?.some(isOurs)) throw new Error('An event could not be made into a message.');
-      return JSON.stringify({ ...(shown && { errors: shown }), ...result });
+    const lasting = (args.contextValue as Context).lasting();
+    const toPayload = (result: ExecutionResult, context: Context): string => {
+      const answer = rules.answer(result, context);
+      if (answer.errors?.some(isOurs)) throw new Error('An event could not be made into a message.');
+      return JSON.stringify(answer);
     };
     return {
       family: wish.family,
@@ -82,8 +79,11 @@ export function createFanout(options: {
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
-        const result = execute({ ...args, contextValue: context.lasting(), rootValue });
-        return 'then' in result ? result.then(toPayload) : toPayload(result);
+        const context = lasting.lasting();
+        const result = execute({ ...args, contextValue: context, rootValue });
+        return 'then' in result
+          ? result.then((later) => toPayload(later, context))
+          : toPayload(result, context);
       },
     };
   }

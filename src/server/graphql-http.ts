@@ -11,7 +11,7 @@ import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { parseOptions, refuseAnswer, refuseText } from './limits.js';
+import { parseOptions, refuseAnswer, refuseText, tooComplex, tooMuch } from './limits.js';
 import { createMemory } from '../memory.js';
 import type { Rules } from './rules.js';
 import { Ending } from '../signal.js';
@@ -152,9 +152,9 @@ function followOperations(
         // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
         if (!isAcceptable(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
         // The lane may have found out already.
-        const refusal =
-          refuseAnswer({}, contextValue) ??
-          (operation && rules.costs.tooCostly(document, operation, request.variables));
+        const refusal = contextValue.tally.exceeded
+          ? tooComplex(tooMuch)
+          : operation && rules.costs.tooCostly(document, operation, request.variables);
         if (refusal) throw refusal;
         if (operation?.operation !== 'subscription') return lane?.admit(source, document);
         throw new GraphQLError('Subscriptions go over a websocket.', {

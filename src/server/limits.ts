@@ -13,6 +13,11 @@ const mostLines = 10_000;
 const mostFields = 10_000;
 /** Of an answer. */
 export const mostCharacters = 32_000_000;
+/** As many fields as an operation may ask for. */
+export const greatestCost = 50_000;
+export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
+export const mayBeDone = 'What it was to do may be done.';
+const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
 
 /** Refuses an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
@@ -89,20 +94,13 @@ export function refuseAnswer(
   operation: `${OperationTypeNode}` = 'query',
 ): GraphQLError | undefined {
   if (operation !== 'mutation') {
-    const causes = errors.map(({ originalError }) => originalError);
-    const cause = causes.find((each) => each instanceof OperationTooComplex);
     if (tally.exceeded) return tooComplex(tooMuch);
+    const cause = errors.find(({ originalError }) => originalError instanceof OperationTooComplex);
     if (cause) return tooComplex(cause.message);
   }
   if (!isTooLong(data)) return undefined;
   return tooComplex(operation === 'mutation' ? `${tooLong} ${mayBeDone}` : tooLong);
 }
-
-/** As many fields as an operation may ask for. */
-export const greatestCost = 50_000;
-export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
-export const mayBeDone = 'What it was to do may be done.';
-const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
 
 function hasMore(text: string, pattern: RegExp, most: number): boolean {
   let count = 0;

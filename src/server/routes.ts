@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isCompressed } from '../events/request.js';
 import type { Database } from '../store/database.js';
 import type { Drain } from './drain.js';
 import type { GraphqlHttp } from './graphql-http.js';
@@ -60,15 +61,11 @@ export function serveGraphql(
 /** Refuses a body that is not the text it would be taken for. */
 async function refuseContent({ id, headers }: FastifyRequest, reply: FastifyReply) {
   const refuse = (fault: string) => reply.code(415).send(toErrors(415, fault, id));
-  if (isCompressed(headers)) {
+  if (isCompressed([headers['content-encoding'] ?? ''])) {
     reply.header('accept-encoding', 'identity');
     return refuse('The body must not be compressed.');
   }
   return isUtf8Told(headers) ? undefined : refuse('The body must be in UTF-8.');
-}
-
-function isCompressed({ 'content-encoding': encodings = '' }: IncomingHttpHeaders): boolean {
-  return encodings.split(',').some((encoding) => !/^(?:identity)?$/i.test(encoding.trim()));
 }
 
 /** Whether no other charset is told. */

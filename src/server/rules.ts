@@ -10,6 +10,8 @@ import {
   validate,
   type DirectiveNode,
   type DocumentNode,
+  type ExecutionResult,
+  type FormattedExecutionResult,
   type GraphQLFormattedError,
   type GraphQLSchema,
   type SelectionSetNode,
@@ -21,7 +23,7 @@ import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { createMemory } from '../memory.js';
 import { createCosts, type Costs } from './cost.js';
-import { parseOptions, refuseText, tooComplex } from './limits.js';
+import { parseOptions, refuseAnswer, refuseText, tooComplex } from './limits.js';
 
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
@@ -35,6 +37,8 @@ export interface Rules {
    * request's id. An error that says so ends the session. `operation` is absent where the error came before one.
    */
   show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
+  /** What clients see of what a query, or an event, came to: its errors so shown, or why nothing of it is given. */
+  answer(result: ExecutionResult, operation: Context): FormattedExecutionResult;
 }
 
 const mostDocuments = 500;
@@ -83,6 +87,21 @@ export function createRules(options: {
     }
   }
 
+  const show: Rules['show'] = (error, operation) => {
+    const origin = unwrapResolverError(error);
+    if (origin instanceof SessionEnded) operation?.endSession();
+    if (isShown(origin)) return coded(error instanceof GraphQLError ? error : wrapped(origin));
+    const requestId = operation?.requestId ?? randomUUID();
+    telemetry.log.error({ err: origin, requestId }, 'an operation failed');
+    const { path, locations } = error instanceof GraphQLError ? error : {};
+    return {
+      message: 'Something went wrong here; it was logged under the request id.',
+      ...(path && { path }),
+      ...(locations && { locations }),
+      extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },
+    };
+  };
+
   return {
     costs: createCosts(schema),
     validationRules,
@@ -93,19 +112,12 @@ export function createRules(options: {
       if ('kind' in checked) documents.set(query, checked);
       return checked;
     },
-    show(error, operation) {
-      const origin = unwrapResolverError(error);
-      if (origin instanceof SessionEnded) operation?.endSession();
-      if (isShown(origin)) return coded(error instanceof GraphQLError ? error : wrapped(origin));
-      const requestId = operation?.requestId ?? randomUUID();
-      telemetry.log.error({ err: origin, requestId }, 'an operation failed');
-      const { path, locations } = error instanceof GraphQLError ? error : {};
-      return {
-        message: 'Something went wrong here; it was logged under the request id.',
-        ...(path && { path }),
-        ...(locations && { locations }),
-        extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },
-      };
+    show,
+    answer(result, operation) {
+      const refusal = refuseAnswer(result, operation);
+      if (refusal) return { errors: [show(refusal, operation)] };
+      const { errors, ...rest } = result;
+      return errors ? { errors: errors.map((error) => show(error, operation)), ...rest } : rest;
     },
   };
 }

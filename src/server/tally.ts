@@ -6,31 +6,20 @@ import { greatestCost, mayBeDone, tooMuch } from './limits.js';
 
 /** A tally of what is asked for beyond what was reckoned, since lists are longer. */
 export function createTally(): Tally {
-  return new RowTally();
-}
-
-/** A class, since most operations have no long list, and those with one have many. */
-class RowTally implements Tally {
-  private fields = 0;
+  let fields = 0;
   /** By the nodes of a field at its place in the operation: there they are always the same list. */
-  private readonly known = new Map<GraphQLResolveInfo['fieldNodes'], number>();
-
-  exceeds(rows: number, info: GraphQLResolveInfo): boolean {
-    if (rows <= usualRows) return false;
-    this.fields += (rows - usualRows) * this.ofRow(info);
-    return this.exceeded;
-  }
-
-  get exceeded(): boolean {
-    return this.fields > greatestCost;
-  }
-
-  private ofRow(info: GraphQLResolveInfo): number {
-    const { fieldNodes } = info;
-    const cost = this.known.get(fieldNodes) ?? costOfRow(info);
-    this.known.set(fieldNodes, cost);
-    return cost;
-  }
+  const known = new Map<GraphQLResolveInfo['fieldNodes'], number>();
+  return {
+    exceeds(more, info) {
+      const cost = known.get(info.fieldNodes) ?? costOfRow(info);
+      known.set(info.fieldNodes, cost);
+      fields += more * cost;
+      return this.exceeded;
+    },
+    get exceeded() {
+      return fields > greatestCost;
+    },
+  };
 }
 
 /** Has the rows of every list counted of which nothing tells beforehand how long it is. Gives the same schema. */
@@ -51,8 +40,8 @@ export function countLists(schema: GraphQLSchema): GraphQLSchema {
 }
 
 function counted(list: unknown, context: Context, info: GraphQLResolveInfo): unknown {
-  const isLong = Array.isArray(list) && list.length > usualRows;
-  if (!isLong || !context.tally.exceeds(list.length, info)) return list;
+  const more = Array.isArray(list) ? list.length - usualRows : 0;
+  if (more <= 0 || !context.tally.exceeds(more, info)) return list;
   const isMutation = info.operation.operation === 'mutation';
   if (!isMutation) context.giveUp();
   // Never thrown: in a list, GraphQL would lose sight of what was begun for the rows before, and of its faults.

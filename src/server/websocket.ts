@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import {
-  getOperationAST,
-  GraphQLError,
-  type ExecutionResult,
-  type FormattedExecutionResult,
-  type GraphQLSchema,
-} from 'graphql';
+import { getOperationAST, GraphQLError, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import {
   GRAPHQL_TRANSPORT_WS_PROTOCOL,
   makeServer,
@@ -23,7 +17,6 @@ import type { Callers } from './callers.js';
 import { Connection } from './connection.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
-import { refuseAnswer } from './limits.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -128,7 +121,7 @@ export function createGraphqlSockets(options: {
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failing),
     // Of queries alone: the messages of subscriptions go past graphql-ws.
     onNext: (_, __, ___, { contextValue }, result) =>
-      shown(result as ExecutionResult, contextValue as Context, rules),
+      rules.answer(result as ExecutionResult, contextValue as Context),
     // A subscription that stands needs nothing of this, and graphql-ws keeps it for as long as it stands.
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
@@ -180,17 +173,6 @@ export function createGraphqlSockets(options: {
       clearTimeout(deadline);
     },
   };
-}
-
-function shown(
-  result: ExecutionResult,
-  context: Context,
-  rules: Rules,
-): FormattedExecutionResult | undefined {
-  const tooMuch = refuseAnswer(result, context);
-  if (tooMuch) return { errors: [rules.show(tooMuch, context)] };
-  const { errors } = result;
-  return errors && { ...result, errors: errors.map((error) => rules.show(error, context)) };
 }
 
 /** What could not begin, as a stream: where it is none, graphql-ws takes the socket and all that is on it to have failed. */
