@@ -1,13 +1,16 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 
 const mapped = '::ffff:';
+/** An address in brackets, or one of IPv4, with the port that some proxies write behind it. */
+const withPort = /^(?:\[([^[\]]+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/;
 const groupsOf = (address: string) => address.split(':').filter((group) => group !== '');
 
 /**
  * Whom a client's address is counted with: one of IPv6 with all of its /64, since whoever has one of them has them all;
- * one that stands for an address of IPv4 with that; any other by itself.
+ * one that stands for an address of IPv4 with that; any other by itself. A port behind it does not count.
  */
-export function networkOf(ip: string): string {
+export function networkOf(client: string): string {
+  const ip = addressIn(client);
   if (!isIPv6(ip)) return ip;
   // In the one spelling that RFC 5952 leaves, without its zone.
   const { address } = new SocketAddress({ address: ip, family: 'ipv6' });
@@ -16,4 +19,11 @@ export function networkOf(ip: string): string {
   const zeros = '0:'.repeat(8 - groupsOf(address).length);
   const written = address.replace('::', `:${zeros}`);
   return `${groupsOf(written).slice(0, 4).join(':')}::/64`;
+}
+
+/** The address in what a proxy says of its client; what is none is left as it is. */
+function addressIn(client: string): string {
+  const [, bracketed, dotted] = withPort.exec(client) ?? [];
+  if (bracketed !== undefined && isIPv6(bracketed)) return bracketed;
+  return dotted !== undefined && isIPv4(dotted) ? dotted : client;
 }

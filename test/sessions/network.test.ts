@@ -30,10 +30,27 @@ describe('an address is counted', () => {
     },
   );
 
-  test.each(['192.0.2.1', '192.0.2.2', '', 'unknown', '[::1]', '::ffff:', '1:2', 'fe80::1%'])(
+  test.each([
+    ['203.0.113.7:51234', '203.0.113.7'],
+    ['[2001:db8::1]:443', '2001:db8:0:0::/64'],
+    ['[2001:db8::2]', '2001:db8:0:0::/64'],
+    ['[fe80::1%eth0]:80', 'fe80:0:0:0::/64'],
+    ['[::ffff:192.0.2.1]:65535', '192.0.2.1'],
+  ])('without its port: %s as %s', (client, network) => {
+    expect(networkOf(client)).toBe(network);
+  });
+
+  test.each(['192.0.2.1', '192.0.2.2', '', 'unknown', '::ffff:', '1:2', 'fe80::1%'])(
     'by itself: %j',
     (ip) => {
       expect(networkOf(ip)).toBe(ip);
+    },
+  );
+
+  test.each(['[192.0.2.1]:80', '[unknown]:80', '[::1]x', '1.2.3:80', '1.2.3.256:80', '1.2.3.4:', 'name:80'])(
+    'as it is written where that is no address: %j',
+    (client) => {
+      expect(networkOf(client)).toBe(client);
     },
   );
 
