@@ -1,0 +1,31 @@
+import type { Reply } from './exchange.js';
+
+const byteOrderMark = '\ufeff';
+
+/** The JSON of a body, whatever its content type says; undefined where it is empty or something else. */
+export function parse(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  try {
+    const text = body.toString();
+    // A parser may ignore it (RFC 8259 §8.1).
+    return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer when a rate limit is exceeded is not shown (apis/notes.md §8); without a token a 403 says who may not. */
+export function isLimit({ status, headers }: Reply, token: string | undefined): boolean {
+  return status === 429 || (status === 403 && token !== undefined && headers['retry-after'] !== undefined);
+}
+
+const secondsUnlessTold = 60;
+const mostSeconds = 3600;
+
+/** `Retry-After` as seconds or as an HTTP date, from 1 to 3600. */
+export function secondsToWait({ headers }: Reply, now: number): number {
+  const text = String(headers['retry-after']).trim();
+  const date = text.endsWith(' GMT') ? Date.parse(text) : NaN;
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((date - now) / 1000);
+  return Math.min(Math.max(Number.isNaN(seconds) ? secondsUnlessTold : seconds, 1), mostSeconds);
+}
