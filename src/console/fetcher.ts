@@ -2,8 +2,10 @@ import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient } from 'graphql-ws';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
+import { stoppable } from './stoppable.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
+type Type = OperationTypeNode | undefined;
 type Headers = Readonly<Record<string, string>>;
 
 /**
@@ -16,16 +18,13 @@ export function createFetcher(refresh: () => void): Fetcher {
     const { operation, type } = chosen(typed);
     return type === OperationTypeNode.SUBSCRIPTION
       ? subscribe(operation, headers, refresh)
-      : ask(operation, headers, refresh);
+      : ask(operation, headers, type, refresh);
   };
   return run as Fetcher; // it asks for instances of GraphQLError, and only prints them
 }
 
 /** The operation that is meant, and its type where it is known. */
-function chosen(typed: Operation): {
-  readonly operation: Operation;
-  readonly type?: OperationTypeNode | undefined;
-} {
+function chosen(typed: Operation): { readonly operation: Operation; readonly type?: Type } {
   try {
     const document = parse(typed.query);
     const named = getOperationAST(document, typed.operationName);
@@ -37,10 +36,12 @@ function chosen(typed: Operation): {
   }
 }
 
-async function ask(operation: Operation, headers: Headers, refresh: () => void): Promise<Answer> {
-  const answer = await post(operation, headers);
-  if (concernsSession(answer)) refresh();
-  return answer;
+/** What is stopped is told to nobody any more: a query is cut off, a mutation is still done. */
+function ask(operation: Operation, headers: Headers, type: Type, refresh: () => void): AsyncIterable<Answer> {
+  const cut = new AbortController();
+  const answer = post(operation, headers, type === OperationTypeNode.MUTATION ? undefined : cut.signal);
+  void answer.then((given) => concernsSession(given) && refresh());
+  return stoppable(answer, () => cut.abort());
 }
 
 function concernsSession(answer: Answer): boolean {

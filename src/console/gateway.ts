@@ -23,6 +23,7 @@ export interface Answer<Data = unknown> {
 export async function post<Data>(
   operation: Operation,
   headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal,
 ): Promise<Answer<Data>> {
   try {
     const response = await fetch(path, {
@@ -34,6 +35,7 @@ export async function post<Data>(
         ...headers,
       },
       body: JSON.stringify(operation),
+      signal: signal ?? null,
     });
     return await answerOf<Data>(response);
   } catch {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
 import { soon, useExplorer } from './explorer.js';
+import { lateTests } from './late.js';
 import { signInTests } from './sign-in.js';
 import { windowTests } from './window.js';
 
@@ -74,5 +75,6 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   describe('signing in', () => signInTests(explorer));
+  describe('being answered late', () => lateTests(explorer));
   describe('its window', () => windowTests(explorer));
 });

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { soon, type Explorer } from './explorer.js';
+
+/** What comes too late: answers nobody waits for any more. */
+export function lateTests(explorer: Explorer): void {
+  const { answer, button, open, run, runInstead, signIn } = explorer;
+  const execute = () => explorer.page.getByLabel('Execute query');
+  const stop = () => explorer.page.getByLabel('Stop query');
+  /** As long as the page takes to show what has come, and longer. */
+  const shown = () => explorer.page.waitForTimeout(500);
+
+  /** Keeps the answers to operations with this text in them, until each is let go. */
+  async function keep(text: string) {
+    const kept: (() => Promise<void>)[] = [];
+    await explorer.page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes(JSON.stringify(text).slice(1, -1))) return route.fallback();
+      const response = await route.fetch();
+      kept.push(() => route.fulfill({ response }));
+      return undefined;
+    });
+    return {
+      come: async (count: number) => {
+        await expect.poll(() => kept.length, soon).toBe(count);
+      },
+      /** Lets the answer with this number go; the page may have given it up. */
+      letGo: async (index: number) => {
+        await kept[index]?.().catch(() => {});
+        await shown();
+      },
+    };
+  }
+
+  test.each([
+    ['query { notes { nodes { title } } }', '"title"'],
+    ['mutation { createNote(input: { title: "Late", content: "?" }) { note { title } } }', '"Late"'],
+  ])('shows nobody the answer to %s after the person has signed out', async (operation, told) => {
+    await signIn();
+    await button('Sign out').waitFor();
+    const answers = await keep(operation);
+    await runInstead(operation);
+    await answers.come(1);
+    await answers.letGo(0);
+    expect(await answer()).toContain(told);
+    await run();
+    await answers.come(2);
+    await button('Sign out').click();
+    await button('Sign in').waitFor();
+    await execute().waitFor();
+    await answers.letGo(1);
+    expect(await answer()).not.toContain(told);
+    expect(explorer.faults).toEqual([]);
+  });
+
+  test('shows no answer after Stop, nor in another tab', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    const answers = await keep('notes');
+    await run();
+    await answers.come(1);
+    await stop().click();
+    await execute().waitFor();
+    await answers.letGo(0);
+    expect(await answer()).toBe('');
+    await run();
+    await answers.come(2);
+    await open('Shipments');
+    await answers.letGo(1);
+    expect(await answer()).toBe('');
+    await open('NotesPage');
+    await run();
+    await answers.come(3);
+    await answers.letGo(2);
+    expect(await answer()).toContain('"title"');
+  });
+}
