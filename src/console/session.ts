@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { isUnauthenticated, post } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
 
@@ -48,7 +48,18 @@ export function useSession(): Session {
   const tell = useCallback((problem: Problem | undefined) => setState((now) => ({ ...now, problem })), []);
   const dismiss = useCallback(() => tell(undefined), [tell]);
 
-  const refresh = useCallback(async () => setState({ ...(await lookUp()), asked: false }), []);
+  const latest = useRef(0);
+  /** What a look-up found; undefined where another has begun, or a sign-out been done, before its answer came. */
+  const look = useCallback(async () => {
+    const mine = ++latest.current;
+    const found = await lookUp();
+    return mine === latest.current ? found : undefined;
+  }, []);
+
+  const refresh = useCallback(async () => {
+    const found = await look();
+    if (found) setState({ ...found, asked: false });
+  }, [look]);
 
   useEffect(() => void refresh(), [refresh]);
 
@@ -58,18 +69,21 @@ export function useSession(): Session {
       const refused = await trySignIn(email, password);
       if (refused) return tell(refused);
       // That a session was made does not mean that the browser kept its cookie.
-      const { viewer, problem } = await lookUp();
+      const found = await look();
+      if (!found) return undefined;
+      const { viewer, problem } = found;
       return setState({ viewer, asked: viewer !== null, problem: viewer ? undefined : (problem ?? notKept) });
     },
-    [dismiss, tell],
+    [dismiss, tell, look],
   );
 
   const signOut = useCallback(async () => {
     const answer = await post({ query: signOutMutation });
     const failed = problemOf(answer);
     // A session that has ended elsewhere is as good as signed out.
-    if (failed && !isUnauthenticated(answer)) tell(failed);
-    else setState({ viewer: null, asked: true, problem: undefined });
+    if (failed && !isUnauthenticated(answer)) return tell(failed);
+    latest.current++; // what was looked up before says who was signed in
+    return setState({ viewer: null, asked: true, problem: undefined });
   }, [tell]);
 
   return { ...state, signIn, signOut, refresh, dismiss };

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { soon, type Explorer } from './explorer.js';
 
+const signInMutation =
+  'mutation { signIn(input: { email: "demo@example.com", password: "demo-password" }) { errors { code } } }';
+
 /** What comes too late: answers nobody waits for any more. */
 export function lateTests(explorer: Explorer): void {
-  const { answer, button, open, run, runInstead, signIn } = explorer;
+  const { answer, button, open, run, runInstead, signIn, signOutElsewhere } = explorer;
   const execute = () => explorer.page.getByLabel('Execute query');
   const stop = () => explorer.page.getByLabel('Stop query');
   /** As long as the page takes to show what has come, and longer. */
@@ -71,5 +74,31 @@ export function lateTests(explorer: Explorer): void {
     await answers.come(3);
     await answers.letGo(2);
     expect(await answer()).toContain('"title"');
+  });
+
+  test('believes what was asked last of who is signed in', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await signOutElsewhere();
+    const lookUps = await keep('query Viewer');
+    await run();
+    await lookUps.come(1);
+    await runInstead(signInMutation);
+    await lookUps.come(2);
+    await lookUps.letGo(1);
+    await lookUps.letGo(0);
+    expect(await button('Sign out').isVisible()).toBe(true);
+  });
+
+  test('stays signed out when it was asked before who is signed in', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    const lookUps = await keep('query Viewer');
+    await runInstead(signInMutation);
+    await lookUps.come(1);
+    await button('Sign out').click();
+    await button('Sign in').waitFor();
+    await lookUps.letGo(0);
+    expect(await button('Sign in').isVisible()).toBe(true);
   });
 }
