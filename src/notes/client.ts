@@ -3,7 +3,7 @@ import { SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { createFlights, type Flights } from '../upstream/flights.js';
-import { createUpstream, isSendable, type UpstreamRequest } from '../upstream/http.js';
+import { createUpstream, isSendable, type UpstreamAnswer, type UpstreamRequest } from '../upstream/http.js';
 import {
   type NotePage,
   type Profile,
@@ -99,30 +99,37 @@ export function createNotesClient(
   const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock } = options;
   const upstream = createUpstream({ ...options, name: 'notes', callsPerHour });
   const pages = createFlights<NotePage | Refusal>('notes');
-  const profiles = createFlights<Profile | Refusal>('notes');
-  const tagLists = createFlights<readonly Tag[] | Refusal>('notes');
+  const profiles = createFlights<Profile>('notes');
+  const tagLists = createFlights<readonly Tag[]>('notes');
+  const tokenFields = tokenField === undefined ? usualTokenFields : [tokenField];
+  const readIssued = granted((body) => {
+    const issued = readToken(body, tokenFields);
+    if (issued && !isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
+    return issued;
+  });
 
-  async function ask<T>(request: UpstreamRequest, reader: Reader<T>): Promise<T | Refusal> {
-    const { status, body } = await upstream.request(request);
-    if (status === 401) throw new SessionEnded();
-    return status < 300 ? expect(reader(body)) : { refused: status };
+  function ask<T>(request: UpstreamRequest, reader: Reader<T>): Promise<T> {
+    return upstream.ask(request, (answer) => {
+      if (answer.status === 401) throw new SessionEnded();
+      return reader(answer);
+    });
   }
 
   function read<T>(
-    flights: Flights<T | Refusal>,
+    flights: Flights<T>,
     { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     reader: Reader<T>,
-  ): Promise<T | Refusal> {
+  ): Promise<T> {
     const start = (shared: Signal) => ask({ method: 'GET', path, token, signal: shared }, reader);
     return flights.share(token, path, start, signal);
   }
 
   async function write<T>(
     request: UpstreamRequest & { readonly token: string },
-    reader: Reader<T>,
+    reader: BodyReader<T>,
   ): Promise<T | Refusal> {
     try {
-      return await ask(request, reader);
+      return await ask(request, orRefused(reader));
     } finally {
       // What was asked before the write ended may show the time before it: nobody who comes later may join that.
       for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);
@@ -131,7 +138,7 @@ export function createNotesClient(
 
   async function writeNote<T>(
     { id, path, ...request }: UpstreamRequest & { readonly token: string; readonly id: string },
-    reader: Reader<T>,
+    reader: BodyReader<T>,
   ): Promise<T | Refusal> {
     const segment = encodeSegment(id);
     return segment === undefined
@@ -143,22 +150,17 @@ export function createNotesClient(
     async signIn(email, password, signal) {
       const asked = clock.now();
       const body = { [emailField]: email, [passwordField]: password };
-      const answer = await upstream.request({ method: 'POST', path: '/auth/token', body, signal });
-      if (wrongCredentials.includes(answer.status)) return 'WRONG_CREDENTIALS';
-      const fields = tokenField === undefined ? usualTokenFields : [tokenField];
-      const issued = expect(answer.status < 300 ? readToken(answer.body, fields) : undefined);
-      if (!isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
-      const { token, lifetime = tokenLifetimeSeconds } = issued;
+      const outcome = await upstream.ask({ method: 'POST', path: '/auth/token', body, signal }, (answer) =>
+        wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : readIssued(answer),
+      );
+      if (outcome === 'WRONG_CREDENTIALS') return outcome;
+      const { token, lifetime = tokenLifetimeSeconds } = outcome;
       return { token, expiresAt: asked + lifetime * 1000 };
     },
-    async me(token, signal) {
-      return granted(await read(profiles, { path: '/me', token, signal }, readProfile));
-    },
-    async tags(token, signal) {
-      return granted(await read(tagLists, { path: '/tags', token, signal }, readTags));
-    },
+    me: (token, signal) => read(profiles, { path: '/me', token, signal }, granted(readProfile)),
+    tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, granted(readTags)),
     list: (token, query, signal) =>
-      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, readPage),
+      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readPage)),
     create: (token, note, signal) =>
       write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote),
     update: (token, id, change, signal) =>
@@ -176,16 +178,17 @@ export function createNotesClient(
   };
 }
 
-type Reader<T> = (body: unknown) => T | undefined;
+/** What an answer comes to; undefined where it is not what the documents show. */
+type Reader<T> = (answer: UpstreamAnswer) => T | undefined;
+type BodyReader<T> = (body: unknown) => T | undefined;
 
-function expect<T>(value: T | undefined): T {
-  if (value === undefined) throw new UpstreamError('notes', 'misshapen', { uncertain: true });
-  return value;
+function orRefused<T>(read: BodyReader<T>): Reader<T | Refusal> {
+  return ({ status, body }) => (status < 300 ? read(body) : { refused: status });
 }
 
-/** The outcome of a call that the documents show no refusal of. */
-function granted<T extends object>(outcome: T | Refusal): T {
-  return expect('refused' in outcome ? undefined : outcome);
+/** For a call that the documents show no refusal of. */
+function granted<T>(read: BodyReader<T>): Reader<T> {
+  return ({ status, body }) => (status < 300 ? read(body) : undefined);
 }
 
 function refusal(outcome: true | Refusal): Refusal | undefined {

@@ -18,6 +18,8 @@ export interface Upstream {
    * token are not made.
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** What `read` makes of that answer; undefined is a failure of the call, for it is not what the documents show. */
+  ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
   /** Ends all calls and connections. */
   stop(): Promise<void>;
 }
@@ -112,25 +114,35 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     throw new UpstreamError(name, 'limited', { retryAfter });
   }
 
+  async function ask<T>(
+    { method, path, body, token, signal }: UpstreamRequest,
+    read: (answer: UpstreamAnswer) => T | undefined,
+  ): Promise<T> {
+    const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+    const text = body === undefined ? null : JSON.stringify(body);
+    const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
+    const started = performance.now();
+    const deadline = startDeadline(timeoutMs, signal);
+    try {
+      if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
+      const answer = accept(await guard(method === 'GET', () => attempt(sent, token, deadline)), token);
+      const outcome = read(answer);
+      if (outcome !== undefined) return outcome;
+      const { status } = answer;
+      throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status } });
+    } catch (error) {
+      complain(sent, error, started);
+      throw error;
+    } finally {
+      deadline.stop();
+    }
+  }
+
   return {
-    async request({ method, path, body, token, signal }) {
-      const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
-      if (body !== undefined) headers['content-type'] = 'application/json';
-      if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
-      const text = body === undefined ? null : JSON.stringify(body);
-      const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
-      const started = performance.now();
-      const deadline = startDeadline(timeoutMs, signal);
-      try {
-        if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
-        return accept(await guard(method === 'GET', () => attempt(sent, token, deadline)), token);
-      } catch (error) {
-        complain(sent, error, started);
-        throw error;
-      } finally {
-        deadline.stop();
-      }
-    },
+    request: (request) => ask(request, (answer) => answer),
+    ask,
     stop: () => pool.destroy(),
   };
 }

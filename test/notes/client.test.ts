@@ -21,13 +21,14 @@ const secret = 'secret words of the service';
 let sandbox: Sandbox;
 let notes: NotesClient;
 let token: string;
+let lines: string[];
 
 function connect(other: Partial<NotesSettings> = {}): NotesClient {
   return createNotesClient({
     baseUrl: `${sandbox.url}/notes/v1`,
     ...settings,
     ...other,
-    telemetry: createTelemetry('silent'),
+    telemetry: createTelemetry('info', { write: (line) => void lines.push(line) }),
     clock: sandbox.clock,
     timeoutMs: 400,
   });
@@ -58,6 +59,7 @@ const callsTo = (path: string) => sandbox.calls.filter((call) => call.path.start
 
 beforeEach(async () => {
   sandbox = await startSandbox();
+  lines = [];
   notes = connect();
   ({ token } = await signIn());
   sandbox.calls.length = 0;
@@ -279,6 +281,54 @@ describe('answers', () => {
     const long = { ...note, content: '\u{1F600}'.repeat(10_000) };
     answer(200, { data: Array.from({ length: 100 }, () => long) });
     expect(await notes.list(token, { limit: 100 })).toHaveProperty('notes.length', 100);
+  });
+});
+
+describe('an answer that is not what the documents show', () => {
+  const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it.each<[string, (client: NotesClient) => Promise<unknown>]>([
+    ['GET /me', (client) => client.me(token)],
+    ['GET /tags', (client) => client.tags(token)],
+    ['GET /notes', (client) => client.list(token, { limit: 1, tag: secret })],
+    ['POST /notes', (client) => client.create(token, { title: secret, content: secret })],
+    ['PATCH /notes/n1', (client) => client.update(token, 'n1', { title: secret })],
+    ['DELETE /notes/n1', (client) => client.remove(token, 'n1')],
+    ['POST /auth/token', (client) => client.signIn(secret, secret)],
+  ])('is told to the operator, without its words: %s', async (call, make) => {
+    const [method = '', path = ''] = call.split(' ');
+    for (const body of [`{"data":"${secret}","token":{}}`, `<p>${secret}`, `{"data":[{"id":"${secret}`]) {
+      answer(200, body);
+      await expect(make(notes)).rejects.toMatchObject({ reason: 'misshapen' });
+    }
+    const route = `/notes/v1${path}`;
+    expect(told()[0]).toMatchObject({ level: 40, method, route, reason: 'misshapen', status: 200 });
+    expect(lines.join('')).not.toMatch(/secret|words/);
+    expect(lines.join('')).not.toContain(token);
+  });
+
+  it.each<[string, number, (client: NotesClient) => Promise<unknown>]>([
+    ['a refusal of what nobody may be refused', 403, (client) => client.me(token)],
+    ['an address where no tokens are given', 404, (client) => client.signIn('a', 'b')],
+  ])('is told with its status where it is %s', async (_, status, make) => {
+    answer(status, secret);
+    await expect(make(notes)).rejects.toMatchObject({ reason: 'misshapen' });
+    expect(told()).toMatchObject([{ reason: 'misshapen', status }]);
+  });
+
+  it('is told where it is a token that cannot be sent', async () => {
+    answer(200, { token: `${secret}\n` });
+    await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ reason: 'unsendable' });
+    expect(told()).toMatchObject([{ reason: 'unsendable' }]);
+    expect(lines.join('')).not.toContain(secret);
+  });
+
+  it('is neither a refusal, nor the end of a session', async () => {
+    expect(await notes.list(token, { limit: 101 })).toEqual({ refused: 400 });
+    expect(await notes.signIn('demo@example.com', 'wrong')).toBe('WRONG_CREDENTIALS');
+    sandbox.notes.revokeTokens();
+    await expect(notes.me(token)).rejects.toBeInstanceOf(SessionEnded);
+    expect(lines).toEqual([]);
   });
 });
 

@@ -90,6 +90,18 @@ describe('a call that has failed for good', () => {
     expect(lines.join('')).not.toContain('secret');
   });
 
+  it.each([
+    [200, '{"words":"secret words"}'],
+    [201, 'secret words'],
+    [404, 'secret words'],
+  ])('is told where nothing can be made of the answer: %i %s', async (status, body) => {
+    farSide.answer = answering(status, body);
+    const call = upstream.ask(get, () => undefined);
+    await expect(call).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', uncertain: true });
+    expect(told()).toMatchObject([{ level: 40, method: 'GET', reason: 'misshapen', status }]);
+    expect(lines.join('')).not.toContain('secret');
+  });
+
   it('has a line of bounded length', async () => {
     farSide.answer = answering(500);
     await fail({ ...post, path: `/things/${'x'.repeat(10_000)}` });
