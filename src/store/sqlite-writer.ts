@@ -64,7 +64,9 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
   };
 
   worker.on('message', (answer: WriterAnswer) => {
-    const { resolve, reject } = pending.shift()!;
+    const asked = pending.shift();
+    if (!asked) return; // the thread has failed since, and who asked has been told
+    const { resolve, reject } = asked;
     if ('outcome' in answer) resolve(answer.outcome);
     else reject(opened ? notice(toError(answer)) : toError(answer));
   });
