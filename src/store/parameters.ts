@@ -8,7 +8,6 @@ export type Bound = readonly Parameter[] | readonly (readonly Parameter[])[];
 export const transactionEnded = 'The transaction has ended.';
 
 const greatestCount = 32_766; // SQLite's; Postgres takes 65,535, and pg silently wraps past it.
-const loneSurrogate = /\p{Surrogate}/u;
 
 /**
  * The same parameters, once it is sure that both engines will keep them unchanged. Otherwise a TypeError:
@@ -40,7 +39,7 @@ function faultOf(value: unknown): string | undefined {
 
 function faultOfText(text: string): string | undefined {
   if (text.includes('\0')) return 'holds a NUL character; use keyText';
-  return loneSurrogate.test(text) ? 'holds a lone surrogate; use keyText' : undefined;
+  return text.isWellFormed() ? undefined : 'holds a lone surrogate; use keyText';
 }
 
 function faultOfNumber(number: number): string | undefined {
