@@ -8,22 +8,13 @@ const dateTime =
 export function instant(text: string): string | undefined {
   const match = dateTime.exec(text);
   if (!match) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((digits) => Number(digits ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const offset = offsetMinutes(match[8]!);
-  if (!isDate(year, month, day) || minute > 59 || second > 60 || offset === undefined) return undefined;
+  const part = (group: number) => Number(match[group] ?? 0);
+  const [hour, minute, second] = [part(4), part(5), part(6)];
+  const [midnight, offset] = [midnightOf(part(1), part(2), part(3)), offsetMinutes(match[8]!)];
+  if (midnight === undefined || minute > 59 || second > 60 || offset === undefined) return undefined;
   const fraction = withoutZeros(match[7] ?? '');
   if (hour > 24 || (hour === 24 && (minute > 0 || second > 0 || fraction !== ''))) return undefined;
-  const time = new Date(0);
-  time.setUTCFullYear(year, month - 1, day);
-  time.setUTCHours(hour, minute - offset, second);
-  return key(time.getTime()) + fraction;
+  return key(midnight + (hour * 60 + minute - offset) * 60 + second) + fraction;
 }
 
 const timestamp = /^(\d{4}-\d\d-\d\d)(?:[Tt ]([\d:.,]+)([^\s\d:.,]\S*)?)?$/;
@@ -39,9 +30,9 @@ export function looseInstant(text: string): string | undefined {
   return instant(`${date}T${time}${offset}`);
 }
 
-/** Seconds since the year 0000, shifted to stay positive for any offset and padded to one width. */
-function key(milliseconds: number): string {
-  return String(milliseconds / 1000 + 62_167_305_600).padStart(12, '0') + '.';
+/** Seconds since the year 0, shifted to stay positive for any offset and padded to one width. */
+function key(seconds: number): string {
+  return String(seconds + 86_400).padStart(12, '0') + '.';
 }
 
 /** Without the zeros at the end; a search for `0+$` would begin anew at each zero before. */
@@ -51,10 +42,16 @@ function withoutZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-function isDate(year: number, month: number, day: number): boolean {
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+const yearZero = Date.UTC(400, 0);
+
+/**
+ * When a day begins, in seconds since the year 0; undefined where there is no such day. `Date.UTC` takes the years to 99
+ * for others, but the calendar repeats after 400.
+ */
+function midnightOf(year: number, month: number, day: number): number | undefined {
+  const date = new Date(Date.UTC(year + 400, month - 1, day));
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  return (date.getTime() - yearZero) / 1000;
 }
 
 function offsetMinutes(offset: string): number | undefined {
