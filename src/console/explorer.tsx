@@ -10,6 +10,7 @@ import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
 import { SystemTheme } from './system-theme.js';
 import { TabKey } from './tab-key.js';
+import { Wheel } from './wheel.js';
 
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
@@ -28,6 +29,7 @@ function Explorer(): ReactElement {
         >
           <SystemTheme />
           <TabKey />
+          <Wheel />
           <ForgetAnswers now={asked && viewer === null} />
         </GraphiQL>
       </main>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Explorer } from './explorer.js';
+import { soon, type Explorer } from './explorer.js';
 
 /** The page in windows of all sizes, by keyboard, and without JavaScript. */
 export function windowTests(explorer: Explorer): void {
@@ -13,6 +13,8 @@ export function windowTests(explorer: Explorer): void {
       const { scrollHeight, scrollWidth } = document.documentElement;
       return { width: scrollWidth, height: scrollHeight };
     });
+
+  const scrolled = () => explorer.page.evaluate(() => document.documentElement.scrollTop);
 
   test.each([
     { width: 320, height: 568 },
@@ -42,6 +44,30 @@ export function windowTests(explorer: Explorer): void {
     await explorer.page.setViewportSize(viewport);
     expect(await bottomOf('.graphiql-editor-tool')).toBeLessThanOrEqual(await bottomOf('.graphiql-editors'));
     expect(await size()).toEqual(viewport);
+  });
+
+  test.each(['.graphiql-query-editor', '.graphiql-editor-tool', '.graphiql-response'])(
+    'lets the wheel over %s scroll the page of a small window',
+    async (part) => {
+      await explorer.page.setViewportSize({ width: 667, height: 375 });
+      await explorer.runInstead('query { __typename }');
+      await explorer.page.locator(`${part} .monaco-editor`).filter({ visible: true }).hover();
+      const before = await scrolled();
+      await explorer.page.mouse.wheel(0, before > 0 ? -100 : 100);
+      await expect.poll(scrolled, soon).not.toBe(before);
+    },
+  );
+
+  test('lets the wheel scroll what an editor holds first', async () => {
+    await explorer.page.setViewportSize({ width: 667, height: 375 });
+    const editor = explorer.page.locator('.graphiql-query-editor .monaco-editor');
+    await explorer.runInstead(`query { ${'\n__typename'.repeat(100)} }`);
+    await editor.hover();
+    const before = await scrolled();
+    const text = await editor.innerText();
+    await explorer.page.mouse.wheel(0, -200);
+    await expect.poll(() => editor.innerText(), soon).not.toBe(text);
+    expect(await scrolled()).toBe(before);
   });
 
   test('lets Tab leave an editor, in both directions', async () => {
