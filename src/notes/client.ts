@@ -85,6 +85,8 @@ export interface NotesClient {
 
 /** `apis/notes.md` §8. */
 const callsPerHour = 1_000;
+/** Fewer than the failures that have a service left alone: no session's hanging calls, begun together, do that to all. */
+const callsAtOnce = 8;
 const usualTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
@@ -97,7 +99,7 @@ export function createNotesClient(
   },
 ): NotesClient {
   const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock } = options;
-  const upstream = createUpstream({ ...options, name: 'notes', callsPerHour });
+  const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
   const pages = createFlights<NotePage | Refusal>('notes');
   const profiles = createFlights<Profile>('notes');
   const tagLists = createFlights<readonly Tag[]>('notes');

@@ -6,6 +6,8 @@ export interface Deadline {
   readonly over: 'late' | 'abandoned' | undefined;
   /** Acts once, at the end, whichever it is; one at a time. Gives the way to call it off. */
   whenOver(act: () => void): () => void;
+  /** Starts its own time anew; to be called before it is over. */
+  renew(): void;
   /** Lets go of timer and operation; to be called when the call is over. */
   stop(): void;
 }
@@ -19,12 +21,14 @@ export function startDeadline(ms: number, operation?: Signal): Deadline {
 class CallDeadline implements Deadline {
   over: Deadline['over'];
   private act: (() => void) | undefined;
-  private readonly timer: NodeJS.Timeout;
+  private readonly ms: number;
+  private timer: NodeJS.Timeout;
   private readonly forget: (() => void) | undefined;
 
   constructor(ms: number, operation: Signal | undefined) {
     this.over = undefined;
     this.act = undefined;
+    this.ms = ms;
     this.timer = setTimeout(endLate, ms, this);
     this.forget = operation && whenAborted(operation, () => this.end('abandoned'));
   }
@@ -38,6 +42,12 @@ class CallDeadline implements Deadline {
   whenOver(act: () => void): () => void {
     this.act = act;
     return () => (this.act = undefined);
+  }
+
+  renew(): void {
+    // Not `refresh`: the timer that is to fire next would fire all the same.
+    clearTimeout(this.timer);
+    this.timer = setTimeout(endLate, this.ms, this);
   }
 
   stop(): void {

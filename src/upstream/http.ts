@@ -8,6 +8,7 @@ import { UpstreamError, type UpstreamName } from './failure.js';
 import { createGuard } from './guard.js';
 import { createQuota } from './quota.js';
 import { isLimit, parse, secondsToWait } from './reply.js';
+import { createShares } from './shares.js';
 import type { Signal } from '../signal.js';
 
 /** One service that the gateway calls. */
@@ -49,10 +50,12 @@ export interface UpstreamOptions {
   readonly name: UpstreamName;
   readonly baseUrl: string;
   readonly telemetry: Telemetry;
-  /** How long a call may take, all attempts together. */
+  /** How long a call may take, all attempts together, and how long it may wait for its turn before. */
   readonly timeoutMs?: number;
   /** How many calls the service takes with one token; no bound unless told. */
   readonly callsPerHour?: number;
+  /** How many calls with one token are under way at once, the others waiting; no bound unless told. */
+  readonly callsAtOnce?: number;
   readonly clock?: Clock;
 }
 
@@ -66,6 +69,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     telemetry,
     timeoutMs = 10_000,
     callsPerHour = Infinity,
+    callsAtOnce = Infinity,
     clock = systemClock,
   } = options;
   const { origin, pathname } = new URL(baseUrl);
@@ -74,6 +78,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const counters = new Map<string, () => void>();
   const quota = createQuota({ perHour: callsPerHour, clock });
   const complain = createComplaints(telemetry);
+  const inTurn = createShares(name, callsAtOnce);
   const guard = createGuard(name, telemetry);
 
   function report({ method, path }: Exchange, status: string, started: number): void {
@@ -127,7 +132,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const deadline = startDeadline(timeoutMs, signal);
     try {
       if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
-      const answer = accept(await guard(method === 'GET', () => attempt(sent, token, deadline)), token);
+      // What waits in vain says nothing of the service: the breaker does not hear of it.
+      const call = () => guard(method === 'GET', () => attempt(sent, token, deadline));
+      const answer = accept(await (token === undefined ? call() : inTurn(token, deadline, call)), token);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       const { status } = answer;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SessionEnded } from '../../src/errors.js';
 import {
@@ -466,5 +467,36 @@ describe('reads that are the same', () => {
     const newer = await first();
     expect(JSON.stringify(newer)).toContain('upstreamId' in made ? made.upstreamId : 'none');
     expect(JSON.stringify(await older)).not.toContain('upstreamId' in made ? made.upstreamId : 'none');
+  });
+});
+
+describe('calls of one session that hang', () => {
+  const others = (count: number) =>
+    Array.from({ length: count }, (_, at) => notes.list(token, { limit: 1 + at }).catch(String));
+
+  it('take no more than their share, and have nobody else turned away', async () => {
+    const { token: other } = await signIn();
+    sandbox.calls.length = 0;
+    sandbox.faults.add({ service: 'notes', path: /^\/notes/, act: { kind: 'hang' } });
+    let over = false;
+    const hanging = Promise.all(others(100)).finally(() => (over = true));
+    await expect.poll(() => callsTo('/notes')).toBe(8);
+    while (!over) {
+      expect(await notes.me(other)).toMatchObject({ email: 'demo@example.com' });
+      await sleep(20);
+    }
+    const late = 'UpstreamError: The notes service did not answer in time.';
+    expect(await hanging).toEqual(Array.from({ length: 100 }, () => late));
+    expect(callsTo('/notes')).toBe(16);
+    expect(lines.join('')).not.toContain('left alone');
+  });
+
+  it('count once where they are shared', async () => {
+    misbehave({ kind: 'delay', ms: 100 });
+    const same = Array.from({ length: 50 }, () => notes.list(token, { limit: 20 }));
+    const different = others(7);
+    await expect.poll(() => sandbox.calls).toHaveLength(8);
+    await Promise.all([...same, ...different]);
+    expect(sandbox.calls).toHaveLength(8);
   });
 });
