@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client';
 import { GraphiQL } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
 import 'graphiql/setup-workers/vite';
+import { EndWithTab } from './end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
 import { samples } from './samples.js';
@@ -30,6 +31,7 @@ function Explorer(): ReactElement {
           <SystemTheme />
           <TabKey />
           <Wheel />
+          <EndWithTab />
           <ForgetAnswers now={asked && viewer === null} />
         </GraphiQL>
       </main>

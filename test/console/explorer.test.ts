@@ -41,6 +41,19 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     expect(explorer.faults).toEqual([]);
   });
 
+  test('ends the updates when a new tab is opened, and shows them with their own', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await open('ShipmentUpdates');
+    await run();
+    await expect.poll(answerTo('shp_own'), soon).toContain('"shipmentId": "shp_own"');
+    await explorer.page.getByLabel('New tab').click();
+    await explorer.page.getByLabel('Execute query').waitFor();
+    expect(await answerTo('shp_other')()).toBe('');
+    await open('ShipmentUpdates');
+    expect(await answer()).toContain('"shipmentId": "shp_own"');
+  });
+
   test('says why the updates end when the session does, beside the last one', async () => {
     await signIn();
     await button('Sign out').waitFor();
