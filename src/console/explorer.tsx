@@ -9,6 +9,7 @@ import { ForgetAnswers } from './forget-answers.js';
 import { samples } from './samples.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
+import { storage } from './storage.js';
 import { SystemTheme } from './system-theme.js';
 import { TabKey } from './tab-key.js';
 import { Wheel } from './wheel.js';
@@ -24,6 +25,7 @@ function Explorer(): ReactElement {
       <main>
         <GraphiQL
           fetcher={fetcher}
+          storage={storage}
           defaultTabs={samples}
           defaultEditorToolsVisibility="variables"
           schemaDescription
