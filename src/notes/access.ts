@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import { OperationTooComplex } from '../errors.js';
 import { type Connection, type Cursors, type Edge, type PageArguments, rowConnection } from '../relay.js';
+import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount, type NotePage } from './answer.js';
 import type { NewNote, NoteChange, NotesClient, Refusal, Share } from './client.js';
@@ -70,6 +71,7 @@ interface Shared {
 
 const listsAtOnce = 4;
 const mostCalls = 250;
+const mostMebibytes = 64;
 
 /** Gives each operation its access. What one session has seen is never shown to another. */
 export function createNotesAccess(options: {
@@ -89,6 +91,7 @@ class OperationNotes implements NotesAccess {
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
   private calls = 0;
+  private bytes = 0;
 
   constructor(shared: Shared, operation: NotesOperation) {
     this.shared = shared;
@@ -176,17 +179,17 @@ class OperationNotes implements NotesAccess {
   }
 
   private async readPage(filter: NoteFilter, start: PageStart): Promise<NotePage | Refusal | TooLarge> {
-    // A note may have any number of tags, and each of them a page.
-    if (++this.calls > mostCalls) throw tooMuch();
+    // A note may have any number of tags, and each of them a page, of which all that was read is kept.
+    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages`);
+    if (this.bytes > mostMebibytes * 1024 * 1024) throw tooMuch(`${mostMebibytes} MiB`);
     const { client, sightings } = this.shared;
     const { token, sessionId, signal } = this.operation;
-    try {
-      const answer = await client.list(token, { ...filter, ...start }, signal);
-      if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
-      return answer;
-    } catch (error) {
-      return orTooLarge(error);
-    }
+    const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
+    if ('tooLarge' in answer) this.bytes += mostPageBytes;
+    if (!('notes' in answer)) return answer;
+    this.bytes += answer.bytes;
+    sightings.remember(sessionId, { filter, start }, answer.notes);
+    return answer;
   }
 
   private countedList(filter: NoteFilter): NoteList {
@@ -267,6 +270,6 @@ function tagConnection(
   );
 }
 
-function tooMuch(): OperationTooComplex {
-  return new OperationTooComplex(`One operation reads no more than ${mostCalls} pages of the notes service.`);
+function tooMuch(most: string): OperationTooComplex {
+  return new OperationTooComplex(`One operation reads no more than ${most} of the notes service.`);
 }

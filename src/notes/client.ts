@@ -43,6 +43,11 @@ export interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
+/** A page as it was listed: it came as so many bytes. */
+export interface ListedPage extends NotePage {
+  readonly bytes: number;
+}
+
 /** A note to be created. */
 export interface NewNote {
   readonly title: string;
@@ -73,7 +78,7 @@ export interface Refusal {
 export interface NotesClient {
   signIn(email: string, password: string, signal?: Signal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
   me(token: string, signal?: Signal): Promise<Profile>;
-  list(token: string, query: PageQuery, signal?: Signal): Promise<NotePage | Refusal>;
+  list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refusal>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
   create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refusal>;
   /** Changes only what is given. */
@@ -100,7 +105,7 @@ export function createNotesClient(
 ): NotesClient {
   const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock } = options;
   const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
-  const pages = createFlights<NotePage | Refusal>('notes');
+  const pages = createFlights<ListedPage | Refusal>('notes');
   const profiles = createFlights<Profile>('notes');
   const tagLists = createFlights<readonly Tag[]>('notes');
   const tokenFields = tokenField === undefined ? usualTokenFields : [tokenField];
@@ -162,7 +167,7 @@ export function createNotesClient(
     me: (token, signal) => read(profiles, { path: '/me', token, signal }, granted(readProfile)),
     tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, granted(readTags)),
     list: (token, query, signal) =>
-      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readPage)),
+      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readListed)),
     create: (token, note, signal) =>
       write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote),
     update: (token, id, change, signal) =>
@@ -182,15 +187,20 @@ export function createNotesClient(
 
 /** What an answer comes to; undefined where it is not what the documents show. */
 type Reader<T> = (answer: UpstreamAnswer) => T | undefined;
-type BodyReader<T> = (body: unknown) => T | undefined;
+type BodyReader<T> = (body: unknown, bytes: number) => T | undefined;
 
 function orRefused<T>(read: BodyReader<T>): Reader<T | Refusal> {
-  return ({ status, body }) => (status < 300 ? read(body) : { refused: status });
+  return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : { refused: status });
 }
 
 /** For a call that the documents show no refusal of. */
 function granted<T>(read: BodyReader<T>): Reader<T> {
-  return ({ status, body }) => (status < 300 ? read(body) : undefined);
+  return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : undefined);
+}
+
+function readListed(body: unknown, bytes: number): ListedPage | undefined {
+  const page = readPage(body);
+  return page && { ...page, bytes };
 }
 
 function refusal(outcome: true | Refusal): Refusal | undefined {

@@ -20,7 +20,7 @@ export interface Reply {
 }
 
 /** A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; escaped it may be 12, and is asked for in parts. */
-const mostBytes = 8 * 1024 * 1024;
+export const mostBytes = 8 * 1024 * 1024;
 /** Of an error only so much is read as may save its connection; it is thrown away. */
 const mostErrorBytes = 64 * 1024;
 

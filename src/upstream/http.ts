@@ -43,6 +43,8 @@ export interface UpstreamAnswer {
   readonly status: number;
   /** A success's JSON, whatever its content type says; undefined where it is empty or something else. */
   readonly body: unknown;
+  /** How long that was, as it came. */
+  readonly bytes: number;
 }
 
 /** Where a service is, and how to treat it. */
@@ -110,10 +112,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
-    const { status } = reply;
+    const { status, body } = reply;
     if (status >= 300 && status < 400)
       throw new UpstreamError(name, 'redirected', { uncertain: true, cause: { status } });
-    if (!isLimit(reply, token)) return { status, body: parse(reply.body) };
+    if (!isLimit(reply, token)) return { status, body: parse(body), bytes: body.length };
     const retryAfter = secondsToWait(reply, clock.now());
     if (token !== undefined) quota.pause(token, retryAfter);
     throw new UpstreamError(name, 'limited', { retryAfter });

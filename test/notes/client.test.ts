@@ -190,13 +190,15 @@ describe('answers', () => {
   const list = () => notes.list(token, { limit: 20 });
 
   it('are understood, unknown members ignored', async () => {
-    answer(200, { data: [{ ...note, colour: 'red' }], next_cursor: 'more', total: 1 });
-    expect(await list()).toEqual({ notes: [understood], nextCursor: 'more' });
+    const body = JSON.stringify({ data: [{ ...note, colour: 'röt' }], next_cursor: 'more', total: 1 });
+    answer(200, body);
+    const bytes = Buffer.byteLength(body);
+    expect(await list()).toEqual({ notes: [understood], nextCursor: 'more', bytes });
   });
 
   it.each([{ next_cursor: null }, { next_cursor: '' }, {}])('with %j are the last page', async (end) => {
     answer(200, { data: [], ...end });
-    expect(await list()).toEqual({ notes: [], nextCursor: undefined });
+    expect(await list()).toMatchObject({ notes: [], nextCursor: undefined });
   });
 
   it.each(['null', 'empty', 'absent'] as const)(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startNotes } from './operations.js';
 
 test('an operation reads 250 pages of notes, and no fault of what is still read goes unheard', async () => {
@@ -17,4 +17,42 @@ test('an operation reads 250 pages of notes, and no fault of what is still read 
   process.off('unhandledRejection', hear);
   expect(unheard).toEqual([]);
   await room.stop();
+});
+
+describe('an operation reads 64 MiB of notes', () => {
+  const email = 'heavy@example.com';
+  const tagsOf = (count: number) => Array.from({ length: count }, (_, at) => `tag${at}`);
+
+  /** Asks for so many notes of each of so many tags, which all have the same notes; gives the errors, and the pages asked for. */
+  async function ask(
+    first: number,
+    { tags, notes, kibibytes }: Record<'tags' | 'notes' | 'kibibytes', number>,
+  ) {
+    const room = await startNotes();
+    const operation = await room.as(email);
+    const fields = { title: 'x'.repeat(kibibytes * 1024), tags: tagsOf(tags) };
+    for (let left = notes; left > 0; left -= 1)
+      room.sandbox.notes.insert(email, fields, room.sandbox.clock.now());
+    const query = `{ tags(first: 100) { nodes { notes(first: ${first}) { nodes { id } } } } }`;
+    let codes: readonly unknown[] | undefined;
+    const calls = await room.callsOf(async () => ({ errors: codes } = await operation(query)));
+    await room.stop();
+    return { codes, pages: calls.filter((call) => call.startsWith('GET /notes')).length };
+  }
+
+  test('and begins no other page once it has', async () => {
+    const note = { notes: 1, kibibytes: 7 * 1024 };
+    expect(await ask(1, { ...note, tags: 9 })).toEqual({ codes: undefined, pages: 9 });
+    const { codes, pages } = await ask(1, { ...note, tags: 30 });
+    expect(codes).toEqual(['QUERY_TOO_COMPLEX']);
+    // Ten are more; three others are under way by then.
+    expect(pages).toBeGreaterThanOrEqual(10);
+    expect(pages).toBeLessThanOrEqual(13);
+  });
+
+  test('counting those too large to be taken', async () => {
+    const { codes, pages } = await ask(100, { tags: 30, notes: 100, kibibytes: 100 });
+    expect(codes).toEqual(['QUERY_TOO_COMPLEX']);
+    expect(pages).toBeLessThanOrEqual(13);
+  });
 });

@@ -90,17 +90,17 @@ describe('an answer', () => {
     ['application/json', '{"a":', undefined],
   ])('of 200 with %s %j has the body %j', async (type, text, body) => {
     farSide.answer = answering(200, text, { 'content-type': type });
-    expect(await upstream.request(get)).toEqual({ status: 200, body });
+    expect(await upstream.request(get)).toEqual({ status: 200, body, bytes: Buffer.byteLength(text) });
   });
 
   it('of 204 has no body', async () => {
     farSide.answer = answering(204);
-    expect(await upstream.request(post)).toEqual({ status: 204, body: undefined });
+    expect(await upstream.request(post)).toEqual({ status: 204, body: undefined, bytes: 0 });
   });
 
   it('of 4xx has its status and none of its text', async () => {
     farSide.answer = answering(422, '{"error":"secret words"}');
-    expect(await upstream.request(post)).toEqual({ status: 422, body: undefined });
+    expect(await upstream.request(post)).toEqual({ status: 422, body: undefined, bytes: 0 });
   });
 
   it('of 4xx has its status even where its body is cut, endless or late', async () => {
@@ -119,7 +119,7 @@ describe('an answer', () => {
       response.writeEarlyHints({ link: '</a>; rel=preload' });
       response.end('[]');
     };
-    expect(await upstream.request(get)).toEqual({ status: 200, body: [] });
+    expect(await upstream.request(get)).toEqual({ status: 200, body: [], bytes: 2 });
   });
 
   it('of 7 MB is taken; of 10 MB it is refused, once, and its connection dropped', async () => {
@@ -154,7 +154,7 @@ describe('a failing service', () => {
 
   it('is forgiven by a GET that succeeds in the end', async () => {
     farSide.answer = (response) => void response.writeHead(farSide.received.length < 3 ? 500 : 200).end('[]');
-    expect(await upstream.request(get)).toEqual({ status: 200, body: [] });
+    expect(await upstream.request(get)).toEqual({ status: 200, body: [], bytes: 2 });
   });
 
   it('that refuses connections has certainly not got the request', async () => {
@@ -299,7 +299,7 @@ describe('the breaker', () => {
     farSide.answer = (response) => void setTimeout(() => response.end('[]'), 50);
     const trial = upstream.request(get);
     expect(await failure(post)).toMatchObject({ reason: 'resting', uncertain: false });
-    expect(await trial).toEqual({ status: 200, body: [] });
+    expect(await trial).toEqual({ status: 200, body: [], bytes: 2 });
     expect(await upstream.request(post)).toMatchObject({ status: 200 });
     expect(farSide.received).toHaveLength(12);
     expect(lines.match(/upstream fails and is left alone|upstream is back/g)).toHaveLength(2);
