@@ -12,7 +12,7 @@ export interface Viewer {
 interface State {
   /** Who is signed in; null for nobody, undefined while that is not known. */
   readonly viewer: Viewer | null | undefined;
-  /** Whether that came of `signIn` or `signOut` here, and of nothing that happened elsewhere. */
+  /** Whether that came of `signIn` or `signOut`, here or in another window, and of nothing that happened elsewhere. */
   readonly asked: boolean;
   /** What went wrong last; undefined when nothing did. */
   readonly problem: Problem | undefined;
@@ -27,6 +27,9 @@ export interface Session extends State {
   /** Lets go of the problem. */
   readonly dismiss: () => void;
 }
+
+/** The explorer's windows, which share the cookie: each tells the others that it signed somebody in or out. */
+const windows = new BroadcastChannel('trivium-session');
 
 const viewerQuery = 'query Viewer { viewer { email name grants } }';
 const signInMutation =
@@ -56,18 +59,28 @@ export function useSession(): Session {
     return mine === latest.current ? found : undefined;
   }, []);
 
-  const refresh = useCallback(async () => {
-    const found = await look();
-    if (found) setState({ ...found, asked: false });
-  }, [look]);
+  const show = useCallback(
+    async (asked: boolean) => {
+      const found = await look();
+      if (found) setState({ ...found, asked });
+    },
+    [look],
+  );
+  const refresh = useCallback(() => show(false), [show]);
 
-  useEffect(() => void refresh(), [refresh]);
+  useEffect(() => {
+    const follow = (): void => void show(true);
+    void refresh();
+    windows.addEventListener('message', follow);
+    return () => windows.removeEventListener('message', follow);
+  }, [refresh, show]);
 
   const signIn = useCallback(
     async (email: string, password: string) => {
       dismiss(); // so that the same words are told again
       const refused = await trySignIn(email, password);
       if (refused) return tell(refused);
+      windows.postMessage(null);
       // That a session was made does not mean that the browser kept its cookie.
       const found = await look();
       if (!found) return undefined;
@@ -82,6 +95,7 @@ export function useSession(): Session {
     const failed = problemOf(answer);
     // A session that has ended elsewhere is as good as signed out.
     if (failed && !isUnauthenticated(answer)) return tell(failed);
+    windows.postMessage(null);
     latest.current++; // what was looked up before says who was signed in
     return setState({ viewer: null, asked: true, problem: undefined });
   }, [tell]);

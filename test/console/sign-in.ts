@@ -69,6 +69,22 @@ export function signInTests(explorer: Explorer): void {
     await expect.poll(focused, soon).toBe('E-mail');
   });
 
+  test('follows the sign-ins and sign-outs of other windows, and forgets the answers', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    const opened = explorer.page.waitForEvent('popup');
+    await explorer.page.evaluate(() => void open(location.href));
+    const other = await opened;
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await button('Sign in').waitFor();
+    await expect.poll(answer, soon).not.toContain('"title"');
+    await signIn();
+    await other.getByRole('button', { name: 'Sign out' }).waitFor();
+    await other.close();
+  });
+
   test('says that the browser kept no session', async () => {
     await explorer.page.route('**/graphql', async (route) => {
       const data = route.request().postData();
