@@ -17,7 +17,7 @@ import { Wheel } from './wheel.js';
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
   const session = useSession();
-  const { viewer, asked, refresh } = session;
+  const { refresh } = session;
   const fetcher = useMemo(() => createFetcher(() => void refresh()), [refresh]);
   return (
     <>
@@ -34,7 +34,7 @@ function Explorer(): ReactElement {
           <TabKey />
           <Wheel />
           <EndWithTab />
-          <ForgetAnswers now={asked && viewer === null} />
+          <ForgetAnswers session={session} />
         </GraphiQL>
       </main>
     </>

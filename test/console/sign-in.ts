@@ -85,6 +85,31 @@ export function signInTests(explorer: Explorer): void {
     await other.close();
   });
 
+  test('forgets the answers of an ended session when another person signs in', async () => {
+    explorer.sandbox.notes.addUser({ email: 'other@example.com', password: 'other', name: 'Otto Other' });
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    await signOutElsewhere();
+    await explorer.open('Shipments');
+    await run();
+    await button('Sign in').waitFor();
+    await explorer.open('NotesPage');
+    await signIn();
+    await button('Sign out').waitFor();
+    expect(await answer()).toContain('"title"');
+    await signOutElsewhere();
+    await explorer.open('Shipments');
+    await run();
+    await field('E-mail').fill('other@example.com');
+    await field('Password').fill('other');
+    await field('Password').press('Enter');
+    await explorer.page.getByText('other@example.com', { exact: true }).waitFor();
+    await explorer.open('NotesPage');
+    await expect.poll(answer, soon).toBe('');
+  });
+
   test('says that the browser kept no session', async () => {
     await explorer.page.route('**/graphql', async (route) => {
       const data = route.request().postData();
