@@ -46,6 +46,19 @@ export function windowTests(explorer: Explorer): void {
     expect(await size()).toEqual(viewport);
   });
 
+  test.each([320, 390, 1280])('shows all settings in a window of %s pixels', async (width) => {
+    await explorer.page.setViewportSize({ width, height: 800 });
+    await explorer.page.getByLabel('Open settings dialog').click();
+    const dialog = await explorer.page.getByRole('dialog').boundingBox();
+    for (const name of ['Off', 'Dark', 'Clear data']) {
+      const button = await explorer.page.getByRole('button', { name, exact: true }).boundingBox();
+      expect((button?.x ?? width) + (button?.width ?? 0)).toBeLessThanOrEqual(
+        (dialog?.x ?? 0) + (dialog?.width ?? 0),
+      );
+    }
+    expect(dialog?.x).toBeGreaterThanOrEqual(0);
+  });
+
   test.each(['.graphiql-query-editor', '.graphiql-editor-tool', '.graphiql-response'])(
     'lets the wheel over %s scroll the page of a small window',
     async (part) => {
