@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,11 +20,27 @@ import { UnusableDatabase } from './unusable.js';
 export function keyBeside(databaseUrl: string): Buffer {
   const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
   const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
-  if (!existsSync(path)) makeKey(path);
+  const isNew = embedded === undefined || isEmpty(embedded); // looked at first: its key is there before it is
+  if (!existsSync(path)) {
+    if (!isNew) throw lost(path, embedded);
+    makeKey(path);
+  }
   const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
   if (key.length !== 32)
     throw new UnusableDatabase(`The key file ${path} does not hold the base64 of 32 bytes.`);
   return key;
+}
+
+function isEmpty(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** A new key would open nothing of what is there. */
+function lost(path: string, database: string): UnusableDatabase {
+  return new UnusableDatabase(
+    `The key file ${path} is missing beside the database ${database}: put it back, or give a key as SECRET_KEYS ` +
+      '(what the missing one sealed only that one opens).',
+  );
 }
 
 /** Under its name the file is whole from the first, whatever ends the process; of those made at once one stays. */

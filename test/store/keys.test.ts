@@ -67,6 +67,13 @@ describe('the key beside an embedded database', () => {
     expect(await readdir(folder)).toHaveLength(paths.length);
   });
 
+  test('is not made anew for a database that has lost its own', async () => {
+    const path = await freshPath();
+    await writeFile(path, 'sealed with another key');
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow(`The key file ${path}.key is missing`);
+    expect(await readdir(dirname(path))).toEqual([basename(path)]);
+  });
+
   test('is left alone where it is none', async () => {
     const path = await freshPath();
     await writeFile(`${path}.key`, '');
