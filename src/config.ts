@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
 import {
   databaseUrl,
   endpoints,
@@ -11,19 +12,7 @@ import {
   whole,
 } from './setting.js';
 
-/** What is wrong with the settings, a line for each fault; never a secret's value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(`The settings are not usable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
-    this.faults = faults;
-  }
-}
-
-/** The environment, as the process got it. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export { ConfigError, type Environment } from './environment.js';
 
 /** What must be known of the three upstream services: all of it, or nothing (then the sandbox stands in). */
 const upstreamNames = [
@@ -47,17 +36,6 @@ const upstreamDetails = [
   'PAYMENTS_ROTATED_SECRET_FIELD',
 ] as const;
 
-/** The settings that may also be given as the path of a file that holds them. */
-const secretNames = [
-  'APPOINTMENTS_CLIENT_ID',
-  'APPOINTMENTS_CLIENT_SECRET',
-  'PAYMENTS_API_TOKEN',
-  'SHIPMENT_WEBHOOKS',
-  'PAYMENT_WEBHOOKS',
-  'DATABASE_URL',
-  'SECRET_KEYS',
-] as const;
-
 const settings = z.object({
   NODE_ENV: z.string().optional(),
   PORT: whole(0, 65_535).default(4000),
@@ -77,7 +55,9 @@ const settings = z.object({
   PAYMENTS_BASE_URL: httpUrl.optional(),
   PAYMENTS_API_TOKEN: z.string().optional(),
   PAYMENTS_ROTATED_SECRET_FIELD: z.string().optional(),
-  PAYMENT_EVENT_TYPES: list.default(['payment.succeeded']),
+  PAYMENT_EVENT_TYPES: list
+    .refine(({ length }) => length > 0, 'must name a type')
+    .default(['payment.succeeded']),
   PAYMENTS_CREATED_UNIT: z.enum(['auto', 's', 'ms']).default('auto'),
   SHIPMENT_WEBHOOKS: endpoints.optional(),
   PAYMENT_WEBHOOKS: endpoints.optional(),
@@ -114,31 +94,23 @@ export type GatewayConfig = Config & { readonly upstreams: Upstreams };
  */
 export function readConfig(environment: Environment, read: (path: string) => string): Config {
   const faults: string[] = [];
-  const given = withFiles(environment, read, faults);
+  const given = withFiles(withoutEmpty(environment), Object.keys(settings.shape), read, faults);
   const parsed = settings.safeParse(given);
-  if (!parsed.success)
-    faults.push(...parsed.error.issues.map(({ path, message }) => `${path[0] as string}: ${message}`));
-  faults.push(...missing(given));
+  faults.push(...faultsOf(parsed), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
   return arrange(parsed.data);
 }
 
-/** Empty settings count as absent; a `NAME_FILE` gives the file's text without its last line break. */
-function withFiles(environment: Environment, read: (path: string) => string, faults: string[]): Environment {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
-  for (const name of secretNames) {
-    const path = given[`${name}_FILE`];
-    if (path === undefined) continue;
-    if (given[name] !== undefined) faults.push(`${name}: give it or ${name}_FILE, not both`);
-    try {
-      const text = read(path).replace(/\r?\n$/, '');
-      if (text === '') faults.push(`${name}_FILE: the file is empty`);
-      else given[name] = text;
-    } catch {
-      faults.push(`${name}_FILE: the file cannot be read`);
-    }
-  }
-  return given;
+const sandboxSettings = z.object({
+  SANDBOX_PORT: whole(0, 65_535).default(4010),
+  GATEWAY_URL: httpUrl.default('http://127.0.0.1:4000'),
+});
+
+/** Where a sandbox by itself listens, and where it delivers webhooks; throws a `ConfigError` with all faults at once. */
+export function readSandboxConfig(environment: Environment) {
+  const parsed = sandboxSettings.safeParse(withoutEmpty(environment));
+  if (!parsed.success) throw new ConfigError(faultsOf(parsed));
+  return { port: parsed.data.SANDBOX_PORT, deliverTo: parsed.data.GATEWAY_URL };
 }
 
 /** What a file was named for is not missing: that the file is of no use is a fault of its own. */

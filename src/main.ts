@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, readConfig, type Config, type GatewayConfig } from './config.js';
+import { ConfigError, readConfig, readSandboxConfig, type Config, type GatewayConfig } from './config.js';
 import { startGateway } from './gateway.js';
 import type { Sandbox, SandboxOptions } from './sandbox/sandbox.js';
 
@@ -15,7 +15,7 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 async function runGateway(): Promise<void> {
   const config = settings(process.env);
   const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
-  const gateway = await startGateway(sandbox ? withSandbox(sandbox) : (config as GatewayConfig));
+  const gateway = await startGateway(sandbox ? withSandbox(config, sandbox) : (config as GatewayConfig));
   sandbox?.deliverTo(gateway.url);
   const end = onSignal(async () => {
     await gateway.stop();
@@ -28,8 +28,8 @@ async function runGateway(): Promise<void> {
 
 /** `npm run sandbox`: the three upstream services alone. */
 async function runSandbox(): Promise<void> {
-  const { SANDBOX_PORT: port = '4010', GATEWAY_URL: deliverTo = 'http://127.0.0.1:4000' } = process.env;
-  const sandbox = await startSandbox({ port: Number(port), traffic: true, deliverTo });
+  const { port, deliverTo } = readSandboxConfig(process.env);
+  const sandbox = await startSandbox({ port, traffic: true, deliverTo });
   say(`The sandbox listens on ${sandbox.url} and delivers webhooks to ${deliverTo} (GATEWAY_URL).`);
   say('Start a gateway against it with these settings:\n');
   for (const [name, value] of Object.entries(sandbox.settings)) say(`export ${name}='${value}'`);
@@ -51,10 +51,10 @@ const demoGrants = JSON.stringify({
   ],
 });
 
-/** The operator's settings with the sandbox's in place of the missing ones, empty ones among them. */
-function withSandbox(sandbox: Sandbox): GatewayConfig {
-  const { GRANTS, ...given } = process.env;
-  return settings({ ...given, GRANTS: GRANTS || demoGrants, ...sandbox.settings }) as GatewayConfig;
+/** The operator's settings with the sandbox's in place of the missing ones. */
+function withSandbox({ grants }: Config, sandbox: Sandbox): GatewayConfig {
+  const more = { ...sandbox.settings, ...(grants === undefined && { GRANTS: demoGrants }) };
+  return settings({ ...process.env, ...more }) as GatewayConfig;
 }
 
 function welcome(url: string, sandbox: Sandbox | undefined): string {
@@ -105,4 +105,10 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-await (process.argv[2] === 'sandbox' ? runSandbox() : runGateway()).catch(fail);
+async function run(command: string | undefined): Promise<void> {
+  if (command === undefined) return runGateway();
+  if (command === 'sandbox') return runSandbox();
+  throw Object.assign(new Error(`There is no ${command} here: say sandbox, or nothing.`), { code: 'USAGE' });
+}
+
+await run(process.argv[2]).catch(fail);

@@ -13,11 +13,11 @@ const grantNames = {
 export const httpUrl = z
   .string()
   .refine(
-    (text) => /^https?:\/\/[^/?#]+/.test(text) && URL.canParse(text),
+    (text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text),
     'must be an http or https address',
   )
   .refine((text) => !/[?#]/.test(text), 'must have neither a query nor a fragment')
-  .refine((text) => !/^https?:\/\/[^/]*@/.test(text), 'must hold neither a user nor a password')
+  .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'must hold neither a user nor a password')
   .transform((text) => text.replace(/\/+$/, ''));
 
 /** An http or https address without a path. */
@@ -74,7 +74,7 @@ export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
   });
 });
 
-const grantee = /^(\*|\*@[^@]+|[^*@]+@[^@]+)$/;
+const grantee = /^(\*|\*@[^*@]+|[^*@]+@[^*@]+)$/;
 const grantLists = z.record(
   z.string(),
   z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames])),
@@ -118,7 +118,7 @@ function isRange(text: string): boolean {
 /** Which proxies count: their addresses, or how many there are. */
 export const trustProxy = list.transform((proxies, context): number | readonly string[] => {
   const [only, ...more] = proxies;
-  if (only !== undefined && more.length === 0 && /^\d+$/.test(only)) return Number(only);
+  if (only !== undefined && more.length === 0 && /^\d{1,3}$/.test(only)) return Number(only);
   for (const proxy of proxies) {
     const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
     if (!known && !isRange(proxy))

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, type Config, type Environment } from '../src/config.js';
+import { ConfigError, readConfig, readSandboxConfig, type Config, type Environment } from '../src/config.js';
 
 /** Every upstream setting, and nothing else. */
 const upstreams = {
@@ -150,6 +150,33 @@ test('every setting is heard', () => {
   });
 });
 
+test('a scheme counts in capitals too', () => {
+  expect(read({ PUBLIC_URL: 'HTTPS://API.example' }).publicUrl).toBe('https://api.example');
+});
+
+describe('a sandbox by itself', () => {
+  const sandboxFaults = (environment: Environment) => {
+    try {
+      return readSandboxConfig(environment);
+    } catch (error) {
+      return (error as ConfigError).faults;
+    }
+  };
+
+  test('has defaults, also for what is empty', () => {
+    const usual = { port: 4010, deliverTo: 'http://127.0.0.1:4000' };
+    expect(readSandboxConfig({})).toEqual(usual);
+    expect(readSandboxConfig({ SANDBOX_PORT: '', GATEWAY_URL: '' })).toEqual(usual);
+  });
+
+  test('names what it cannot use', () => {
+    expect(sandboxFaults({ SANDBOX_PORT: '0x10', GATEWAY_URL: 'ftp://gateway' })).toEqual([
+      'SANDBOX_PORT: must be a whole number',
+      'GATEWAY_URL: must be an http or https address',
+    ]);
+  });
+});
+
 test('the settings cannot be changed', () => {
   const config = read(upstreams);
   expect(Object.isFrozen(config)).toBe(true);
@@ -225,7 +252,7 @@ describe('all or none', () => {
   });
 });
 
-describe('a secret out of a file', () => {
+describe('a setting out of a file', () => {
   const secrets = {
     APPOINTMENTS_CLIENT_ID: 'client',
     APPOINTMENTS_CLIENT_SECRET: 'secret ',
@@ -259,6 +286,17 @@ describe('a secret out of a file', () => {
     ]);
   });
 
+  test('so may be any setting, and counts as given', () => {
+    const { NOTES_BASE_URL, ...others } = upstreams;
+    const environment = { ...others, NODE_ENV: 'production', NOTES_BASE_URL_FILE: '/run/notes' };
+    const SECRET_KEYS = key(1).toString('base64');
+    const config = read({ ...environment, SECRET_KEYS }, { '/run/notes': NOTES_BASE_URL });
+    expect(config.upstreams?.notes.baseUrl).toBe(NOTES_BASE_URL);
+    expect(faultsOf({ ...environment, SECRET_KEYS })).toEqual([
+      'NOTES_BASE_URL_FILE: the file cannot be read',
+    ]);
+  });
+
   test('a file that cannot be read, or is empty, is a fault of its own', () => {
     const { APPOINTMENTS_CLIENT_SECRET: _, PAYMENT_WEBHOOKS: __, ...others } = upstreams;
     const files = { APPOINTMENTS_CLIENT_SECRET_FILE: '/run/nowhere', PAYMENT_WEBHOOKS_FILE: '/run/empty' };
@@ -278,9 +316,11 @@ describe('faults', () => {
     ['PUBLIC_URL', 'ftp://api.example', 'must be an http or https address'],
     ['PUBLIC_URL', 'https://api.example/graphql', 'must have no path'],
     ['TRUST_PROXY', 'true', 'true is neither an address'],
+    ['TRUST_PROXY', '99999999', '99999999 is neither an address'],
     ['TRUST_PROXY', '10.0.0.0/33', '10.0.0.0/33 is neither an address'],
     ['TRUST_PROXY', '10.0.0.0/8/8', '10.0.0.0/8/8 is neither an address'],
     ['NOTES_TOKEN_LIFETIME_SECONDS', '0', 'must be from 1 to'],
+    ['PAYMENT_EVENT_TYPES', ',', 'must name a type'],
     ['PAYMENTS_CREATED_UNIT', 'us', 'expected one of "auto"|"s"|"ms"'],
     ['PAYMENT_TIMESTAMP_TOLERANCE_SECONDS', 'never', 'must be off or a whole number of seconds'],
     ['WEBHOOK_CLOCK_SKEW_SECONDS', '1.5', 'must be a whole number'],
@@ -293,6 +333,7 @@ describe('faults', () => {
     ['GRANTS', '[]', 'must be a JSON object'],
     ['GRANTS', '{"*":["payments:write"]}', '*: 0: Invalid option: expected one of "appointments:read"'],
     ['GRANTS', '{"ann":[]}', 'ann is neither an e-mail address, *@domain nor *'],
+    ['GRANTS', '{"*@*":[]}', '*@* is neither an e-mail address, *@domain nor *'],
     ['ALLOWED_ORIGINS', 'https://app.example,*', 'must be an http or https address'],
     ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
     ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
@@ -349,9 +390,10 @@ describe('faults', () => {
 describe('the process', () => {
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-  async function start(environment: Readonly<Record<string, string>>) {
+  async function start(environment: Readonly<Record<string, string>>, ...command: readonly string[]) {
     const { PATH = '' } = process.env;
-    const child = spawn(process.execPath, ['--import', 'tsx', main], { env: { PATH, ...environment } });
+    const options = { env: { PATH, ...environment } };
+    const child = spawn(process.execPath, ['--import', 'tsx', main, ...command], options);
     const [out, told, [code]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -373,6 +415,11 @@ describe('the process', () => {
     const { code, out, told } = await start({ NODE_ENV: 'production' });
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(told.match(/\w+(?=: missing)/g)).toEqual([...Object.keys(upstreams), 'SECRET_KEYS']);
+  });
+
+  test('ends with 1 at a command that it does not know', async () => {
+    const told = 'There is no sandbx here: say sandbox, or nothing.\n';
+    expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });
   });
 
   test('says which file it cannot read by the name of the setting', async () => {

@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+
+/** What is wrong with the settings, a line for each fault; never a secret's value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The settings are not usable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
+}
+
+/** The environment, as the process got it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Empty settings count as absent. */
+export function withoutEmpty(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
+}
+
+/**
+ * Settings of these names may also come out of files: a `NAME_FILE` is the path of one, whose last line break is left
+ * out. What cannot be taken is added to `faults`.
+ */
+export function withFiles(
+  environment: Environment,
+  names: readonly string[],
+  read: (path: string) => string,
+  faults: string[],
+): Environment {
+  const given = { ...environment };
+  for (const name of names) {
+    const path = given[`${name}_FILE`];
+    if (path === undefined) continue;
+    if (given[name] !== undefined) faults.push(`${name}: give it or ${name}_FILE, not both`);
+    try {
+      const text = read(path).replace(/\r?\n$/, '');
+      if (text === '') faults.push(`${name}_FILE: the file is empty`);
+      else given[name] = text;
+    } catch {
+      faults.push(`${name}_FILE: the file cannot be read`);
+    }
+  }
+  return given;
+}
+
+/** What does not fit, each fault behind the name of its setting. */
+export function faultsOf({ error }: z.ZodSafeParseResult<unknown>): string[] {
+  return (error?.issues ?? []).map(({ path, message }) => `${path[0] as string}: ${message}`);
+}
