@@ -6,6 +6,7 @@ import 'graphiql/setup-workers/vite';
 import { EndWithTab } from './end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
+import { HoverBelow } from './hover-below.js';
 import { samples } from './samples.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
@@ -33,6 +34,7 @@ function Explorer(): ReactElement {
           <SystemTheme />
           <TabKey />
           <Wheel />
+          <HoverBelow />
           <EndWithTab />
           <ForgetAnswers session={session} />
         </GraphiQL>

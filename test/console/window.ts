@@ -83,6 +83,16 @@ export function windowTests(explorer: Explorer): void {
     expect(await scrolled()).toBe(before);
   });
 
+  test('shows all that it tells of a field on the first line', async () => {
+    await explorer.runInstead('query { viewer { name } }');
+    const editor = explorer.page.locator('.graphiql-query-editor .monaco-editor');
+    await editor.getByText('viewer', { exact: true }).hover();
+    const told = explorer.page.locator('.monaco-hover').filter({ hasText: 'The person who is signed in' });
+    await told.waitFor();
+    const line = await editor.locator('.view-line').first().boundingBox();
+    expect((await told.boundingBox())?.y).toBeGreaterThan(line?.y ?? Infinity);
+  });
+
   test('lets Tab leave an editor, in both directions', async () => {
     const isInEditor = () =>
       explorer.page.evaluate(() => document.activeElement?.closest('.monaco-editor') !== null);
