@@ -7,6 +7,7 @@ import { takesMore } from './backlog.js';
 import { Operations, type Handle } from './ids.js';
 
 const internalError = 4500;
+const invalidMessage = 4400;
 const subscriberExists = 4409;
 /** Bytes (RFC 6455, 5.5). */
 const longestReason = 123;
@@ -43,12 +44,10 @@ export class Connection implements ProtocolSocket {
     return this.socket.protocol;
   }
 
-  /** Resolves once the text is on its way, so that a stream waits for a slow socket. */
+  /** Resolves once the text is on its way, so that a stream waits for a slow socket, or its client has gone. */
   send(text: string): Promise<void> {
     if (!takesMore(this.socket)) return Promise.resolve();
-    return new Promise((resolve, reject) =>
-      this.socket.send(text, (error) => (error ? reject(error) : resolve())),
-    );
+    return new Promise((resolve) => this.socket.send(text, () => resolve()));
   }
 
   /** What is too long for a close frame, as a reason with the client's own id may be, is cut. */
@@ -66,12 +65,14 @@ export class Connection implements ProtocolSocket {
     });
   }
 
-  /** A third operation for one id. */
   refuse(): void {
     this.close(subscriberExists, 'Subscriber already exists');
   }
 
-  /** A message could not be handled. */
+  reject(): void {
+    this.close(invalidMessage, 'Invalid message received');
+  }
+
   fail(err: unknown): void {
     this.#log.error({ err }, 'a websocket message could not be handled');
     this.close(internalError, 'Internal server error');

@@ -4,6 +4,9 @@ import type { Ending } from '../signal.js';
 /** Handles the text of a message; resolves when what it asked for has ended. */
 export type Handle = (text: string) => Promise<void>;
 
+/** What only a server says: graphql-ws knows these messages, and would take one from a client for a failure of its own. */
+const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
+
 /** What is under way for an id of the client's. */
 class Operation {
   /** What it is run with, until it is a subscription that stands. */
@@ -25,9 +28,13 @@ class Operation {
   }
 }
 
-/** Whose operations they are: told of a second one that waits, and of a message that could not be handled. */
+/** Whose operations they are. */
 interface Owner {
+  /** A third operation for one id. */
   refuse(): void;
+  /** A message that is not a client's to send. */
+  reject(): void;
+  /** A message could not be handled. */
   fail(error: unknown): void;
 }
 
@@ -50,7 +57,8 @@ export class Operations {
   /** Takes a message. */
   take(text: string): void {
     const { type, id } = parse(text);
-    if (typeof id !== 'string') this.#pass(text);
+    if (ofServers.has(type)) this.#owner.reject();
+    else if (typeof id !== 'string') this.#pass(text);
     else if (type === 'subscribe') this.#begin(id, text);
     else if (type === 'complete') this.#leave(id, text);
     else this.#pass(text);

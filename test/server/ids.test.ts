@@ -13,7 +13,11 @@ function createOperations() {
       handled.push(type);
       if (type === 'subscribe') await new Promise<void>((resolve) => void ends.push(resolve));
     },
-    { refuse: () => handled.push('refused'), fail: (error) => handled.push(error) },
+    {
+      refuse: () => handled.push('refused'),
+      reject: () => handled.push('rejected'),
+      fail: (error) => handled.push(error),
+    },
   );
   return { handled, ends, take: (type: string) => operations.take(message(type)), operations };
 }

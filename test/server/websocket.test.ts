@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -244,10 +245,37 @@ describe('operations', () => {
     expect(house.logged()).toContain(extensions.requestId);
   });
 
-  test('another protocol message closes it', async () => {
-    const socket = await enter();
-    socket.send('{"type":"nonsense"}');
-    expect(await socket.closed).toBe(4400);
+  describe('what no client says closes the socket with 4400, and is no failure of ours', () => {
+    const errorsLogged = () => house.logged().match(/"level":50/g)?.length ?? 0;
+
+    test.each([
+      '{"type":"nonsense"}',
+      '{"type":"connection_ack"}',
+      '{"type":"next","id":"a","payload":{}}',
+      '{"type":"error","id":"a","payload":[{"message":"x"}]}',
+    ])('%s', async (message) => {
+      const logged = errorsLogged();
+      for (const socket of [await open(), await enter()]) {
+        socket.send(message);
+        expect(await socket.closed).toBe(4400);
+      }
+      expect(errorsLogged()).toBe(logged);
+    });
+
+    test('nor is a client that goes while it is answered', async () => {
+      const logged = errorsLogged();
+      const socket = new WebSocket(`${house.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+      const [{ socket: stream }] = (await once(socket, 'upgrade')) as [IncomingMessage];
+      socket.pause();
+      socket.on('error', () => undefined);
+      for (let at = 0; at < 200; at += 1)
+        socket.send(JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(50_000) } }));
+      await vi.waitFor(() => expect(socket.bufferedAmount).toBe(0), { timeout: 10_000 });
+      stream.resetAndDestroy();
+      // By the time that another one is in, this one is known to be gone.
+      expect((await ask(await enter(), '{ __typename }')).type).toBe('next');
+      expect(errorsLogged()).toBe(logged);
+    });
   });
 });
 
