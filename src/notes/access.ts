@@ -4,7 +4,7 @@ import { type Connection, type Cursors, type Edge, type PageArguments, rowConnec
 import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount, type NotePage } from './answer.js';
-import type { NewNote, NoteChange, NotesClient, Refusal, Share } from './client.js';
+import type { NotesClient, Refusal } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
@@ -18,6 +18,7 @@ import {
   type Pager,
   type TooLarge,
 } from './pages.js';
+import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
 import { createSightings, type Sightings } from './sightings.js';
 import { createTurns } from './turns.js';

@@ -15,6 +15,15 @@ import {
   readToken,
 } from './answer.js';
 import type { Note, Tag } from './model.js';
+import {
+  encodeSegment,
+  type NewNote,
+  type NoteChange,
+  type PageQuery,
+  type Share,
+  toBody,
+  toParameters,
+} from './request.js';
 import type { Signal } from '../signal.js';
 
 /** Where the notes service is, and what its documents do not show. */
@@ -35,34 +44,9 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-/** Which notes to list. */
-export interface PageQuery {
-  readonly tag?: string | undefined;
-  readonly pinned?: boolean | undefined;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
-
 /** A page as it was listed: it came as so many bytes. */
 export interface ListedPage extends NotePage {
   readonly bytes: number;
-}
-
-/** A note to be created. */
-export interface NewNote {
-  readonly title: string;
-  readonly content: string;
-  readonly tags?: readonly string[];
-  readonly isPinned?: boolean;
-}
-
-/** What of a note is to be changed. */
-export type NoteChange = Partial<NewNote>;
-
-/** With whom to share a note, and what they may do. */
-export interface Share {
-  readonly email: string;
-  readonly permission: 'read' | 'comment' | 'edit';
 }
 
 /** The service would not: a 4xx, but neither 401 nor one that limits how often it is called. */
@@ -205,23 +189,4 @@ function readListed(body: unknown, bytes: number): ListedPage | undefined {
 
 function refusal(outcome: true | Refusal): Refusal | undefined {
   return outcome === true ? undefined : outcome;
-}
-
-function toParameters({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {
-  const parameters = new URLSearchParams();
-  if (tag !== undefined) parameters.set('tag', tag);
-  if (pinned !== undefined) parameters.set('pinned', String(pinned));
-  parameters.set('limit', String(limit));
-  if (cursor !== undefined) parameters.set('cursor', cursor);
-  return parameters;
-}
-
-/** The service's spelling; JSON leaves out what is undefined. */
-function toBody({ title, content, tags, isPinned }: NoteChange) {
-  return { title, content, tags, is_pinned: isPinned };
-}
-
-/** An id as one segment of a path; undefined for one that cannot be a segment, and so belongs to no note. */
-function encodeSegment(id: string): string | undefined {
-  return id === '' || /^\.\.?$|\p{Surrogate}/u.test(id) ? undefined : encodeURIComponent(id);
 }

@@ -1,7 +1,8 @@
 import { GatewayError } from '../errors.js';
 import { UpstreamError } from '../upstream/failure.js';
 import type { NotePage } from './answer.js';
-import type { PageQuery, Refusal } from './client.js';
+import type { Refusal } from './client.js';
+import type { PageQuery } from './request.js';
 
 /** Which notes a list holds. */
 export type NoteFilter = Pick<PageQuery, 'tag' | 'pinned'>;

@@ -8,9 +8,9 @@ import type {
 } from '../generated/resolvers.js';
 import { type Edge, idOf } from '../relay.js';
 import type { NotesAccess } from './access.js';
-import type { NoteChange } from './client.js';
 import { blanks, checkNewNote, checkNoteChange, checkShare, isLongOtherwise, tooLong } from './input.js';
 import type { Note } from './model.js';
+import type { NoteChange } from './request.js';
 
 /** What a write gives: its result, or what to mend. */
 type Outcome<T> = { readonly errors: readonly UserError[] } & Partial<T>;

@@ -1,0 +1,46 @@
+/** Which notes to list. */
+export interface PageQuery {
+  readonly tag?: string | undefined;
+  readonly pinned?: boolean | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** A note to be created. */
+export interface NewNote {
+  readonly title: string;
+  readonly content: string;
+  readonly tags?: readonly string[];
+  readonly isPinned?: boolean;
+}
+
+/** What of a note is to be changed. */
+export type NoteChange = Partial<NewNote>;
+
+/** With whom to share a note, and what they may do. */
+export interface Share {
+  readonly email: string;
+  readonly permission: 'read' | 'comment' | 'edit';
+}
+
+// The service's spelling of each (apis/notes.md §4).
+
+/** The query of a list. */
+export function toParameters({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {
+  const parameters = new URLSearchParams();
+  if (tag !== undefined) parameters.set('tag', tag);
+  if (pinned !== undefined) parameters.set('pinned', String(pinned));
+  parameters.set('limit', String(limit));
+  if (cursor !== undefined) parameters.set('cursor', cursor);
+  return parameters;
+}
+
+/** The body of a creation or a change; JSON leaves out what is undefined. */
+export function toBody({ title, content, tags, isPinned }: NoteChange) {
+  return { title, content, tags, is_pinned: isPinned };
+}
+
+/** An id as one segment of a path; undefined for one that cannot be a segment, and so belongs to no note. */
+export function encodeSegment(id: string): string | undefined {
+  return id === '' || /^\.\.?$|\p{Surrogate}/u.test(id) ? undefined : encodeURIComponent(id);
+}
