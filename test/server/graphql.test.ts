@@ -145,7 +145,7 @@ describe('GraphQL over HTTP', () => {
     ['no query', 400, '{"variables":{}}'],
     ['a query that is no text', 400, '{"query":1}'],
     ['variables that are no object', 400, '{"query":"{ __typename }","variables":[]}'],
-    ['a poisoned prototype', 400, '{"__proto__":{"query":"{ __typename }"}}'],
+    ['a query in the place of a prototype', 400, '{"__proto__":{"query":"{ __typename }"}}'],
   ])('refuses %s in JSON', async (_, status, body) => {
     const answer = await post(body);
     expect(answer.status).toBe(status);
@@ -153,6 +153,16 @@ describe('GraphQL over HTTP', () => {
     expect(answer.body).toEqual({
       errors: [{ message: expect.any(String), extensions: expect.objectContaining({ code: 'BAD_REQUEST' }) }],
     });
+  });
+
+  test('other members are let be, whatever their names', async () => {
+    const others = '"__proto__":{"query":1,"variables":[]},"constructor":{"prototype":{"query":1}},"more":1';
+    const usualWay = { 'content-type': 'application/json; charset=utf-8' };
+    const answer = await post(`{"query":"{ __typename }",${others}}`, usualWay);
+    expect([answer.status, answer.body]).toEqual([200, { data: { __typename: 'Query' } }]);
+    const query = 'query ($filter: ShipmentFilter) { shipments(filter: $filter) { nodes { id } } }';
+    const filtered = await post(`{"query":"${query}","variables":{"filter":{"__proto__":{"carrier":"x"}}}}`);
+    expect(filtered.body.errors[0].message).toContain('Field "__proto__" is not defined by type');
   });
 
   describe('a body', () => {
