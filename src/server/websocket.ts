@@ -89,7 +89,7 @@ export function createGraphqlSockets(options: {
     const document = rules.prepare(query);
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
-    if (!operation) return [refusal('Say in `operationName` which of the operations to run.')];
+    if (!operation) return [refusal(whichOne, 'OPERATION_RESOLUTION_FAILURE')];
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
     const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
     if (tooMuch) return [tooMuch];
@@ -203,8 +203,10 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-function refusal(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
+const whichOne = 'Say in `operationName` which of the operations to run.';
+
+function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
 }
 
 function tooMany(): GraphQLError {

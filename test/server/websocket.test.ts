@@ -166,7 +166,7 @@ describe('operations', () => {
     ['a syntax error', '{ notes(', 'GRAPHQL_PARSE_FAILED'],
     ['too many tokens', `{ ${'a '.repeat(10_000)} }`, 'GRAPHQL_PARSE_FAILED'],
     ['a field that is not there', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
-    ['no one operation', 'query a { __typename } query b { __typename }', 'BAD_USER_INPUT'],
+    ['no one operation', 'query a { __typename } query b { __typename }', 'OPERATION_RESOLUTION_FAILURE'],
     ['a missing variable', 'query ($id: ID!) { node(id: $id) { id } }', 'BAD_USER_INPUT'],
     ['a number too great', '{ shipments(first: 101) { nodes { id } } }', 'BAD_USER_INPUT'],
     [
