@@ -63,15 +63,16 @@ export function createAppointmentsClient(
       client_secret: clientSecret,
       scope,
     };
-    const answer = await issuer.request({ method: 'POST', path: '/oauth/token', body, signal });
-    if (answer.status >= 400) {
-      telemetry.log.error(
-        { status: answer.status },
-        'the token issuer refuses the client credentials or the scope',
-      );
-      throw new UpstreamError('issuer', 'locked');
-    }
-    return readIssued(answer.body);
+    const request = { method: 'POST', path: '/oauth/token', body, signal } as const;
+    const outcome = await issuer.ask(request, ({ status, body: answer }) =>
+      status >= 400 ? { refused: status } : readIssued(answer),
+    );
+    if ('token' in outcome) return outcome;
+    telemetry.log.error(
+      { status: outcome.refused },
+      'the token issuer refuses the client credentials or the scope',
+    );
+    throw new UpstreamError('issuer', 'locked');
   }
 
   /** A token; where none can be had, it is certain that nothing was booked. */
@@ -128,9 +129,9 @@ const usualLifetimeSeconds = 3600;
 /** A year; an issuer may tell a number that no date can hold. */
 const mostLifetimeSeconds = 365 * 24 * 3600;
 
-function readIssued(body: unknown): Issued {
+function readIssued(body: unknown): Issued | undefined {
   const { access_token: token, expires_in: lifetime } = fieldsOf(body);
-  if (typeof token !== 'string') throw new UpstreamError('issuer', 'misshapen');
+  if (typeof token !== 'string') return undefined;
   if (!isSendable(token)) throw new UpstreamError('issuer', 'unsendable');
   const seconds = Number(lifetime);
   return {

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.js';
 import { member } from '../events/body.js';
 import { UpstreamError } from '../upstream/failure.js';
-import type { Upstream, UpstreamAnswer } from '../upstream/http.js';
+import type { Upstream } from '../upstream/http.js';
 import type { Signal } from '../signal.js';
 
 /** The payment service refused a call; `refused` is its status. */
@@ -46,36 +46,45 @@ export function createPaymentsClient({
       if (signal.aborted)
         throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the secret was rotated.');
       const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;
-      const { status, body } = await rotating(upstream.request({ method: 'POST', path, ...token }));
-      if (status === 404) return { refused: status };
-      if (status === 401 || status === 403) throw new UpstreamError('payments', 'locked');
-      if (status < 200 || status > 299) throw new UpstreamError('payments', 'misshapen');
-      return findSecret(body, fields);
+      return rotating(
+        upstream.ask({ method: 'POST', path, ...token }, ({ status, body }) => {
+          if (status === 404) return { refused: status };
+          if (status >= 400) throw refusal(status);
+          return findSecret(body, fields);
+        }),
+      );
     },
   };
 }
 
-/** The call; where it is uncertain whether it took effect, the error says what to do. */
-async function rotating(call: Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
+/** What the operator may mend: the token, or what we call. Nothing was rotated. */
+function refusal(status: number): UpstreamError {
+  const reason = status === 401 || status === 403 ? 'locked' : 'misshapen';
+  return new UpstreamError('payments', reason, { cause: { status } });
+}
+
+const unread =
+  'The payment service rotated the secret, but its answer holds none in a known field. ' +
+  'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.';
+
+/** The call; where it took effect, or that is uncertain, the error says what to do. */
+async function rotating<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (cause) {
     if (!(cause instanceof UpstreamError && cause.uncertain)) throw cause;
-    throw new GatewayError(cause.code, `${cause.message} It may have rotated the secret: rotate it again.`, {
-      cause,
-    });
+    const { code, reason, message } = cause;
+    const advice =
+      reason === 'misshapen' ? unread : `${message} It may have rotated the secret: rotate it again.`;
+    throw new GatewayError(code, advice, { cause });
   }
 }
 
-function findSecret(body: unknown, fields: readonly string[]): string {
+function findSecret(body: unknown, fields: readonly string[]): string | undefined {
   for (const place of [body, member(body, 'data')])
     for (const field of fields) {
       const secret = member(place, field);
       if (typeof secret === 'string' && secret !== '') return secret;
     }
-  throw new GatewayError(
-    'UPSTREAM_INVALID_RESPONSE',
-    'The payment service rotated the secret, but its answer holds none in a known field. ' +
-      'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.',
-  );
+  return undefined;
 }

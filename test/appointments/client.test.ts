@@ -219,6 +219,20 @@ describe('what is known of a booking that failed', () => {
     expect(await client.book(appointment)).toMatchObject({ booked: true });
   });
 
+  it.each(['<p>secret words', '{"token":"secret words"}', '{"access_token":"secret words"}'])(
+    'where the issuer answers %s: that is told to the operator, without its words',
+    async (body) => {
+      misbehave('issuer', { kind: 'answer', status: 200, body });
+      const { reason } = await failure();
+      const lines = log.split('\n').filter((line) => line.includes('upstream call failed'));
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+        { level: 40, upstream: 'issuer', method: 'POST', reason },
+      ]);
+      expect(log).not.toContain('secret words');
+      expect(log).not.toContain(settings.clientSecret);
+    },
+  );
+
   it('is told without the words of the service, and logged without secrets', async () => {
     misbehave('appointments', { kind: 'answer', status: 500, body: secret });
     const error = await failure();

@@ -16,10 +16,12 @@ const live = new AbortController().signal;
 let service: Server;
 let upstream: Upstream;
 let seen: Seen[];
+let lines: string;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 
 beforeEach(async () => {
   seen = [];
+  lines = '';
   service = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -35,7 +37,7 @@ beforeEach(async () => {
   upstream = createUpstream({
     name: 'payments',
     baseUrl: `http://127.0.0.1:${port}/api`,
-    telemetry: createTelemetry('silent'),
+    telemetry: createTelemetry('info', { write: (line: string) => void (lines += line) }),
     timeoutMs: 1000,
   });
 });
@@ -104,10 +106,25 @@ describe('the new secret', () => {
       answering(200, body);
       await expect(rotate()).rejects.toMatchObject({
         code: 'UPSTREAM_INVALID_RESPONSE',
-        message: expect.stringContaining('rotate it again'),
+        message: expect.stringContaining('PAYMENTS_ROTATED_SECRET_FIELD and rotate it again'),
       });
     },
   );
+
+  test('that nothing finds is told to the operator, without its words', async () => {
+    answering(200, { secrets: ['telltale'] });
+    await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    const route = '/api/webhooks/pe_1/rotate-secret';
+    expect(JSON.parse(lines)).toMatchObject({
+      level: 40,
+      upstream: 'payments',
+      method: 'POST',
+      route,
+      reason: 'misshapen',
+      status: 200,
+    });
+    expect(lines).not.toContain('telltale');
+  });
 });
 
 describe('what goes wrong', () => {
@@ -137,6 +154,8 @@ describe('what goes wrong', () => {
     await expect(failure).rejects.not.toMatchObject({
       message: expect.stringMatching(/telltale|rotate it again/),
     });
+    expect(lines).not.toContain('telltale');
+    if (status !== 429) expect(JSON.parse(lines)).toMatchObject({ upstream: 'payments', status });
   });
 
   test('where it is not certain that nothing happened, the operator is told to rotate again; it is asked once', async () => {
