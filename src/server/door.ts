@@ -5,8 +5,9 @@ import type { Socket } from 'node:net';
 const websocketPath = '/graphql';
 
 /**
- * A request that asks for an upgrade only where it asks for a websocket at its place: what else it offers to speak is let
- * be (RFC 9110 §7.8), and the request answered as any other. Node.js asks `upgrade` once the headers are there.
+ * A request that asks for an upgrade only where it asks for a websocket at its place, which is by GET (RFC 6455 §4.1):
+ * what else it offers to speak is let be (RFC 9110 §7.8), and the request answered as any other. Node.js asks `upgrade`
+ * once the headers are there.
  */
 export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
@@ -14,7 +15,8 @@ export class IncomingRequest extends IncomingMessage {
   get upgrade(): boolean {
     if (!this.offered) return false;
     if (this.method === 'CONNECT') return true;
-    return this.headers.upgrade?.toLowerCase() === 'websocket' && pathOf(this.url!) === websocketPath;
+    if (this.method !== 'GET' || pathOf(this.url!) !== websocketPath) return false;
+    return this.headers.upgrade?.toLowerCase() === 'websocket';
   }
 
   set upgrade(offered: boolean | null) {

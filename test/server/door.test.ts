@@ -96,13 +96,18 @@ describe('an offer to speak something else than HTTP/1.1', () => {
     expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
 
-  test('is let be, and each request answered on the one connection', async () => {
+  test.each([
+    ['h2c', h2c],
+    ['websocket', websocket],
+  ])('is let be, and each request answered on the one connection: %s', async (_, offer) => {
     const { socket, answer } = open();
     const query = '{"query":"{ __typename }"}';
     const json = ['Content-Type: application/json', `Content-Length: ${query.length}`];
-    socket.write(lines('POST', '/graphql', [...h2c, ...json], query));
+    socket.write(lines('POST', '/graphql', [...offer, ...json], query));
     expect(await answer()).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}\n' });
-    socket.write(lines('GET', '/livez', h2c));
+    socket.write(lines('DELETE', '/graphql', offer));
+    expect(await answer()).toMatchObject({ status: 405 });
+    socket.write(lines('GET', '/livez', offer));
     expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
     socket.write(lines('GET', '/livez', []));
     expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
