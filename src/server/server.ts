@@ -118,7 +118,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     forceCloseConnections: false,
     clientErrorHandler: refuseMalformed,
     frameworkErrors(error, request, reply) {
-      void refuse(error, request, reply);
+      void refuse(error, request, reply.headers({ 'x-request-id': request.id, ...noStore, ...ofData }));
     },
   });
   app.setErrorHandler(refuse);

@@ -515,25 +515,26 @@ describe('health', () => {
     const response = await fetch(`${house.url}${path}`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
+});
+
+describe('a fault of the request, in the shape of all faults', () => {
+  const nothing = 'There is nothing at this address by this method.';
 
   test.each([
-    ['GET', '/nothing?secret'],
-    ['POST', '/livez'],
-    ['GET', '/assets/nothing.js'],
-    ['OPTIONS', '/graphql/nothing'],
-  ])('%s %s, which is not there, is 404 in the shape of all faults', async (method, path) => {
+    ['GET', '/nothing?secret', 404, nothing],
+    ['POST', '/livez', 404, nothing],
+    ['GET', '/assets/nothing.js', 404, nothing],
+    ['OPTIONS', '/graphql/nothing', 404, nothing],
+    ['GET', '/%ff%', 400, "'/%ff%' is not a valid url component"],
+  ])('%s %s: %i', async (method, path, code, message) => {
     const response = await fetch(house.url + path, { method });
     const { status, headers } = response;
-    expect([status, headers.get('x-content-type-options')]).toEqual([404, 'nosniff']);
+    expect([status, headers.get('x-content-type-options')]).toEqual([code, 'nosniff']);
+    expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     const requestId = headers.get('x-request-id');
     expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: 'There is nothing at this address by this method.',
-          extensions: { code: 'BAD_REQUEST', requestId },
-        },
-      ],
+      errors: [{ message, extensions: { code: 'BAD_REQUEST', requestId } }],
     });
   });
 });
