@@ -1,11 +1,14 @@
 import type { ClientOptions, ConnectionInitMessage, Message, SubscribeMessage } from 'graphql-ws';
 
 const longestPauseMs = 30_000;
+/** A message may have 1 MiB; this leaves room for a cursor. */
+const greatestOperation = 1024 * 1024 - 1024;
 
 /**
  * Options for graphql-ws' `createClient` under which subscriptions resume: when the client connects again, a
- * subscription that has a variable `$after` and selects `cursor` is sent with the last cursor seen, so that nothing is
- * missed and nothing is shown twice. By itself graphql-ws would send the `after` of the first time again.
+ * subscription that has a variable `$after` and selects `cursor`, both by these very names, is sent with the last cursor
+ * seen, so that nothing is missed and nothing is shown twice. By itself graphql-ws would send the `after` of the first
+ * time again, and so it does for any other subscription.
  *
  * It serves whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
  * `subscriptionExchange`. An `after` that is no longer good comes as a message with errors; a place that is lost while the
@@ -16,9 +19,13 @@ const longestPauseMs = 30_000;
  * begin at a `liveCursor`. An event that the filter leaves out brings no cursor, so one that rarely lets any through may
  * have a `CURSOR_EXPIRED` after a cut.
  *
- * Unless told otherwise the client connects again whatever happened, for ever, also while nothing listens, after pauses
- * of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for hours. A
- * close with `4401` is final.
+ * Unless told otherwise the client connects again after each fault of the connection, for ever, also while nothing
+ * listens, after pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or
+ * pause for hours. The closes that are final to graphql-ws are final here: `4401` for one. What functions among the
+ * options throw is no fault of the connection: it ends what is under way.
+ *
+ * An operation that is too large, or cannot be written as JSON, is refused by `subscribe` and `iterate` themselves, which
+ * throw: it would end all that is on the connection, or leave behind a rejection that nobody can catch.
  */
 export function resuming<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
@@ -27,7 +34,8 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   let cursors = new Map<string, string>();
   /** Those of the connection before: what is not subscribed again on the next one was ended while there was none. */
   let earlier = cursors;
-  const { on, jsonMessageReplacer, generateID } = options;
+  let count = 0;
+  const { on, jsonMessageReplacer, generateID = () => String((count += 1)) } = options;
 
   function forget(id: string): void {
     for (const known of [cursors, earlier]) known.delete(id);
@@ -42,16 +50,15 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
 
   return {
     retryAttempts: Infinity,
-    shouldRetry: () => true,
+    shouldRetry: isOfConnection,
     retryWait: (retries) => sleep(Math.min(2 ** retries * 500, longestPauseMs) * (0.5 + Math.random() / 2)),
     ...options,
-    ...(generateID && {
-      generateID(payload) {
-        const id = generateID(payload);
-        forget(id); // whoever had it before has ended
-        return id;
-      },
-    }),
+    generateID(payload) {
+      const id = generateID(payload);
+      refuseTooLarge(JSON.stringify({ id, type: 'subscribe', payload }, jsonMessageReplacer));
+      forget(id); // whoever had it before has ended
+      return id;
+    },
     on: {
       ...on,
       connected(...socket) {
@@ -67,16 +74,30 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
     },
     jsonMessageReplacer(key, value: unknown) {
       const replaced: unknown = jsonMessageReplacer ? jsonMessageReplacer.call(this, key, value) : value;
-      if (key !== '') return replaced;
-      const message = replaced as Message;
-      if (message.type === 'complete') forget(message.id);
-      return message.type === 'subscribe' ? from(message, carry(message.id)) : message;
+      if (key !== '' || !isMessage(replaced)) return replaced;
+      if (replaced.type === 'complete') forget(replaced.id);
+      return replaced.type === 'subscribe' ? from(replaced, carry(replaced.id)) : replaced;
     },
   };
 }
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Sockets tell of their faults by events, and `client.terminate` by an error with a `reason`: all else was thrown. */
+function isOfConnection(cause: unknown): boolean {
+  return !(cause instanceof Error) || 'reason' in cause;
+}
+
+function refuseTooLarge(message: string): void {
+  if (new TextEncoder().encode(message).length > greatestOperation)
+    throw new RangeError('The operation is larger than a websocket takes: send it over HTTP.');
+}
+
+/** The whole comes without a key; so does, within variables, a member whose name is empty. */
+function isMessage(value: unknown): value is Message {
+  return typeof value === 'object' && value !== null && 'type' in value;
 }
 
 /** The cursor stands beside the event, under whatever alias the update was asked for. */
