@@ -155,7 +155,15 @@ describe('what goes wrong', () => {
       message: expect.stringMatching(/telltale|rotate it again/),
     });
     expect(lines).not.toContain('telltale');
-    if (status !== 429) expect(JSON.parse(lines)).toMatchObject({ upstream: 'payments', status });
+  });
+
+  test.each([
+    [401, 'locked'],
+    [400, 'misshapen'],
+  ])('%d is told to the operator', async (status, reason) => {
+    answering(status, { error: 'telltale' });
+    await expect(rotate()).rejects.toMatchObject({ reason });
+    expect(JSON.parse(lines)).toMatchObject({ level: 40, upstream: 'payments', reason, status });
   });
 
   test('where it is not certain that nothing happened, the operator is told to rotate again; it is asked once', async () => {
