@@ -108,9 +108,17 @@ describe('the examples in other languages', () => {
   const cannotCurl = spawnSync('bash', ['-c', 'curl --version']).status !== 0 && process.env['CI'] !== 'true';
 
   test.skipIf(cannotCurl)('the curl lines sign in and ask', async () => {
-    const script = example('sh', 'curl').replaceAll(address, new URL(house.url).host);
+    const script = example('sh', 'TOKEN=').replaceAll(address, new URL(house.url).host);
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script]);
     expect(JSON.parse(stdout)).toMatchObject({ data: { viewer: { name: 'Dana Demo' } } });
+  });
+
+  test.skipIf(cannotCurl)('the sandbox misbehaves as it is told', async () => {
+    onTestFinished(() => house.sandbox.faults.clear());
+    const script = example('sh', 'faults').replaceAll('127.0.0.1:4010', new URL(house.sandbox.url).host);
+    await run('bash', ['-euo', 'pipefail', '-c', script]);
+    const { errors } = await house.ask('{ viewer { name } }', {}, token);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 30 });
   });
 
   test('the client resumes after a cut', async () => {

@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import type { Clock } from './clock.js';
+import type { Act, Fault, Faults } from './faults.js';
 import { json, refuse, type Request, type Route } from './http.js';
 
-/** The control door: shows the clock and moves it. */
-export function controlRoutes(clock: Clock): readonly Route[] {
+/** The control door: shows the clock and moves it, puts faults in force and takes them back. */
+export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
   const show = () => json(200, { now: new Date(clock.now()).toISOString() });
 
   async function advance(request: Request) {
@@ -13,8 +15,58 @@ export function controlRoutes(clock: Clock): readonly Route[] {
     return show();
   }
 
+  function addFault(request: Request) {
+    const { data, error } = toldFault.safeParse(request.json());
+    if (error) throw refuse(400, 'invalid', z.prettifyError(error));
+    faults.add(data);
+    return json(201, { inForce: true });
+  }
+
+  function clearFaults() {
+    faults.clear();
+    return json(200, { inForce: false });
+  }
+
   return [
     { method: 'GET', path: '/clock', handle: show },
     { method: 'POST', path: '/clock', handle: advance },
+    { method: 'POST', path: '/faults', handle: addFault },
+    { method: 'DELETE', path: '/faults', handle: clearFaults },
   ];
 }
+
+const whole = z.int().min(0);
+const act = z.lazy((): z.ZodType<Act> => acts);
+
+const acts = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('hang') }),
+  z.strictObject({ kind: z.literal('refuse') }),
+  z.strictObject({ kind: z.literal('cut'), afterBytes: whole.exactOptional() }),
+  z.strictObject({
+    kind: z.literal('answer'),
+    status: z.int().min(200).max(599),
+    headers: z.record(z.string(), z.string()).exactOptional(),
+    body: z.string().exactOptional(),
+    contentType: z.string().exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('delay'), ms: whole, act: act.exactOptional() }),
+  z.strictObject({ kind: z.literal('afterwards'), act }),
+]);
+
+const pattern = z.string().transform((source, context) => {
+  try {
+    return new RegExp(source);
+  } catch {
+    context.addIssue('is no regular expression');
+    return z.NEVER;
+  }
+});
+
+/** A fault as JSON tells it. */
+const toldFault: z.ZodType<Fault> = z.strictObject({
+  service: z.enum(['notes', 'appointments', 'issuer', 'payments']),
+  method: z.string().exactOptional(),
+  path: pattern.exactOptional(),
+  times: z.int().min(1).exactOptional(),
+  act,
+});

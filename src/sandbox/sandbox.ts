@@ -71,7 +71,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       { prefix: '/appointments/v1', service: 'appointments', routes: appointments.routes },
       { prefix: '/issuer', service: 'issuer', routes: issuer.routes },
       { prefix: '/payments/v1', service: 'payments', routes: webhooks.routes },
-      { prefix: '/control', routes: controlRoutes(clock) },
+      { prefix: '/control', routes: controlRoutes(clock, faults) },
     ],
     clock,
     faults,

@@ -20,6 +20,7 @@ interface Body {
   readonly created_at?: string;
   readonly updated_at?: string;
   readonly now?: string;
+  readonly error?: { readonly message: string };
   readonly data: readonly { readonly id: string; readonly title: string }[];
   readonly next_cursor?: string | null;
 }

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Act } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { askNotes, signIn } from './asking.js';
+import { ask, askNotes, signIn, type Question } from './asking.js';
 
 const email = 'demo@example.com';
 const note = { title: 'Title', content: 'Content' };
@@ -88,4 +88,36 @@ test('a fault fits by service, method and path, so many times, until it is taken
   sandbox.faults.add({ service: 'notes', act });
   sandbox.faults.clear();
   expect((await me()).status).toBe(200);
+});
+
+describe('the control door', () => {
+  const control = (question: Question) => ask(`${sandbox.url}/control/faults`, question);
+
+  test('puts a fault in force, for as often as it is told', async () => {
+    const act = { kind: 'delay', ms: 1, act: { kind: 'answer', status: 503 } };
+    const fault = { service: 'notes', method: 'GET', path: '^/me$', times: 2, act };
+    expect((await control({ json: fault })).status).toBe(201);
+    expect((await create()).status).toBe(201);
+    const statuses = [await me(), await me(), await me()].map(({ status }) => status);
+    expect(statuses).toEqual([503, 503, 200]);
+  });
+
+  test('takes all faults back', async () => {
+    await control({ json: { service: 'notes', act: { kind: 'answer', status: 500 } } });
+    expect((await me()).status).toBe(500);
+    expect((await control({ method: 'DELETE' })).status).toBe(200);
+    expect((await me()).status).toBe(200);
+  });
+
+  test.each([
+    [{}, 'service'],
+    [{ service: 'notes', act: { kind: 'explode' } }, 'act.kind'],
+    [{ service: 'notes', act: { kind: 'hang' }, path: '(' }, 'is no regular expression'],
+    [{ service: 'notes', act: { kind: 'delay', ms: 1, act: { kind: 'answer' } } }, 'act.act.status'],
+    [{ service: 'notes', act: { kind: 'hang' }, often: 1 }, 'often'],
+  ])('names what is wrong with %j', async (fault, words) => {
+    const { status, body } = await control({ json: fault });
+    expect([status, body.error?.message]).toEqual([400, expect.stringContaining(words)]);
+    expect((await me()).status).toBe(200);
+  });
 });
