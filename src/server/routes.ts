@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { isCompressed } from '../events/request.js';
 import type { Database } from '../store/database.js';
 import type { Drain } from './drain.js';
@@ -46,17 +46,26 @@ export function serveGraphql(
       return reply;
     },
   });
-  const refuseMethod = async ({ id }: FastifyRequest, reply: FastifyReply) =>
+  refuseOthers(routes, '/graphql', ['GET', 'POST'], 'GraphQL is asked by GET or POST.');
+}
+
+/** What is there to be read. */
+export function serveReading(routes: FastifyInstance, url: string, handler: RouteHandlerMethod): void {
+  routes.get(url, handler);
+  refuseOthers(routes, url, ['GET', 'HEAD'], 'This is read by GET.');
+}
+
+/** Refuses all methods but these at an address, and names these to whoever asks by OPTIONS, as a page not admitted may. */
+function refuseOthers(routes: FastifyInstance, url: string, methods: readonly string[], fault: string): void {
+  const allow = methods.join(', ');
+  const refuse = async ({ id }: FastifyRequest, reply: FastifyReply) =>
     reply
       .code(405)
-      .header('allow', 'GET, POST')
-      .send(toErrors(405, 'GraphQL is asked by GET or POST.', id));
-  routes.route({
-    method: routes.supportedMethods.filter((method) => !['GET', 'POST', 'OPTIONS'].includes(method)),
-    url: '/graphql',
-    onRequest: refuseMethod,
-    handler: refuseMethod,
-  });
+      .header('allow', allow)
+      .send(toErrors(405, fault, id));
+  const others = routes.supportedMethods.filter((method) => ![...methods, 'OPTIONS'].includes(method));
+  routes.route({ method: others, url, onRequest: refuse, handler: refuse });
+  routes.options(url, (_, reply) => reply.code(204).header('allow', allow).send());
 }
 
 /** Refuses a body that is not the text it would be taken for. */
@@ -88,8 +97,8 @@ export function serveHealth(
   routes: FastifyInstance,
   { drain, database }: { readonly drain: Drain; readonly database: Database },
 ): void {
-  routes.get('/livez', (_, reply) => reply.send({ status: 'ok' }));
-  routes.get('/readyz', async (_, reply) => {
+  serveReading(routes, '/livez', (_, reply) => reply.send({ status: 'ok' }));
+  serveReading(routes, '/readyz', async (_, reply) => {
     const status = drain.begun ? 'draining' : await databaseStatus(database);
     return reply.code(status === 'ok' ? 200 : 503).send({ status });
   });

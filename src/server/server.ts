@@ -20,7 +20,7 @@ import { createFrameMessenger, plainMessenger } from './frames.js';
 import { createGraphqlHttp, operationSignal } from './graphql-http.js';
 import { createLane } from './lane.js';
 import { servePages } from './pages.js';
-import { serveGraphql, serveHealth, toErrors, type Fault } from './routes.js';
+import { serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';
 import { createRules } from './rules.js';
 import { serveWebhooks } from './webhooks.js';
 import { createGraphqlSockets } from './websocket.js';
@@ -62,6 +62,8 @@ const greatestPath = 16 * 1024;
 const patienceMs = 60_000;
 /** Longer than proxies keep a connection, so that it is they who close it. */
 const keepAliveMs = 72_000;
+/** How long a browser need not ask again whether a page may call. */
+const preflightSeconds = 600;
 
 /** Opens every route of the gateway. */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -150,12 +152,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin)),
+      methods: ['GET', 'POST'],
+      maxAge: preflightSeconds,
+      strictPreflight: false,
       credentials: true,
       exposedHeaders: ['x-request-id'],
     });
     serveGraphql(routes, { graphql, lane, pages: await servePages(routes, options.pages) });
     const sdl = `${printSchema(schema)}\n`;
-    routes.get('/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
+    serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     serveHealth(routes, { drain, database });
   });
   await app.listen({ host, port });

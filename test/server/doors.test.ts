@@ -64,6 +64,8 @@ describe('CORS', () => {
       const before = await preflight(origin);
       expect([before.status, ...corsHeaders(before)]).toEqual([204, origin, 'true']);
       expect(before.headers.get('access-control-allow-headers')).toBe('content-type,authorization');
+      expect(before.headers.get('access-control-allow-methods')).toBe('GET, POST');
+      expect(before.headers.get('access-control-max-age')).toBe('600');
     }
   });
 
@@ -71,9 +73,24 @@ describe('CORS', () => {
     'the origin %s may not',
     async (origin) => {
       expect(corsHeaders(await ask(origin))).toEqual([null, null]);
-      expect(corsHeaders(await preflight(origin))).toEqual([null, null]);
+      const before = await preflight(origin);
+      // So that all a browser can complain of is that the page is not admitted.
+      expect([before.status, ...corsHeaders(before)]).toEqual([204, null, null]);
+      expect(before.headers.get('access-control-allow-methods')).toBeNull();
+      expect(before.headers.get('vary')).toMatch(/origin/i);
     },
   );
+
+  test.each([
+    ['/graphql', 'GET, POST'],
+    ['/livez', 'GET, HEAD'],
+    ['/schema.graphql', 'GET, HEAD'],
+  ])('whoever asks which methods there are is told: %s', async (path, methods) => {
+    const options = (headers = {}) => fetch(open.url + path, { method: 'OPTIONS', headers });
+    const { status, headers } = await options();
+    expect([status, headers.get('allow')]).toEqual([204, methods]);
+    expect((await options({ origin: appOrigin })).status).toBe(204);
+  });
 });
 
 describe('the session cookie', () => {

@@ -522,14 +522,17 @@ describe('a fault of the request, in the shape of all faults', () => {
 
   test.each([
     ['GET', '/nothing?secret', 404, nothing],
-    ['POST', '/livez', 404, nothing],
     ['GET', '/assets/nothing.js', 404, nothing],
     ['OPTIONS', '/graphql/nothing', 404, nothing],
+    ['POST', '/livez', 405, 'This is read by GET.'],
+    ['DELETE', '/readyz', 405, 'This is read by GET.'],
+    ['PROPFIND', '/schema.graphql', 405, 'This is read by GET.'],
     ['GET', '/%ff%', 400, "'/%ff%' is not a valid url component"],
   ])('%s %s: %i', async (method, path, code, message) => {
     const response = await fetch(house.url + path, { method });
     const { status, headers } = response;
     expect([status, headers.get('x-content-type-options')]).toEqual([code, 'nosniff']);
+    expect(headers.get('allow')).toBe(code === 405 ? 'GET, HEAD' : null);
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     const requestId = headers.get('x-request-id');
