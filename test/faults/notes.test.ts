@@ -133,6 +133,18 @@ describe.each(all)('%s', (_, operation) => {
     await room.sandbox.clock.advance(seconds * 1000);
     expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
   });
+
+  test('when the service says 503 and when to come again: it is asked once', async () => {
+    const person = await room.join();
+    misbehave(operation, { kind: 'answer', status: 503, headers: { 'retry-after': '20' } });
+    const calls = await room.callsOf(async () => {
+      const given = await ask(person, operation);
+      expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
+        { code: 'UPSTREAM_UNAVAILABLE', retryAfter: 20 },
+      ]);
+    });
+    expect(calls).toHaveLength(1);
+  });
 });
 
 describe.each(Object.entries(told))('%s', (_, operation) => {
@@ -156,6 +168,14 @@ describe.each(Object.entries(told))('%s', (_, operation) => {
 
 describe('shapes', () => {
   const list = (...data: unknown[]) => ({ data, next_cursor: null });
+  const badDates = [
+    '',
+    'yesterday',
+    '1767225600',
+    'Thu, 01 Jan 2026 00:00:00 GMT',
+    '2026-01-01T',
+    '1/1/2026',
+  ];
   const badNotes: readonly unknown[] = [
     null,
     [],
@@ -172,6 +192,10 @@ describe('shapes', () => {
     { ...whole, tags: [null] },
     { ...whole, tags: [{ name: 'a' }] },
     { ...whole, is_pinned: 'yes' },
+    ...badDates.flatMap((date) => [
+      { ...whole, created_at: date },
+      { ...whole, updated_at: date },
+    ]),
   ];
   const bad: readonly (readonly [Operation, unknown])[] = [
     ...badNotes.flatMap((one) => [
@@ -202,6 +226,7 @@ describe('shapes', () => {
     ...(['id', 'email', 'name', 'created_at'] as const).flatMap((member) =>
       [undefined, null, {}, true].map((value) => [reads['GET /me']!, { ...user, [member]: value }] as const),
     ),
+    ...badDates.map((date) => [reads['GET /me']!, { ...user, created_at: date }] as const),
   ];
 
   test('that are not those of the documents are refused, each', async () => {
@@ -212,6 +237,28 @@ describe('shapes', () => {
       expect([body, codesOf(given)]).toEqual([body, ['UPSTREAM_INVALID_RESPONSE']]);
       back();
     }
+  });
+
+  test.each([
+    '2026-01-01T00:00:00.123456789+05:30',
+    '2026-01-01t00:00:00,5z',
+    '2026-01-01T24:00Z',
+    '2016-12-31T23:59:60Z',
+    '2026-01-01T00:00:00',
+    '2026-01-01 00:00:00',
+    '2026-01-01 00:00:00.12+00',
+    '2026-01-01 00:00:00 +0000',
+    '2026-01-01',
+    '20260101T000000Z',
+    '20260101',
+  ])('may have dates as ISO 8601 has them, given as they were written: %s', async (date) => {
+    const person = await room.join();
+    misbehave(reads['GET /notes']!, answer(200, list({ ...whole, created_at: date, updated_at: date })));
+    expect(only(await person.ask('{ notes { nodes { createdAt updatedAt } } }'))).toEqual({
+      nodes: [{ createdAt: date, updatedAt: date }],
+    });
+    misbehave(reads['GET /me']!, answer(200, { ...user, created_at: date }));
+    expect(only(await person.ask('{ viewer { createdAt } }'))).toEqual({ createdAt: date });
   });
 
   const unknown = { unknown: { members: [1] }, __proto__: null, constructor: 'x' };

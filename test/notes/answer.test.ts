@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { readNote } from '../../src/notes/answer.js';
 
-const note = { id: 'n', title: '', content: '', created_at: '', updated_at: '' };
+const date = '2026-01-02T03:04:05Z';
+const note = { id: 'n', title: '', content: '', created_at: date, updated_at: date };
 const namesOf = (tags: readonly string[]) => readNote({ ...note, tags })?.tags.map(({ name }) => name);
 
 test('a note bears a tag once, as it is spelled first', () => {
