@@ -40,7 +40,7 @@ export class UpstreamError extends GatewayError {
   readonly reason: FailureReason;
   /** Whether the request may have taken effect all the same. */
   readonly uncertain: boolean;
-  /** Seconds, for `limited`. */
+  /** Seconds: for `limited`, and for `failing` where the service says when to come again. */
   readonly retryAfter: number | undefined;
 
   constructor(

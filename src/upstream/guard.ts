@@ -23,7 +23,11 @@ const failed =
   (error: Error) =>
     error instanceof UpstreamError && reasons.includes(error.reason);
 
-const retrying = retry(handleWhen(failed('broken', 'failing')), retries);
+const isOutage = failed('broken', 'failing');
+/** A service that says when to come again says it in seconds, and the pauses are shorter. */
+const isPassing = (error: Error) =>
+  error instanceof UpstreamError && error.retryAfter === undefined && isOutage(error);
+const retrying = retry(handleWhen(isPassing), retries);
 const isFailure = failed('broken', 'failing', 'late');
 
 /** A breaker for one service, that no 4xx and no client's going trips; within it repeatable calls are retried. */

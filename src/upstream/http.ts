@@ -25,7 +25,10 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
-/** What to ask. Only a GET is ever sent again: twice at most, when the service fails or cannot be reached. */
+/**
+ * What to ask. Only a GET is ever sent again: twice at most, when the service fails, unless it says when to come again, or
+ * cannot be reached.
+ */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the base address, each segment encoded, with the query. */
@@ -62,6 +65,8 @@ export interface UpstreamOptions {
 }
 
 const connections = 128;
+/** Of a limit. */
+const secondsUnlessTold = 60;
 
 /** A client of one service: a deadline for each call, GETs retried, and a breaker that no 4xx and no client's going trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -98,17 +103,20 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     if (wait !== undefined) throw new UpstreamError(name, 'limited', { retryAfter: wait });
     const started = performance.now();
     let outcome = 'broken';
+    let reply: Reply;
     try {
-      const reply = await exchange(pool, sent, deadline);
+      reply = await exchange(pool, sent, deadline);
       outcome = String(reply.status);
-      if (reply.status < 500) return reply;
     } catch (error) {
       if (error instanceof UpstreamError) outcome = error.reason;
       throw error;
     } finally {
       report(sent, outcome, started);
     }
-    throw new UpstreamError(name, 'failing', { uncertain: true, cause: { status: Number(outcome) } });
+    const { status } = reply;
+    if (status < 500) return reply;
+    const retryAfter = secondsToWait(reply, clock.now()) || undefined;
+    throw new UpstreamError(name, 'failing', { uncertain: true, retryAfter, cause: { status } });
   }
 
   function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
@@ -116,7 +124,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     if (status >= 300 && status < 400)
       throw new UpstreamError(name, 'redirected', { uncertain: true, cause: { status } });
     if (!isLimit(reply, token)) return { status, body: parse(body), bytes: body.length };
-    const retryAfter = secondsToWait(reply, clock.now());
+    const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsUnlessTold, 1);
     if (token !== undefined) quota.pause(token, retryAfter);
     throw new UpstreamError(name, 'limited', { retryAfter });
   }

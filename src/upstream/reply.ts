@@ -19,13 +19,12 @@ export function isLimit({ status, headers }: Reply, token: string | undefined): 
   return status === 429 || (status === 403 && token !== undefined && headers['retry-after'] !== undefined);
 }
 
-const secondsUnlessTold = 60;
 const mostSeconds = 3600;
 
-/** `Retry-After` as seconds or as an HTTP date, from 1 to 3600. */
-export function secondsToWait({ headers }: Reply, now: number): number {
+/** `Retry-After`, in seconds or as an HTTP date, as whole seconds from 0 to 3600; undefined where it does not tell. */
+export function secondsToWait({ headers }: Reply, now: number): number | undefined {
   const text = String(headers['retry-after']).trim();
   const date = text.endsWith(' GMT') ? Date.parse(text) : NaN;
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((date - now) / 1000);
-  return Math.min(Math.max(Number.isNaN(seconds) ? secondsUnlessTold : seconds, 1), mostSeconds);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), mostSeconds);
 }

@@ -148,9 +148,34 @@ describe('a failing service', () => {
     farSide.answer = cutting(200);
     expect(await outcomeOf(request)).toEqual({ code: 'UPSTREAM_UNAVAILABLE', uncertain: true, received });
     farSide.received.length = 0;
-    farSide.answer = answering(503, 'secret words', { 'retry-after': '1' });
+    farSide.answer = answering(503, 'secret words', { 'retry-after': '0' });
     expect(await outcomeOf(request)).toEqual({ code: 'UPSTREAM_UNAVAILABLE', uncertain: true, received });
   });
+
+  it.each([
+    ['20', 20],
+    ['1', 1],
+    ['99999', 3600],
+    ['Tue, 01 Jan 2030 00:01:30 GMT', 90],
+  ])('that says to come again after %s is not asked again at once', async (header, retryAfter) => {
+    now = Date.parse('2030-01-01T00:00:00Z');
+    farSide.answer = answering(503, '', { 'retry-after': header });
+    expect(await failure(get)).toMatchObject({
+      extensions: { code: 'UPSTREAM_UNAVAILABLE', retryAfter },
+      uncertain: true,
+    });
+    expect(farSide.received).toHaveLength(1);
+  });
+
+  it.each(['0', 'soon', '-5', 'Tue, 01 Jan 2030 00:00:00 GMT'])(
+    'that does not say when to come again is asked again: %s',
+    async (header) => {
+      now = Date.parse('2030-01-01T00:00:00Z');
+      farSide.answer = answering(503, '', { 'retry-after': header });
+      expect((await failure(get)).extensions).toEqual({ code: 'UPSTREAM_UNAVAILABLE' });
+      expect(farSide.received).toHaveLength(3);
+    },
+  );
 
   it('is forgiven by a GET that succeeds in the end', async () => {
     farSide.answer = (response) => void response.writeHead(farSide.received.length < 3 ? 500 : 200).end('[]');
