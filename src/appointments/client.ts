@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import { digest } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { UpstreamError } from '../upstream/failure.js';
+import { type FailureReason, UpstreamError } from '../upstream/failure.js';
 import { createUpstream, isSendable, type UpstreamAnswer } from '../upstream/http.js';
 import { createTokens, type Issued } from '../upstream/tokens.js';
 import type { Appointment } from './model.js';
@@ -22,7 +22,7 @@ export interface AppointmentsSettings {
 /** What to book (`apis/appointments.md` §2); date-times go out as they are written. */
 export type NewAppointment = Pick<Appointment, 'status' | 'start' | 'end' | 'participants'>;
 
-/** Booked, with the service's id where its answer has one; or refused with a 4xx, and so not booked. */
+/** Booked, with the service's id where its answer has one; or not, since the service refused what was to be booked. */
 export type BookingOutcome =
   { readonly booked: true; readonly upstreamId: string | null } | { readonly refused: number };
 
@@ -38,6 +38,13 @@ export interface AppointmentsClient {
 
 /** Statuses that blame the input, not who sends it or where. */
 const blamedOnInput: readonly number[] = [400, 409, 422];
+/** Statuses that blame the gateway, for who it is or how it asks: nothing that a person typed. */
+const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
+  401: 'locked',
+  403: 'locked',
+  405: 'misshapen',
+  415: 'misshapen',
+};
 
 /** A client of the appointment service; its token is shared by all replicas on this database. */
 export function createAppointmentsClient(
@@ -90,7 +97,7 @@ export function createAppointmentsClient(
     return service.request({ method: 'POST', path: '/appointments', body, token, signal });
   }
 
-  /** A wrong scope or base address looks to the person like a fault of theirs: only the log tells of it. */
+  /** A 404 may be for a patient or for a wrong base address: to the person it is the one, the log tells of the other. */
   function complainOf(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
     telemetry.log.warn({ status }, 'the appointment service refused a booking for what may not lie in it');
@@ -105,9 +112,11 @@ export function createAppointmentsClient(
         tokens.discard(token);
         answer = await post(body, await authorize(signal), signal);
       }
-      complainOf(answer.status);
-      if (answer.status === 401) throw new UpstreamError('appointments', 'locked');
-      if (answer.status >= 400) return { refused: answer.status };
+      const { status } = answer;
+      complainOf(status);
+      const reason = blamedOnGateway[status];
+      if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
+      if (status >= 400) return { refused: status };
       return { booked: true, upstreamId: readId(answer.body) };
     },
     async stop() {

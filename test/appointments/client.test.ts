@@ -121,9 +121,19 @@ describe('a booking', () => {
     expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
   });
 
-  it.each([400, 403, 404, 409, 422])('is refused by %i', async (status) => {
+  it.each([400, 404, 409, 422])('is refused by %i', async (status) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
     expect(await client.book(appointment)).toEqual({ refused: status });
+    expect(callsTo('appointments')).toBe(1);
+  });
+
+  it.each([
+    [403, 'UPSTREAM_UNAVAILABLE'],
+    [405, 'UPSTREAM_INVALID_RESPONSE'],
+    [415, 'UPSTREAM_INVALID_RESPONSE'],
+  ])('is certainly not made by %i, which nothing in it can mend', async (status, code) => {
+    misbehave('appointments', { kind: 'answer', status, body: secret });
+    expect(await failure()).toMatchObject({ code, uncertain: false });
     expect(callsTo('appointments')).toBe(1);
   });
 

@@ -201,6 +201,16 @@ describe('a booking that is certainly not made', () => {
   });
 
   test.each([
+    ['403: its scope is too small', 403, 'UPSTREAM_UNAVAILABLE'],
+    ['405: it is not where we call', 405, 'UPSTREAM_INVALID_RESPONSE'],
+    ['415: it takes no JSON', 415, 'UPSTREAM_INVALID_RESPONSE'],
+  ])('when the service says %s', async (_, status, code) => {
+    fail(answer(status, serviceWords));
+    expect(await refused(person)).toEqual([[code], 1]);
+    expect(room.house.logged()).toContain(`"status":${status},"msg":"the appointment service refused`);
+  });
+
+  test.each([
     [{ 'retry-after': '17' }, 17],
     [{}, 60],
   ])('when the service says 429 with %j: again after %i seconds', async (headers, seconds) => {
