@@ -6,6 +6,7 @@ import type { Telemetry } from '../telemetry.js';
 import { takesMore } from './backlog.js';
 import { Operations, type Handle } from './ids.js';
 
+const serviceRestart = 1012;
 const internalError = 4500;
 const invalidMessage = 4400;
 const subscriberExists = 4409;
@@ -54,6 +55,17 @@ export class Connection implements ProtocolSocket {
   close(code?: number, reason = ''): void {
     const fitting = Buffer.from(reason).subarray(0, longestReason);
     this.socket.close(code, new TextDecoder().decode(fitting, { stream: true }));
+  }
+
+  /** Clients connect again by themselves. */
+  restart(): void {
+    this.close(serviceRestart, 'Service restart');
+  }
+
+  /** As `restart`, once its queries are answered. */
+  async retire(): Promise<void> {
+    await this.operations?.answered();
+    this.restart();
   }
 
   onMessage(handle: Handle): void {

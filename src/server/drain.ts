@@ -12,9 +12,10 @@ export interface Drain {
   follow(response: ServerResponse): void;
   /**
    * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends them;
-   * what is not answered within some seconds is cut off. Upgraded connections are left alone.
+   * what is not answered within some seconds is cut off. Upgraded connections are left to `retire`, for which it waits
+   * as long.
    */
-  run(server: Server): Promise<void>;
+  run(server: Server, retire?: () => Promise<void>): Promise<void>;
 }
 
 /** How long a connection without a request stays, for one that is on its way. */
@@ -60,7 +61,7 @@ export function createDrain(): Drain {
       latest.set(socket, new WeakRef(response));
       if (begun) endConnection(response);
     },
-    async run(server) {
+    async run(server, retire) {
       await letIn();
       begun = true;
       const closed = new Promise((resolve) => server.once('close', resolve));
@@ -74,8 +75,10 @@ export function createDrain(): Drain {
       server.closeIdleConnections();
       // Looked for only now: what was quiet during the grace may be so no longer.
       const late = sleep(patienceMs, true, { ref: false });
+      const retired = retire?.();
       for (let open = unanswered(); open.length > 0; open = unanswered())
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
+      await Promise.race([retired, late]);
       server.closeAllConnections();
     },
   };

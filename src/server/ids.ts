@@ -12,14 +12,19 @@ class Operation {
   /** What it is run with, until it is a subscription that stands. */
   context: Context | undefined = undefined;
   ending: Ending | undefined = undefined;
+  /** It is over once it is answered. */
+  isQuery = false;
+  /** Resolves when it is over. */
+  over!: Promise<void>;
   /** Its client has completed it. */
   left = false;
   /** What the client has asked for since under the same id. */
   next: string | undefined = undefined;
 
-  run(context: Context, ending: Ending): void {
+  run(context: Context, ending: Ending, isQuery: boolean): void {
     this.context = context;
     this.ending = ending;
+    this.isQuery = isQuery;
   }
 
   stand(): void {
@@ -69,6 +74,13 @@ export class Operations {
     return this.#underWay.get(id);
   }
 
+  /** Resolves once no query is under way. */
+  async answered(): Promise<void> {
+    const queries = () => [...this.#underWay.values()].filter(({ isQuery }) => isQuery);
+    for (let open = queries(); open.length > 0; open = queries())
+      await Promise.all(open.map(({ over }) => over));
+  }
+
   /** Hastens the end of all. */
   endAll(): void {
     for (const operation of this.#underWay.values()) {
@@ -101,7 +113,11 @@ export class Operations {
       this.#underWay.delete(id);
       if (operation.next !== undefined) this.#run(id, operation.next);
     };
-    this.#handle(text).then(ended, (error: unknown) => this.#owner.fail(error));
+    const failed = (error: unknown) => {
+      this.#underWay.delete(id);
+      this.#owner.fail(error);
+    };
+    operation.over = this.#handle(text).then(ended, failed);
   }
 
   #pass(text: string): void {

@@ -173,7 +173,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${listening}`,
     async stop() {
-      await drain.run(app.server);
+      await drain.run(app.server, () => sockets.retire());
       await sockets.stop();
       await app.close();
       await graphql.stop();

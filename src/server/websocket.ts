@@ -21,6 +21,8 @@ import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
+  /** Closes each socket as `stop` does, as soon as its queries are answered. */
+  retire(): Promise<void>;
   /** Takes no more and closes every socket with `1012` (service restart): clients connect again by themselves. */
   stop(): Promise<void>;
 }
@@ -30,7 +32,6 @@ type Socket = GraphqlSocket<Credentials, Connection>;
 
 /** Missing, wrong or ended credentials: clients take it as final. */
 const unauthorized = 4401;
-const serviceRestart = 1012;
 /** Whether the credentials are good cannot be told now: clients connect again by themselves. */
 const tryAgainLater = 1013;
 const pingMs = 15_000;
@@ -95,15 +96,16 @@ export function createGraphqlSockets(options: {
     if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: let it keep the text that all share.
     Object.assign(payload, { query: document.loc?.source.body });
+    const isQuery = operation.operation === 'query';
     const ending = new Ending();
     const contextValue = makeContext({
       session: extra.session,
-      signal: () => (operation.operation === 'subscription' ? ending : withDeadline(ending)),
+      signal: () => (isQuery ? withDeadline(ending) : ending),
       ip: extra.stream.remoteAddress ?? '',
       requestId: randomUUID(),
     });
     extra.running += 1;
-    extra.operations?.get(id)?.run(contextValue, ending);
+    extra.operations?.get(id)?.run(contextValue, ending, isQuery);
     return {
       schema,
       document,
@@ -141,14 +143,19 @@ export function createGraphqlSockets(options: {
       extra.operations?.endAll();
     },
   });
+  const connections = new Set<Connection>();
   const pings = keepAlive(sockets);
   const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
   sockets.on('connection', (socket, request) => {
     const connection = new Connection(socket, request, telemetry);
     const closed = protocol.opened(connection, connection);
+    connections.add(connection);
     socket.on('error', noteFailure);
-    socket.on('close', (code, reason) => void closed(code, String(reason)).catch(noteFailure));
+    socket.on('close', (code, reason) => {
+      connections.delete(connection);
+      closed(code, String(reason)).catch(noteFailure);
+    });
   });
 
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -163,10 +170,13 @@ export function createGraphqlSockets(options: {
   server.on('upgrade', upgrade);
 
   return {
+    async retire() {
+      await Promise.all(Array.from(connections, (connection) => connection.retire()));
+    },
     async stop() {
       server.off('upgrade', upgrade);
       clearInterval(pings);
-      for (const socket of sockets.clients) socket.close(serviceRestart, 'Service restart');
+      for (const connection of connections) connection.restart();
       const closing = new Promise((resolve) => sockets.close(resolve));
       const deadline = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), closeMs);
       await closing;

@@ -4,7 +4,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createDrain } from '../../src/server/drain.js';
-import { openSocket } from '../server/sockets.js';
+import { openSocket, type RawSocket } from '../server/sockets.js';
 import { createTestFile } from '../support/engines.js';
 import { allGrants, demo } from '../support/house.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
@@ -35,6 +35,18 @@ beforeEach(async () => {
 /** Asks for notes, which takes as long as the notes service does. */
 function askNotes(agent?: Agent) {
   return postGraphql(gateway.url, '{ notes { nodes { id } } }', {}, { token, ...(agent && { agent }) });
+}
+
+/** A websocket that is acknowledged. */
+async function enter(): Promise<RawSocket> {
+  const socket = await openSocket(`${gateway.url}/graphql`);
+  socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
+  expect((await socket.next()).type).toBe('connection_ack');
+  return socket;
+}
+
+function begin(socket: RawSocket, id: string, query: string): void {
+  socket.send({ id, type: 'subscribe', payload: { query } });
 }
 
 function delayNotes(act: Parameters<Sandbox['faults']['add']>[0]['act']): void {
@@ -102,9 +114,7 @@ describe('SIGTERM', () => {
   });
 
   test('closes websockets with 1012, for which clients connect again', async () => {
-    const socket = await openSocket(`${gateway.url}/graphql`);
-    socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
-    expect((await socket.next()).type).toBe('connection_ack');
+    const socket = await enter();
     const ended = timed(gateway.end());
     expect(await socket.closed).toBe(1012);
     const { value, ms } = await ended;
@@ -112,9 +122,30 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(5_000);
   });
 
+  test('answers the queries of a websocket before it closes; one that has none closes at once', async () => {
+    const [asking, resting] = [await enter(), await enter()];
+    for (const socket of [asking, resting])
+      begin(socket, 'updates', 'subscription { shipmentUpdates { cursor } }');
+    delayNotes({ kind: 'delay', ms: 2_500 });
+    begin(asking, 'notes', '{ notes { nodes { id } } }');
+    await reached();
+    const ended = gateway.end();
+    const closed = timed(resting.closed);
+    const { payload } = await asking.next('notes');
+    expect(payload.data.notes.nodes.length).toBeGreaterThan(0);
+    expect((await asking.next('notes')).type).toBe('complete');
+    expect(await asking.closed).toBe(1012);
+    const { value, ms } = await closed;
+    expect(value).toBe(1012);
+    expect(ms).toBeLessThan(2_000);
+    expect(await ended).toBe(0);
+  });
+
   test('is not held by an upstream call that hangs, a half-sent request, nor a silent connection', async () => {
     delayNotes({ kind: 'hang' });
     const asked = askNotes().catch((error: unknown) => error as NodeJS.ErrnoException);
+    const socket = await enter();
+    begin(socket, 'notes', '{ notes { nodes { id } } }');
     const half = request(`${gateway.url}/webhooks/shipments/sub_demo`, {
       method: 'POST',
       headers: { 'content-length': 1000 },
@@ -128,6 +159,7 @@ describe('SIGTERM', () => {
     expect(value).toBe(0);
     expect(ms).toBeLessThan(9_000);
     expect(await asked).toMatchObject({ code: 'ECONNRESET' });
+    expect(await socket.closed).toBe(1012);
   });
 
   test('with nothing open ends at once', async () => {

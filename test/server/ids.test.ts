@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Context } from '../../src/context.js';
 import { Operations } from '../../src/server/ids.js';
+import { Ending } from '../../src/signal.js';
 
 const message = (type: string) => JSON.stringify({ type, id: '1' });
 
@@ -37,4 +39,30 @@ test('what waits on a socket that has closed is not begun', async () => {
   ends[0]!();
   await expect.poll(() => operations.get('1')).toBeUndefined();
   expect(handled).toEqual(['subscribe', 'complete']);
+});
+
+test('whoever waits for the queries waits for those that come meanwhile, not for a subscription, nor one that failed', async () => {
+  const ends: { resolve(): void; reject(error: Error): void }[] = [];
+  const failures: unknown[] = [];
+  const ignore = () => undefined;
+  const operations = new Operations(
+    () => new Promise((resolve, reject) => void ends.push({ resolve, reject })),
+    { refuse: ignore, reject: ignore, fail: (error) => failures.push(error) },
+  );
+  const begin = (id: string, isQuery: boolean) => {
+    operations.take(JSON.stringify({ type: 'subscribe', id }));
+    operations.get(id)!.run({} as Context, new Ending(), isQuery);
+  };
+  begin('live', false);
+  await operations.answered();
+  begin('first', true);
+  let isAnswered = false;
+  const answered = operations.answered().then(() => (isAnswered = true));
+  begin('second', true);
+  ends[1]!.resolve();
+  await expect.poll(() => operations.get('first')).toBeUndefined();
+  expect(isAnswered).toBe(false);
+  ends[2]!.reject(new Error('It failed.'));
+  await answered;
+  expect(failures).toEqual([new Error('It failed.')]);
 });
