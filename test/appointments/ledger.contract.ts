@@ -122,7 +122,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     ['failing after all', { kind: 'afterwards', act: { kind: 'answer', status: 502 } }],
     ['hanging', { kind: 'hang' }],
   ] as const)('does not know what became of a call that is %s, and never posts it again', async (__, act) => {
-    const quick = await startReplica(sandbox, await freshUrl(), { timeoutMs: 300 });
+    const quick = await startReplica(sandbox, await freshUrl(), { timeoutMs: 1_000 });
     fail(act);
     const one = await booked({ idempotencyKey: 'k' }, quick);
     expect([one.confirmation, one.upstreamId]).toEqual(['UNCONFIRMED', null]);
