@@ -74,7 +74,7 @@ export interface NotesClient {
 
 /** `apis/notes.md` §8. */
 const callsPerHour = 1_000;
-/** Fewer than the failures that have a service left alone: no session's hanging calls, begun together, do that to all. */
+/** Of a session: those of the others are never waited for, whatever hangs. */
 const callsAtOnce = 8;
 const usualTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];

@@ -11,8 +11,16 @@ import type { Telemetry } from '../telemetry.js';
 import type { Reply } from './exchange.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './failure.js';
 
-/** Runs a call, `repeatable` ones up to three times, unless the service is left alone. */
-export type Guard = (repeatable: boolean, run: () => Promise<Reply>) => Promise<Reply>;
+/** A call as its guard sees it. */
+export interface GuardedCall {
+  /** Whether it may be sent again: twice at most. */
+  readonly repeatable: boolean;
+  /** Where each caller calls with a token of their own: that token. */
+  readonly caller: string | undefined;
+}
+
+/** Runs a call, unless the service is left alone. */
+export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
 
 const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
 const failuresToRest = 10;
@@ -20,35 +28,56 @@ const restMs = 5_000;
 
 const failed =
   (...reasons: readonly FailureReason[]) =>
-  (error: Error) =>
+  (error: unknown): error is UpstreamError =>
     error instanceof UpstreamError && reasons.includes(error.reason);
 
 const isOutage = failed('broken', 'failing');
-/** A service that says when to come again says it in seconds, and the pauses are shorter. */
-const isPassing = (error: Error) =>
-  error instanceof UpstreamError && error.retryAfter === undefined && isOutage(error);
-const retrying = retry(handleWhen(isPassing), retries);
-const isFailure = failed('broken', 'failing', 'late');
+const isLate = failed('late');
+const isUndecided = failed('late', 'abandoned');
+/** One that says when to come again is not: it says so in seconds, and the pauses between attempts are shorter. */
+const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === undefined;
+const retrying = retry(handleWhen(isTransient), retries);
 
-/** A breaker for one service, that no 4xx and no client's going trips; within it repeatable calls are retried. */
+/**
+ * A breaker for one service, that no 4xx and no client's going trips; within it repeatable calls are retried. Of one
+ * caller only the first late call counts until a call succeeds: what hangs may be theirs alone.
+ */
 export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>): Guard {
-  /** A call that was to find out whether the service is back, and was given up before it had. */
-  const isUndecided = (error: Error) => breaker.state === CircuitState.HalfOpen && failed('abandoned')(error);
+  const failures = new WeakSet<Error>();
   const breaker = circuitBreaker(
-    handleWhen((error) => isFailure(error) || isUndecided(error)),
-    {
-      halfOpenAfter: restMs,
-      breaker: new ConsecutiveBreaker(failuresToRest),
-    },
+    handleWhen((error) => failures.has(error)),
+    { halfOpenAfter: restMs, breaker: new ConsecutiveBreaker(failuresToRest) },
   );
   breaker.onBreak(() => log.warn({ upstream: name }, 'upstream fails and is left alone'));
   breaker.onReset(() => log.info({ upstream: name }, 'upstream is back'));
+  /** Few: the breaker opens at the tenth. */
+  const lateCallers = new Set<string>();
 
-  return async (repeatable, run) => {
+  /** `isTrial` where the call was to find out whether the service is back: then it has to be decided. */
+  function isFailure(error: unknown, caller: string | undefined, isTrial: boolean): error is UpstreamError {
+    if (isOutage(error) || (isTrial && isUndecided(error))) return true;
+    if (!isLate(error)) return false;
+    if (caller === undefined) return true;
+    const known = lateCallers.size;
+    return lateCallers.add(caller).size > known;
+  }
+
+  return async ({ repeatable, caller }, run) => {
     // One call at a time finds out whether the service is back; the others do not wait for it.
     if (breaker.state === CircuitState.HalfOpen) throw new UpstreamError(name, 'resting');
+    const isTrial = breaker.state === CircuitState.Open;
+    const watched = async () => {
+      try {
+        const reply = await (repeatable ? insist(run) : run());
+        lateCallers.clear();
+        return reply;
+      } catch (error) {
+        if (isFailure(error, caller, isTrial)) failures.add(error);
+        throw error;
+      }
+    };
     try {
-      return await breaker.execute(() => (repeatable ? insist(run) : run()));
+      return await breaker.execute(watched);
     } catch (error) {
       throw isBrokenCircuitError(error) ? new UpstreamError(name, 'resting') : error;
     }

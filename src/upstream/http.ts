@@ -59,7 +59,7 @@ export interface UpstreamOptions {
   readonly timeoutMs?: number;
   /** How many calls the service takes with one token; no bound unless told. */
   readonly callsPerHour?: number;
-  /** How many calls with one token are under way at once, the others waiting; no bound unless told. */
+  /** Where each caller has a token of their own: how many calls with it are under way at once, the others waiting. */
   readonly callsAtOnce?: number;
   readonly clock?: Clock;
 }
@@ -76,7 +76,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     telemetry,
     timeoutMs = 10_000,
     callsPerHour = Infinity,
-    callsAtOnce = Infinity,
+    callsAtOnce,
     clock = systemClock,
   } = options;
   const { origin, pathname } = new URL(baseUrl);
@@ -85,7 +85,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const counters = new Map<string, () => void>();
   const quota = createQuota({ perHour: callsPerHour, clock });
   const complain = createComplaints(telemetry);
-  const inTurn = createShares(name, callsAtOnce);
+  const inTurn = createShares(name, callsAtOnce ?? Infinity);
   const guard = createGuard(name, telemetry);
 
   function report({ method, path }: Exchange, status: string, started: number): void {
@@ -142,9 +142,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const deadline = startDeadline(timeoutMs, signal);
     try {
       if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
+      const caller = callsAtOnce === undefined ? undefined : token;
+      const repeatable = method === 'GET';
       // What waits in vain says nothing of the service: the breaker does not hear of it.
-      const call = () => guard(method === 'GET', () => attempt(sent, token, deadline));
-      const answer = accept(await (token === undefined ? call() : inTurn(token, deadline, call)), token);
+      const call = () => guard({ repeatable, caller }, () => attempt(sent, token, deadline));
+      const answer = accept(await (caller === undefined ? call() : inTurn(caller, deadline, call)), token);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       const { status } = answer;

@@ -31,8 +31,16 @@ afterEach(async () => {
   await farSide.stop();
 });
 
-function connect(baseUrl = farSide.url, timeoutMs = 60_000): Upstream {
-  return createUpstream({ name: 'notes', baseUrl, telemetry, timeoutMs, clock: { now: () => now } });
+function connect(baseUrl = farSide.url, timeoutMs = 60_000, callsAtOnce?: number): Upstream {
+  const bound = callsAtOnce === undefined ? {} : { callsAtOnce };
+  return createUpstream({
+    name: 'notes',
+    baseUrl,
+    telemetry,
+    timeoutMs,
+    clock: { now: () => now },
+    ...bound,
+  });
 }
 
 /** The error of a call that has to fail. */
@@ -377,6 +385,49 @@ describe('the breaker', () => {
     farSide.answer = () => {};
     await Promise.all(Array.from({ length: 10 }, () => failure(get)));
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
+  });
+
+  describe('where each caller has a token of their own', () => {
+    const hang = async (...tokens: readonly string[]) => {
+      farSide.answer = () => {};
+      await Promise.all(tokens.map((token) => failure({ ...get, token })));
+    };
+    const callers = (count: number) => Array.from({ length: count }, (_, at) => `caller${at}`);
+
+    beforeEach(async () => {
+      await upstream.stop();
+      upstream = connect(farSide.url, 300, 8);
+    });
+
+    it("counts the first of one caller's calls that are late, and each that fails", async () => {
+      await hang(...Array.from({ length: 8 }, () => 'one'));
+      await hang(...Array.from({ length: 8 }, () => 'one'), 'two');
+      farSide.answer = answering(500);
+      await times(7, { ...post, token: 'one' });
+      farSide.answer = answering(200, '[]');
+      expect(await upstream.request({ ...get, token: 'two' })).toMatchObject({ status: 200 });
+
+      await hang('one', 'two', 'one', 'two');
+      farSide.answer = answering(500);
+      await times(8, { ...post, token: 'one' });
+      expect(await failure({ ...get, token: 'two' })).toMatchObject({ reason: 'resting' });
+    });
+
+    it('opens where the calls of ten callers are late, and stays so while the trial is, whose it may be', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      await hang(...callers(10));
+      expect(await failure({ ...get, token: 'other' })).toMatchObject({ reason: 'resting' });
+      vi.setSystemTime(Date.now() + 5_001);
+      await hang('caller0');
+      expect(await failure({ ...get, token: 'caller0' })).toMatchObject({ reason: 'resting' });
+      expect(farSide.received).toHaveLength(11);
+    });
+
+    it('counts each late call that has no token', async () => {
+      farSide.answer = () => {};
+      await Promise.all(Array.from({ length: 10 }, () => failure(get)));
+      expect(await failure(get)).toMatchObject({ reason: 'resting' });
+    });
   });
 });
 
