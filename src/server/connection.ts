@@ -62,7 +62,7 @@ export class Connection implements ProtocolSocket {
     this.close(serviceRestart, 'Service restart');
   }
 
-  /** As `restart`, once its queries are answered. */
+  /** As `restart`, once all is answered but subscriptions. */
   async retire(): Promise<void> {
     await this.operations?.answered();
     this.restart();

@@ -12,24 +12,33 @@ class Operation {
   /** What it is run with, until it is a subscription that stands. */
   context: Context | undefined = undefined;
   ending: Ending | undefined = undefined;
-  /** It is over once it is answered. */
-  isQuery = false;
-  /** Resolves when it is over. */
-  over!: Promise<void>;
+  /** It is over, or stands: nothing more of it is to be waited for. */
+  isSettled = false;
+  readonly settled: Promise<void>;
+  #settle!: () => void;
   /** Its client has completed it. */
   left = false;
   /** What the client has asked for since under the same id. */
   next: string | undefined = undefined;
 
-  run(context: Context, ending: Ending, isQuery: boolean): void {
+  constructor() {
+    this.settled = new Promise((resolve) => (this.#settle = resolve));
+  }
+
+  run(context: Context, ending: Ending): void {
     this.context = context;
     this.ending = ending;
-    this.isQuery = isQuery;
   }
 
   stand(): void {
     this.context = undefined;
     this.ending = undefined;
+    this.settle();
+  }
+
+  settle(): void {
+    this.isSettled = true;
+    this.#settle();
   }
 }
 
@@ -74,11 +83,11 @@ export class Operations {
     return this.#underWay.get(id);
   }
 
-  /** Resolves once no query is under way. */
+  /** Resolves once nothing is under way but subscriptions that stand. */
   async answered(): Promise<void> {
-    const queries = () => [...this.#underWay.values()].filter(({ isQuery }) => isQuery);
-    for (let open = queries(); open.length > 0; open = queries())
-      await Promise.all(open.map(({ over }) => over));
+    const open = () => [...this.#underWay.values()].filter(({ isSettled }) => !isSettled);
+    for (let waited = open(); waited.length > 0; waited = open())
+      await Promise.all(waited.map(({ settled }) => settled));
   }
 
   /** Hastens the end of all. */
@@ -109,15 +118,19 @@ export class Operations {
   #run(id: string, text: string): void {
     const operation = new Operation();
     this.#underWay.set(id, operation);
-    const ended = () => {
+    const end = () => {
       this.#underWay.delete(id);
+      operation.settle();
+    };
+    const ended = () => {
+      end();
       if (operation.next !== undefined) this.#run(id, operation.next);
     };
     const failed = (error: unknown) => {
-      this.#underWay.delete(id);
+      end();
       this.#owner.fail(error);
     };
-    operation.over = this.#handle(text).then(ended, failed);
+    this.#handle(text).then(ended, failed);
   }
 
   #pass(text: string): void {

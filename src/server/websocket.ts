@@ -21,7 +21,7 @@ import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
-  /** Closes each socket as `stop` does, as soon as its queries are answered. */
+  /** Closes each socket as `stop` does, as soon as all is answered but subscriptions. */
   retire(): Promise<void>;
   /** Takes no more and closes every socket with `1012` (service restart): clients connect again by themselves. */
   stop(): Promise<void>;
@@ -96,16 +96,15 @@ export function createGraphqlSockets(options: {
     if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: let it keep the text that all share.
     Object.assign(payload, { query: document.loc?.source.body });
-    const isQuery = operation.operation === 'query';
     const ending = new Ending();
     const contextValue = makeContext({
       session: extra.session,
-      signal: () => (isQuery ? withDeadline(ending) : ending),
+      signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
       ip: extra.stream.remoteAddress ?? '',
       requestId: randomUUID(),
     });
     extra.running += 1;
-    extra.operations?.get(id)?.run(contextValue, ending, isQuery);
+    extra.operations?.get(id)?.run(contextValue, ending);
     return {
       schema,
       document,

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Context } from '../../src/context.js';
 import { Operations } from '../../src/server/ids.js';
-import { Ending } from '../../src/signal.js';
 
 const message = (type: string) => JSON.stringify({ type, id: '1' });
 
@@ -41,7 +39,7 @@ test('what waits on a socket that has closed is not begun', async () => {
   expect(handled).toEqual(['subscribe', 'complete']);
 });
 
-test('whoever waits for the queries waits for those that come meanwhile, not for a subscription, nor one that failed', async () => {
+test('whoever waits for the answers waits for what comes meanwhile, not for a subscription, nor one that failed', async () => {
   const ends: { resolve(): void; reject(error: Error): void }[] = [];
   const failures: unknown[] = [];
   const ignore = () => undefined;
@@ -49,20 +47,23 @@ test('whoever waits for the queries waits for those that come meanwhile, not for
     () => new Promise((resolve, reject) => void ends.push({ resolve, reject })),
     { refuse: ignore, reject: ignore, fail: (error) => failures.push(error) },
   );
-  const begin = (id: string, isQuery: boolean) => {
-    operations.take(JSON.stringify({ type: 'subscribe', id }));
-    operations.get(id)!.run({} as Context, new Ending(), isQuery);
-  };
-  begin('live', false);
+  const take = (type: string, id: string) => operations.take(JSON.stringify({ type, id }));
+  take('subscribe', 'live');
+  operations.get('live')!.stand();
   await operations.answered();
-  begin('first', true);
+  take('subscribe', 'again');
   let isAnswered = false;
   const answered = operations.answered().then(() => (isAnswered = true));
-  begin('second', true);
-  ends[1]!.resolve();
-  await expect.poll(() => operations.get('first')).toBeUndefined();
+  take('complete', 'again');
+  take('subscribe', 'again');
+  take('subscribe', 'other');
+  const [, again, , other] = ends;
+  again!.resolve();
+  await expect.poll(() => ends).toHaveLength(5);
+  other!.reject(new Error('It failed.'));
+  await expect.poll(() => failures).toHaveLength(1);
   expect(isAnswered).toBe(false);
-  ends[2]!.reject(new Error('It failed.'));
+  ends[4]!.resolve();
   await answered;
   expect(failures).toEqual([new Error('It failed.')]);
 });
