@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from './clock.js';
 import type { Act, Fault, Faults } from './faults.js';
@@ -35,6 +36,18 @@ export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
   ];
 }
 
+function canBeSent(headers: Readonly<Record<string, string>>): boolean {
+  try {
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const whole = z.int().min(0);
 const act = z.lazy((): z.ZodType<Act> => acts);
 
@@ -45,7 +58,7 @@ const acts = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('answer'),
     status: z.int().min(200).max(599),
-    headers: z.record(z.string(), z.string()).exactOptional(),
+    headers: z.record(z.string(), z.string()).refine(canBeSent, 'cannot be sent').exactOptional(),
     body: z.string().exactOptional(),
     contentType: z.string().exactOptional(),
   }),
@@ -65,7 +78,7 @@ const pattern = z.string().transform((source, context) => {
 /** A fault as JSON tells it. */
 const toldFault: z.ZodType<Fault> = z.strictObject({
   service: z.enum(['notes', 'appointments', 'issuer', 'payments']),
-  method: z.string().exactOptional(),
+  method: z.string().toUpperCase().exactOptional(),
   path: pattern.exactOptional(),
   times: z.int().min(1).exactOptional(),
   act,

@@ -47,7 +47,7 @@ export interface Sandbox {
  *
  * The sandbox is a stand-in for development and tests, and not more than that: it keeps everything in memory,
  * shares no code with the gateway, hands its secrets out in `settings`, and lets whoever reaches it move its
- * clock. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real
+ * clock and have its services fail. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real
  * services. It is not for production, for measuring them, or for a network that others can reach.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -95,7 +95,7 @@ describe('the control door', () => {
 
   test('puts a fault in force, for as often as it is told', async () => {
     const act = { kind: 'delay', ms: 1, act: { kind: 'answer', status: 503 } };
-    const fault = { service: 'notes', method: 'GET', path: '^/me$', times: 2, act };
+    const fault = { service: 'notes', method: 'get', path: '^/me$', times: 2, act };
     expect((await control({ json: fault })).status).toBe(201);
     expect((await create()).status).toBe(201);
     const statuses = [await me(), await me(), await me()].map(({ status }) => status);
@@ -115,6 +115,7 @@ describe('the control door', () => {
     [{ service: 'notes', act: { kind: 'hang' }, path: '(' }, 'is no regular expression'],
     [{ service: 'notes', act: { kind: 'delay', ms: 1, act: { kind: 'answer' } } }, 'act.act.status'],
     [{ service: 'notes', act: { kind: 'hang' }, often: 1 }, 'often'],
+    [{ service: 'notes', act: { kind: 'answer', status: 503, headers: { 'a b': 'c' } } }, 'cannot be sent'],
   ])('names what is wrong with %j', async (fault, words) => {
     const { status, body } = await control({ json: fault });
     expect([status, body.error?.message]).toEqual([400, expect.stringContaining(words)]);
