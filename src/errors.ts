@@ -13,7 +13,7 @@ export type ErrorCode =
   | 'UPSTREAM_INVALID_RESPONSE'
   | 'QUERY_TOO_COMPLEX';
 
-/** Where the cause of an error lies, and for `RATE_LIMITED` when to try again. */
+/** Where the cause of an error lies, and when to try again: for `RATE_LIMITED`, or where a service says so. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** Seconds, whole, at least 1. */

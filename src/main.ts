@@ -108,7 +108,7 @@ function fail(error: unknown): never {
 async function run(command: string | undefined): Promise<void> {
   if (command === undefined) return runGateway();
   if (command === 'sandbox') return runSandbox();
-  throw Object.assign(new Error(`There is no ${command} here: say sandbox, or nothing.`), { code: 'USAGE' });
+  return fail(`There is no ${command} here: say sandbox, or nothing.`);
 }
 
 await run(process.argv[2]).catch(fail);
