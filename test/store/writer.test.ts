@@ -5,14 +5,18 @@ import { procedure } from './failing-procedure.js';
 import { silent } from './opened.js';
 
 describe('the writer of an embedded database', () => {
-  test('is lost with its thread, and what waits is told so', async () => {
-    const { kysely, lost, procedure: load } = await openDatabase(await createTestFile(), { log: silent });
-    const fail = await load(procedure, null);
-    const asked = Array.from({ length: 50 }, (_, at) =>
-      at % 2 ? fail(null) : kysely.deleteFrom('keyv').execute(),
-    );
-    const outcomes = await Promise.allSettled(asked);
-    expect(outcomes.map(({ status }) => status)).toContain('rejected');
-    expect((await lost).message).toBe('The thread has failed.');
-  });
+  // Which is heard first, an answer or the failure just after it, is a matter of chance: once in three times or so an
+  // answer that nobody waits for any more comes last, and must not end the process.
+  test.for(Array.from({ length: 8 }, (_, at) => at))(
+    'is lost with its thread, and what waits is told so, whatever comes last (%i)',
+    async () => {
+      const database = await openDatabase(await createTestFile(), { log: silent });
+      const fail = await database.procedure(procedure, null);
+      const remove = () => database.kysely.deleteFrom('keyv').execute();
+      const asked = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? remove() : fail(null)));
+      const outcomes = await Promise.allSettled(asked);
+      expect(outcomes.map(({ status }) => status)).toContain('rejected');
+      expect((await database.lost).message).toBe('The thread has failed.');
+    },
+  );
 });
