@@ -1,6 +1,7 @@
 import { Pool } from 'undici';
 import { type Clock, systemClock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
+import { createBulkhead } from './bulkhead.js';
 import { createComplaints } from './complaints.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
@@ -8,7 +9,6 @@ import { UpstreamError, type UpstreamName } from './failure.js';
 import { createGuard } from './guard.js';
 import { createQuota } from './quota.js';
 import { isLimit, parse, secondsToWait } from './reply.js';
-import { createShares } from './shares.js';
 import type { Signal } from '../signal.js';
 
 /** One service that the gateway calls. */
@@ -85,7 +85,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const counters = new Map<string, () => void>();
   const quota = createQuota({ perHour: callsPerHour, clock });
   const complain = createComplaints(telemetry);
-  const inTurn = createShares(name, callsAtOnce ?? Infinity);
+  const bulkhead = createBulkhead(name, callsAtOnce ?? Infinity);
   const guard = createGuard(name, telemetry);
 
   function report({ method, path }: Exchange, status: string, started: number): void {
@@ -146,7 +146,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       const repeatable = method === 'GET';
       // What waits in vain says nothing of the service: the breaker does not hear of it.
       const call = () => guard({ repeatable, caller }, () => attempt(sent, token, deadline));
-      const answer = accept(await (caller === undefined ? call() : inTurn(caller, deadline, call)), token);
+      const answer = accept(await (caller === undefined ? call() : bulkhead(caller, deadline, call)), token);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       const { status } = answer;
