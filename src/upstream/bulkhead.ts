@@ -34,7 +34,7 @@ export function createBulkhead(upstream: UpstreamName, size: number): Bulkhead {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
         waiting.delete(begin);
-        reject(new UpstreamError(upstream, deadline.over!));
+        reject(new UpstreamError(upstream, deadline.over === 'late' ? 'crowded' : 'abandoned'));
       };
       const begin = () => {
         forget();

@@ -6,7 +6,7 @@ import { type FailureReason, UpstreamError } from './failure.js';
 export type Complain = (call: Exchange, error: unknown, started: number) => void;
 
 /** No failures of the service, or told already: the breaker has lines of its own. */
-const untold: readonly FailureReason[] = ['abandoned', 'limited', 'resting'];
+const untold: readonly FailureReason[] = ['abandoned', 'crowded', 'limited', 'resting'];
 const quietMs = 1_000;
 /** An id in it may be as long as a client likes. */
 const longestRoute = 100;

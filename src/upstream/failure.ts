@@ -22,6 +22,11 @@ const reasons = {
   locked: ['UPSTREAM_UNAVAILABLE', 'does not let the gateway in'],
   /** The call's own deadline. */
   late: ['UPSTREAM_TIMEOUT', 'did not answer in time'],
+  /** The caller's other calls went on until its deadline: the call was not made. */
+  crowded: [
+    'UPSTREAM_TIMEOUT',
+    'had so many calls of one caller to answer that this one was not made in time',
+  ],
   /** The operation ended first: at its own deadline, or because its client has gone. */
   abandoned: ['UPSTREAM_TIMEOUT', 'had not answered when the operation ended'],
   oversized: ['UPSTREAM_INVALID_RESPONSE', 'answered with more than the gateway takes'],

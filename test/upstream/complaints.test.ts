@@ -24,9 +24,9 @@ afterEach(async () => {
 });
 
 /** At the level at which the gateway runs unless told otherwise. */
-function connect({ baseUrl = farSide.url, timeoutMs = 60_000 } = {}): Upstream {
+function connect({ baseUrl = farSide.url, timeoutMs = 60_000, callsAtOnce = Infinity } = {}): Upstream {
   const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
-  return createUpstream({ name: 'notes', baseUrl, telemetry, timeoutMs });
+  return createUpstream({ name: 'notes', baseUrl, telemetry, timeoutMs, callsAtOnce });
 }
 
 /** Calls that fail, one after another. */
@@ -133,6 +133,21 @@ describe('no complaint is made', () => {
     await fail({ ...post, signal: AbortSignal.timeout(50) });
     await fail({ ...get, signal: AbortSignal.abort() });
     expect(lines).toEqual([]);
+  });
+
+  it('about a call that was never made, since others of its caller went on too long', async () => {
+    const narrow = connect({ timeoutMs: 1_000, callsAtOnce: 1 });
+    farSide.answer = (response) => void setTimeout(() => response.end('{}'), 700);
+    const calls = [narrow.request(post), narrow.request(post)];
+    await expect(narrow.request(post)).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+      reason: 'crowded',
+      uncertain: false,
+    });
+    await Promise.all(calls);
+    expect(farSide.received).toHaveLength(2);
+    expect(lines).toEqual([]);
+    await narrow.stop();
   });
 
   it('about a service that is left alone', async () => {
