@@ -3,8 +3,8 @@ import { OperationTooComplex } from '../errors.js';
 import { type Connection, type Cursors, type Edge, type PageArguments, rowConnection } from '../relay.js';
 import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
 import { UpstreamError } from '../upstream/failure.js';
-import { isCount, type NotePage } from './answer.js';
-import type { NotesClient, Refusal } from './client.js';
+import { isCount } from './answer.js';
+import type { ListedPage, NotesClient, Refusal } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
@@ -106,7 +106,7 @@ class OperationNotes implements NotesAccess {
     this.pagesRead ??= new Map();
     const known = this.pagesRead.get(key);
     if (known) return known;
-    const list = withCounts ? this.countedList(filter) : this.list(filter);
+    const list = withCounts ? this.countedList(filter) : this.keptList(filter);
     const reading = noteConnection({ ...this.source(connection, filter), list }, page);
     this.pagesRead.set(key, reading);
     return reading;
@@ -179,22 +179,31 @@ class OperationNotes implements NotesAccess {
     return { filter, read: (start) => this.inTurn(() => this.readPage(filter, start)) };
   }
 
-  private async readPage(filter: NoteFilter, start: PageStart): Promise<NotePage | Refusal | TooLarge> {
-    // A note may have any number of tags, and each of them a page, of which all that was read is kept.
-    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages`);
-    if (this.bytes > mostMebibytes * 1024 * 1024) throw tooMuch(`${mostMebibytes} MiB`);
+  /** The same for a connection: its pages are kept, so the operation reads no more of them than there is room for. */
+  private keptList(filter: NoteFilter): NoteList {
+    const read = async (start: PageStart) => {
+      if (this.bytes > mostMebibytes * 1024 * 1024)
+        throw tooMuch(`about ${mostMebibytes} MiB of notes for its connections`);
+      const answer = await this.readPage(filter, start);
+      if ('tooLarge' in answer) this.bytes += mostPageBytes;
+      if ('notes' in answer) this.bytes += answer.bytes;
+      return answer;
+    };
+    return { filter, read: (start) => this.inTurn(() => read(start)) };
+  }
+
+  private async readPage(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refusal | TooLarge> {
+    // A note may have any number of tags, and each of them pages.
+    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages of the notes service`);
     const { client, sightings } = this.shared;
     const { token, sessionId, signal } = this.operation;
     const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
-    if ('tooLarge' in answer) this.bytes += mostPageBytes;
-    if (!('notes' in answer)) return answer;
-    this.bytes += answer.bytes;
-    sightings.remember(sessionId, { filter, start }, answer.notes);
+    if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
     return answer;
   }
 
   private countedList(filter: NoteFilter): NoteList {
-    const bare = this.list(filter);
+    const bare = this.keptList(filter);
     return {
       filter,
       read: async (start) => {
@@ -272,5 +281,5 @@ function tagConnection(
 }
 
 function tooMuch(most: string): OperationTooComplex {
-  return new OperationTooComplex(`One operation reads no more than ${most} of the notes service.`);
+  return new OperationTooComplex(`One operation reads no more than ${most}.`);
 }

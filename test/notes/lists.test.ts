@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { toGlobalId } from '../../src/relay.js';
 import { startNotes } from './operations.js';
 
 test('an operation reads 250 pages of notes, and no fault of what is still read goes unheard', async () => {
@@ -19,7 +20,7 @@ test('an operation reads 250 pages of notes, and no fault of what is still read 
   await room.stop();
 });
 
-describe('an operation reads 64 MiB of notes', () => {
+describe('an operation reads about 64 MiB of notes for connections', () => {
   const email = 'heavy@example.com';
   const tagsOf = (count: number) => Array.from({ length: count }, (_, at) => `tag${at}`);
 
@@ -54,5 +55,21 @@ describe('an operation reads 64 MiB of notes', () => {
     const { codes, pages } = await ask(100, { tags: 30, notes: 100, kibibytes: 100 });
     expect(codes).toEqual(['QUERY_TOO_COMPLEX']);
     expect(pages).toBeLessThanOrEqual(13);
+  });
+
+  test('not counting those among which one is looked for, which are not kept', async () => {
+    const room = await startNotes();
+    const operation = await room.as(email);
+    const fields = { content: '\u{1F600}'.repeat(9_000) };
+    const ids = Array.from({ length: 2_600 }, (_, at) => room.sandbox.notes.insert(email, fields, at).id);
+    const id = toGlobalId('Note', ids[0]!);
+    const calls = await room.callsOf(async () =>
+      expect(await operation('query ($id: ID!) { node(id: $id) { id } }', { id })).toEqual({
+        data: { node: { id } },
+        errors: undefined,
+      }),
+    );
+    expect(calls).toHaveLength(26);
+    await room.stop();
   });
 });
