@@ -27,7 +27,7 @@ export function readNote(value: unknown): Note | undefined {
   const upstreamId = readId(value['id']);
   const tags = readNames(value['tags']);
   if (upstreamId === undefined || tags === undefined || !isText(title) || !isText(content)) return undefined;
-  if (!isDateTime(createdAt) || !isDateTime(updatedAt) || !isOptionalFlag(pinned)) return undefined;
+  if (!isLooseDate(createdAt) || !isLooseDate(updatedAt) || !isOptionalFlag(pinned)) return undefined;
   return toNote({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
@@ -44,7 +44,8 @@ export function readProfile(value: unknown): Profile | undefined {
   if (!isFields(value)) return undefined;
   const { email, name, created_at: createdAt } = value;
   const upstreamId = readId(value['id']);
-  if (upstreamId === undefined || !isText(email) || !isText(name) || !isDateTime(createdAt)) return undefined;
+  if (upstreamId === undefined || !isText(email) || !isText(name) || !isLooseDate(createdAt))
+    return undefined;
   return { upstreamId, email, name, createdAt };
 }
 
@@ -123,15 +124,16 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-const dateTime =
+const looseDate =
   /^\d{4}-?\d\d-?\d\d(?:[Tt ]\d\d(?::?\d\d(?::?\d\d)?)?(?:[.,]\d+)?(?: ?(?:[Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
 
 /**
- * Whether it has a form of ISO 8601: one odd note makes its whole page useless, so there may be no offset, no time, and a
- * blank for the `T`. Of its form alone, since a page of 20 notes has 40 of them.
+ * Whether it is a calendar date, with or without a time, loosely written: a blank may stand for the `T`, and before an
+ * offset, which may be missing. One note refused makes its whole page useless. By its form alone, since a page of 20 notes
+ * has 40 of them.
  */
-function isDateTime(value: unknown): value is string {
-  return isText(value) && dateTime.test(value);
+function isLooseDate(value: unknown): value is string {
+  return isText(value) && looseDate.test(value);
 }
 
 function isWhole(value: unknown): value is number {
