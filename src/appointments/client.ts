@@ -94,7 +94,8 @@ export function createAppointmentsClient(
   }
 
   function post(body: unknown, token: string, signal: Signal | undefined): Promise<UpstreamAnswer> {
-    return service.request({ method: 'POST', path: '/appointments', body, token, signal });
+    const request = { method: 'POST', path: '/appointments', body, token, signal } as const;
+    return service.ask(request, (answer) => answer);
   }
 
   /** A 404 may be for a patient or for a wrong base address: to the person it is the one, the log tells of the other. */

@@ -14,12 +14,11 @@ import type { Signal } from '../signal.js';
 /** One service that the gateway calls. */
 export interface Upstream {
   /**
-   * The answer of every status below 500 but a redirect, 429 and a 403 that says when to come again. Rejects with an
+   * What `read` makes of the answer, which has any status below 500 but a redirect, 429 and a 403 that says when to come
+   * again; undefined is a failure of the call, for the answer is not what the documents show. Rejects with an
    * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with that
    * token are not made.
    */
-  request(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** What `read` makes of that answer; undefined is a failure of the call, for it is not what the documents show. */
   ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
   /** Ends all calls and connections. */
   stop(): Promise<void>;
@@ -159,11 +158,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
   }
 
-  return {
-    request: (request) => ask(request, (answer) => answer),
-    ask,
-    stop: () => pool.destroy(),
-  };
+  return { ask, stop: () => pool.destroy() };
 }
 
 /** Whether a token can stand in a header: visible ASCII, which is more than RFC 6750 §2.1 allows. */

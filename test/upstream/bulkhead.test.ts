@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
-import { type FarSide, startFarSide } from './far-side.js';
+import { answerOf, type FarSide, startFarSide } from './far-side.js';
 
 const size = 3;
 
@@ -38,7 +38,7 @@ function connect(timeoutMs = 60_000): Upstream {
 /** The outcome of a call, an answer's status or why there is none. */
 async function call(path: string, more: Partial<UpstreamRequest> = { token: 'one' }, from = upstream) {
   try {
-    return (await from.request({ method: 'POST', path: `/${path}`, ...more })).status;
+    return (await answerOf(from, { method: 'POST', path: `/${path}`, ...more })).status;
   } catch (error) {
     return error instanceof UpstreamError ? [error.reason, error.uncertain] : error;
   }

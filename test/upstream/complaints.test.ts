@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { answering, cutting, type FarSide, startFarSide } from './far-side.js';
+import { answering, answerOf, cutting, type FarSide, startFarSide } from './far-side.js';
 
 const secrets = { token: 'secret-token', path: '/things/7?tag=secret+words', body: { password: 'secret' } };
 const get: UpstreamRequest = { ...secrets, method: 'GET', body: undefined };
@@ -31,7 +31,7 @@ function connect({ baseUrl = farSide.url, timeoutMs = 60_000, callsAtOnce = Infi
 
 /** Calls that fail, one after another. */
 async function fail(request: UpstreamRequest, times = 1, from = upstream): Promise<void> {
-  for (let call = 0; call < times; call += 1) await expect(from.request(request)).rejects.toThrow('notes');
+  for (let call = 0; call < times; call += 1) await expect(answerOf(from, request)).rejects.toThrow('notes');
 }
 
 const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -112,13 +112,13 @@ describe('a call that has failed for good', () => {
 describe('no complaint is made', () => {
   it.each([200, 400, 401, 404])('about %i', async (status) => {
     farSide.answer = answering(status, '{}');
-    await upstream.request(get);
+    await answerOf(upstream, get);
     expect(lines).toEqual([]);
   });
 
   it('about a failure that the next attempt mended', async () => {
     farSide.answer = (response) => void response.writeHead(farSide.received.length < 3 ? 500 : 200).end('[]');
-    await upstream.request(get);
+    await answerOf(upstream, get);
     expect(lines).toEqual([]);
   });
 
@@ -138,8 +138,8 @@ describe('no complaint is made', () => {
   it('about a call that was never made, since others of its caller went on too long', async () => {
     const narrow = connect({ timeoutMs: 1_000, callsAtOnce: 1 });
     farSide.answer = (response) => void setTimeout(() => response.end('{}'), 700);
-    const calls = [narrow.request(post), narrow.request(post)];
-    await expect(narrow.request(post)).rejects.toMatchObject({
+    const calls = [answerOf(narrow, post), answerOf(narrow, post)];
+    await expect(answerOf(narrow, post)).rejects.toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       reason: 'crowded',
       uncertain: false,

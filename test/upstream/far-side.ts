@@ -1,5 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../../src/upstream/http.js';
 
 /** A request as the far side got it. */
 export interface Received {
@@ -70,4 +71,9 @@ export function cutting(status: number): FarSide['answer'] {
     response.writeHead(status, { 'content-length': 100 });
     response.write('{"a":', () => response.destroy());
   };
+}
+
+/** The answer to a request, as it is. */
+export function answerOf(upstream: Upstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  return upstream.ask(request, (answer) => answer);
 }

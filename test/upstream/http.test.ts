@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { answering, cutting, type FarSide, startFarSide } from './far-side.js';
+import { answering, answerOf, cutting, type FarSide, startFarSide } from './far-side.js';
 
 /** The deadline where it is to pass; anywhere else it never does, however busy the machine is. */
 const shortMs = 1_000;
@@ -45,7 +45,7 @@ function connect(baseUrl = farSide.url, timeoutMs = 60_000, callsAtOnce?: number
 
 /** The error of a call that has to fail. */
 async function failure(request: UpstreamRequest, from = upstream): Promise<UpstreamError> {
-  const outcome: unknown = await from.request(request).catch((error: unknown) => error);
+  const outcome: unknown = await answerOf(from, request).catch((error: unknown) => error);
   if (outcome instanceof UpstreamError) return outcome;
   throw new Error('The call has not failed as calls do.', { cause: outcome });
 }
@@ -58,7 +58,7 @@ async function outcomeOf(request: UpstreamRequest) {
 
 describe('a request', () => {
   it('keeps the prefix of the base address, and sends query, token and JSON', async () => {
-    await upstream.request({ ...post, path: `${post.path}?tag=a+b%26c&cursor=%3D`, token: 'secret-token' });
+    await answerOf(upstream, { ...post, path: `${post.path}?tag=a+b%26c&cursor=%3D`, token: 'secret-token' });
     expect(farSide.received).toMatchObject([
       { method: 'POST', url: '/base/v1/things?tag=a+b%26c&cursor=%3D', body: '{"a":1}' },
     ]);
@@ -81,7 +81,7 @@ describe('a request', () => {
 
   it('keeps its connection for the next one, after an error as well', async () => {
     farSide.answer = answering(404, 'x'.repeat(60_000));
-    for (let count = 0; count < 5; count += 1) await upstream.request(get);
+    for (let count = 0; count < 5; count += 1) await answerOf(upstream, get);
     expect(farSide.open.size).toBeLessThanOrEqual(2);
   });
 });
@@ -98,27 +98,27 @@ describe('an answer', () => {
     ['application/json', '{"a":', undefined],
   ])('of 200 with %s %j has the body %j', async (type, text, body) => {
     farSide.answer = answering(200, text, { 'content-type': type });
-    expect(await upstream.request(get)).toEqual({ status: 200, body, bytes: Buffer.byteLength(text) });
+    expect(await answerOf(upstream, get)).toEqual({ status: 200, body, bytes: Buffer.byteLength(text) });
   });
 
   it('of 204 has no body', async () => {
     farSide.answer = answering(204);
-    expect(await upstream.request(post)).toEqual({ status: 204, body: undefined, bytes: 0 });
+    expect(await answerOf(upstream, post)).toEqual({ status: 204, body: undefined, bytes: 0 });
   });
 
   it('of 4xx has its status and none of its text', async () => {
     farSide.answer = answering(422, '{"error":"secret words"}');
-    expect(await upstream.request(post)).toEqual({ status: 422, body: undefined, bytes: 0 });
+    expect(await answerOf(upstream, post)).toEqual({ status: 422, body: undefined, bytes: 0 });
   });
 
   it('of 4xx has its status even where its body is cut, endless or late', async () => {
     farSide.answer = cutting(404);
-    expect(await upstream.request(get)).toMatchObject({ status: 404 });
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 404 });
     farSide.answer = answering(400, 'x'.repeat(1_000_000));
-    expect(await upstream.request(get)).toMatchObject({ status: 400 });
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 400 });
     upstream = connect(farSide.url, shortMs);
     farSide.answer = (response) => void response.writeHead(409).write('and then');
-    expect(await upstream.request(get)).toMatchObject({ status: 409 });
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 409 });
     expect(farSide.received).toHaveLength(3);
   });
 
@@ -127,12 +127,12 @@ describe('an answer', () => {
       response.writeEarlyHints({ link: '</a>; rel=preload' });
       response.end('[]');
     };
-    expect(await upstream.request(get)).toEqual({ status: 200, body: [], bytes: 2 });
+    expect(await answerOf(upstream, get)).toEqual({ status: 200, body: [], bytes: 2 });
   });
 
   it('of 7 MB is taken; of 10 MB it is refused, once, and its connection dropped', async () => {
     farSide.answer = answering(200, JSON.stringify('x'.repeat(7_000_000)));
-    expect((await upstream.request(get)).body).toHaveLength(7_000_000);
+    expect((await answerOf(upstream, get)).body).toHaveLength(7_000_000);
     farSide.received.length = 0;
     farSide.answer = answering(200, JSON.stringify('x'.repeat(10_000_000)));
     expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', received: 1 });
@@ -187,7 +187,7 @@ describe('a failing service', () => {
 
   it('is forgiven by a GET that succeeds in the end', async () => {
     farSide.answer = (response) => void response.writeHead(farSide.received.length < 3 ? 500 : 200).end('[]');
-    expect(await upstream.request(get)).toEqual({ status: 200, body: [], bytes: 2 });
+    expect(await answerOf(upstream, get)).toEqual({ status: 200, body: [], bytes: 2 });
   });
 
   it('that refuses connections has certainly not got the request', async () => {
@@ -259,7 +259,7 @@ describe('the deadline', () => {
     farSide.answer = answering(200);
     controller.abort();
     await Promise.all(others);
-    await upstream.request(get);
+    await answerOf(upstream, get);
     expect(farSide.received.filter(({ method }) => method === 'POST')).toHaveLength(0);
   });
 });
@@ -296,10 +296,10 @@ describe('429', () => {
     now += 10_000;
     expect(await failure({ ...post, token: 'one' })).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 20 });
     expect(farSide.received).toHaveLength(1);
-    expect(await upstream.request({ ...get, token: 'two' })).toMatchObject({ status: 200 });
-    expect(await upstream.request(get)).toMatchObject({ status: 200 });
+    expect(await answerOf(upstream, { ...get, token: 'two' })).toMatchObject({ status: 200 });
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
     now += 20_000;
-    expect(await upstream.request({ ...get, token: 'one' })).toMatchObject({ status: 200 });
+    expect(await answerOf(upstream, { ...get, token: 'one' })).toMatchObject({ status: 200 });
   });
 });
 
@@ -311,13 +311,13 @@ describe('403 with Retry-After', () => {
     farSide.answer = answering(403);
     expect(await failure({ ...post, token: 'one' })).toMatchObject({ code: 'RATE_LIMITED' });
     expect(farSide.received).toHaveLength(1);
-    expect(await upstream.request({ ...post, token: 'two' })).toMatchObject({ status: 403 });
+    expect(await answerOf(upstream, { ...post, token: 'two' })).toMatchObject({ status: 403 });
   });
 });
 
 describe('the breaker', () => {
   const times = async (count: number, request: UpstreamRequest) => {
-    for (let call = 0; call < count; call += 1) await upstream.request(request).catch(() => {});
+    for (let call = 0; call < count; call += 1) await answerOf(upstream, request).catch(() => {});
   };
 
   it('opens after ten failures in a row, lets one call try after five seconds, and closes when it succeeds', async () => {
@@ -330,10 +330,10 @@ describe('the breaker', () => {
 
     vi.setSystemTime(Date.now() + 5_001);
     farSide.answer = (response) => void setTimeout(() => response.end('[]'), 50);
-    const trial = upstream.request(get);
+    const trial = answerOf(upstream, get);
     expect(await failure(post)).toMatchObject({ reason: 'resting', uncertain: false });
     expect(await trial).toEqual({ status: 200, body: [], bytes: 2 });
-    expect(await upstream.request(post)).toMatchObject({ status: 200 });
+    expect(await answerOf(upstream, post)).toMatchObject({ status: 200 });
     expect(farSide.received).toHaveLength(12);
     expect(lines.match(/upstream fails and is left alone|upstream is back/g)).toHaveLength(2);
   });
@@ -377,7 +377,7 @@ describe('the breaker', () => {
     for (const controller of controllers) controller.abort();
     await Promise.all(calls);
     farSide.answer = answering(200);
-    expect(await upstream.request(get)).toMatchObject({ status: 200 });
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
   });
 
   it('counts deadlines that pass', async () => {
@@ -405,7 +405,7 @@ describe('the breaker', () => {
       farSide.answer = answering(500);
       await times(7, { ...post, token: 'one' });
       farSide.answer = answering(200, '[]');
-      expect(await upstream.request({ ...get, token: 'two' })).toMatchObject({ status: 200 });
+      expect(await answerOf(upstream, { ...get, token: 'two' })).toMatchObject({ status: 200 });
 
       await hang('one', 'two', 'one', 'two');
       farSide.answer = answering(500);
@@ -434,7 +434,7 @@ describe('the breaker', () => {
 describe('the log', () => {
   it('has a line for each call, without query, token or body', async () => {
     farSide.answer = answering(201, '{"secret":"secret words"}');
-    await upstream.request({ ...post, path: `${post.path}?tag=secret+words`, token: 'secret-token' });
+    await answerOf(upstream, { ...post, path: `${post.path}?tag=secret+words`, token: 'secret-token' });
     expect(JSON.parse(lines)).toMatchObject({
       upstream: 'notes',
       method: 'POST',
@@ -446,7 +446,7 @@ describe('the log', () => {
   });
 
   it('counts calls by how they ended', async () => {
-    await upstream.request(get);
+    await answerOf(upstream, get);
     farSide.answer = cutting(200);
     await failure(get);
     expect(Object.fromEntries(telemetry.counts)).toEqual({
