@@ -2,9 +2,10 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { type CallerContext, signedIn } from '../caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/resolvers.js';
 import { type Connection, toGlobalId } from '../relay.js';
-import { counted, type ForwardPage, type NotesAccess, type NotesConnectionName } from './access.js';
+import type { NotesAccess, NotesConnectionName } from './access.js';
 import { asksFor } from './lookahead.js';
 import type { Note, Tag } from './model.js';
+import { counted, type ForwardPage } from './tags.js';
 import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
 
 /** What the resolvers of notes and tags have of an operation; `notes` is used for signed-in callers only. */

@@ -1,0 +1,70 @@
+import { OperationTooComplex } from '../errors.js';
+import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
+import type { ListedPage, NotesClient, Refusal } from './client.js';
+import { type NoteFilter, type NoteList, orTooLarge, type PageStart, type TooLarge } from './pages.js';
+import type { Sightings } from './sightings.js';
+import { createTurns } from './turns.js';
+import type { Signal } from '../signal.js';
+
+/** What the operations of a process share. */
+interface Source {
+  readonly client: NotesClient;
+  readonly sightings: Sightings;
+}
+
+/** On whose behalf it is read. */
+interface Reader {
+  readonly token: string;
+  readonly sessionId: string;
+  readonly signal: Signal;
+}
+
+const listsAtOnce = 4;
+const mostCalls = 250;
+const mostMebibytes = 64;
+
+/** The service's lists as one operation reads them: a few pages at a time, and no more than one operation may. */
+export class NoteLists {
+  private readonly source: Source;
+  private readonly reader: Reader;
+  private readonly inTurn = createTurns(listsAtOnce);
+  private calls = 0;
+  private bytes = 0;
+
+  constructor(source: Source, reader: Reader) {
+    this.source = source;
+    this.reader = reader;
+  }
+
+  /** For a search: its pages are looked through and let go. */
+  scanned(filter: NoteFilter): NoteList {
+    return { filter, read: (start) => this.inTurn(() => this.read(filter, start)) };
+  }
+
+  /** For a connection: its pages are kept, so the operation reads no more of them than there is room for. */
+  kept(filter: NoteFilter): NoteList {
+    const read = async (start: PageStart) => {
+      if (this.bytes > mostMebibytes * 1024 * 1024)
+        throw tooMuch(`about ${mostMebibytes} MiB of notes for its connections`);
+      const answer = await this.read(filter, start);
+      if ('tooLarge' in answer) this.bytes += mostPageBytes;
+      if ('notes' in answer) this.bytes += answer.bytes;
+      return answer;
+    };
+    return { filter, read: (start) => this.inTurn(() => read(start)) };
+  }
+
+  private async read(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refusal | TooLarge> {
+    // A note may have any number of tags, and each of them pages.
+    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages of the notes service`);
+    const { client, sightings } = this.source;
+    const { token, sessionId, signal } = this.reader;
+    const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
+    if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
+    return answer;
+  }
+}
+
+function tooMuch(most: string): OperationTooComplex {
+  return new OperationTooComplex(`One operation reads no more than ${most}.`);
+}

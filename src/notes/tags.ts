@@ -1,0 +1,61 @@
+import { type Connection, type Cursors, type PageArguments, rowConnection } from '../relay.js';
+import { UpstreamError } from '../upstream/failure.js';
+import { isCount } from './answer.js';
+import type { Tag } from './model.js';
+
+/** How far to read in a connection: forward only, since the service's cursors are. */
+export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
+
+/** Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). */
+export function byName(tags: readonly Tag[]): ReadonlyMap<string, Tag> {
+  const known = new Map<string, Tag>();
+  for (const tag of tags) {
+    const key = tag.name.toLowerCase();
+    const before = known.get(key);
+    known.set(key, before ? join(before, tag) : tag);
+  }
+  return known;
+}
+
+function join(one: Tag, other: Tag): Tag {
+  const count = (one.count ?? 0) + (other.count ?? 0);
+  if (!isCount(count)) throw new UpstreamError('notes', 'misshapen');
+  return { ...one, count };
+}
+
+/** The tag as it is spelled, with its count; one that the service no longer lists is used no more. */
+export function counted({ kind, name }: Tag, known: ReadonlyMap<string, Tag>): Tag {
+  return { kind, name, count: known.get(name.toLowerCase())?.count ?? 0 };
+}
+
+/** A page of tags; a tag that is gone leaves its cursor at the place where it was. */
+export function tagConnection(
+  cursors: Cursors,
+  userId: string,
+  { first = null, after = null }: ForwardPage,
+  readTags: () => Promise<ReadonlyMap<string, Tag>>,
+): Promise<Connection<Tag>> {
+  let keys: readonly string[] = [];
+  const following = (position: unknown) => {
+    const [key, index] = position as [string, number];
+    const at = keys.indexOf(key);
+    return at < 0 ? index : at + 1;
+  };
+  return rowConnection(
+    cursors,
+    { connection: 'tags', userId },
+    { first, after },
+    {
+      async read({ limit, after: position }) {
+        const tags = await readTags();
+        keys = [...tags.keys()];
+        const start = position === undefined ? 0 : following(position);
+        return [...tags.values()].slice(start, start + limit);
+      },
+      position({ name }) {
+        const key = name.toLowerCase();
+        return [key, keys.indexOf(key)];
+      },
+    },
+  );
+}
