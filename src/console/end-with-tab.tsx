@@ -1,7 +1,10 @@
 import { useEffect } from 'react';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 
-/** Stops what runs when its tab is left for a new one, which would be given its answers; else GraphiQL does that. */
+/**
+ * Stops what runs when its tab is left. GraphiQL does so when a tab is changed or closed, but not when one is added:
+ * the new tab would be given the answers.
+ */
 export function EndWithTab(): null {
   const tab = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]?.id);
   const { stop } = useGraphiQLActions();
