@@ -10,7 +10,7 @@ import { HoverBelow } from './hover-below.js';
 import { samples } from './samples.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
-import { storage } from './storage.js';
+import { keepsHeaders, openStorage } from './storage.js';
 import { SystemTheme } from './system-theme.js';
 import { TabKey } from './tab-key.js';
 import { Wheel } from './wheel.js';
@@ -20,6 +20,7 @@ function Explorer(): ReactElement {
   const session = useSession();
   const { refresh } = session;
   const fetcher = useMemo(() => createFetcher(() => void refresh()), [refresh]);
+  const storage = useMemo(openStorage, []);
   return (
     <>
       <SignInBar session={session} />
@@ -27,6 +28,8 @@ function Explorer(): ReactElement {
         <GraphiQL
           fetcher={fetcher}
           storage={storage}
+          shouldPersistHeaders={keepsHeaders()}
+          showPersistHeadersSettings
           defaultTabs={samples}
           defaultEditorToolsVisibility="variables"
           schemaDescription

@@ -1,29 +1,55 @@
 import type { GraphiQLProps } from 'graphiql';
 
 const own = 'graphiql:';
-const histories = [`${own}queries`, `${own}favorites`];
+const setting = `${own}shouldPersistHeaders`;
+
+/** Whether the settings say to keep headers, which may hold a token. */
+export function keepsHeaders(): boolean {
+  return localStorage.getItem(setting) === 'true';
+}
 
 /**
- * Where GraphiQL keeps tabs, history and settings. Headers, which may hold a token, are kept only where the settings
- * say so: by itself GraphiQL keeps them with the history all the same.
+ * Where GraphiQL keeps tabs, history and settings; headers only where the settings say so. By itself GraphiQL keeps
+ * them with the history all the same, and after the setting is switched off.
  */
-export const storage: NonNullable<GraphiQLProps['storage']> = {
-  getItem: (key) => localStorage.getItem(key),
-  setItem(key, value) {
-    const isForHeaders = localStorage.getItem(`${own}shouldPersistHeaders`) === 'true';
-    localStorage.setItem(key, histories.includes(key) && !isForHeaders ? withoutHeaders(value) : value);
-  },
-  removeItem: (key) => localStorage.removeItem(key),
-  clear() {
-    for (const key of keys()) localStorage.removeItem(key);
-  },
-  get length() {
-    return keys().length;
-  },
-};
+export function openStorage(): NonNullable<GraphiQLProps['storage']> {
+  stripUnlessKept(); // what was kept by another setting, or by an earlier version of this page
+  return {
+    getItem: (key) => localStorage.getItem(key),
+    setItem(key, value) {
+      localStorage.setItem(key, value);
+      // Not at once: when the setting is switched on, GraphiQL writes the headers just before the setting itself.
+      queueMicrotask(stripUnlessKept);
+    },
+    removeItem: (key) => localStorage.removeItem(key),
+    clear() {
+      for (const key of keys()) localStorage.removeItem(key);
+    },
+    get length() {
+      return keys().length;
+    },
+  };
+}
 
 function keys(): string[] {
   return Object.keys(localStorage).filter((key) => key.startsWith(own));
+}
+
+function stripUnlessKept(): void {
+  if (keepsHeaders()) return;
+  localStorage.removeItem(`${own}headers`);
+  for (const key of [`${own}queries`, `${own}favorites`, `${own}tabState`]) strip(key);
+}
+
+function strip(key: string): void {
+  const json = localStorage.getItem(key);
+  if (json === null) return;
+  try {
+    const stripped = withoutHeaders(json);
+    if (stripped !== json) localStorage.setItem(key, stripped);
+  } catch {
+    localStorage.removeItem(key); // no JSON, so GraphiQL could not read it either
+  }
 }
 
 function withoutHeaders(json: string): string {

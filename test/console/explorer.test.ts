@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
 import { soon, useExplorer } from './explorer.js';
+import { headersTests } from './headers.js';
 import { lateTests } from './late.js';
 import { signInTests } from './sign-in.js';
 import { windowTests } from './window.js';
@@ -87,27 +88,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     expect(explorer.faults).toEqual([]);
   });
 
-  test('keeps typed headers with the history only where the settings say so', async () => {
-    const history = () => explorer.page.evaluate(() => localStorage.getItem('graphiql:queries'));
-    const kept = () => explorer.page.evaluate(() => JSON.stringify(localStorage));
-    /** GraphiQL takes half a second to notice what was typed. */
-    const noticed = () => explorer.page.waitForTimeout(800);
-    await button('Headers').click();
-    await explorer.page.locator('.graphiql-editor-tool .monaco-editor').filter({ visible: true }).click();
-    await explorer.page.keyboard.insertText('{ "authorization": "Bearer of-mine" }');
-    await noticed();
-    await run();
-    await expect.poll(history, soon).toContain('NotesPage');
-    expect(await kept()).not.toContain('of-mine');
-    await explorer.page.getByLabel('Open settings dialog').click();
-    await explorer.page.getByRole('button', { name: 'On', exact: true }).click();
-    await explorer.page.keyboard.press('Escape');
-    await explorer.runInstead('query Kept { __typename }');
-    await noticed();
-    await run();
-    await expect.poll(history, soon).toContain('of-mine');
-  });
-
+  describe('keeping headers', () => headersTests(explorer));
   describe('signing in', () => signInTests(explorer));
   describe('being answered late', () => lateTests(explorer));
   describe('its window', () => windowTests(explorer));
