@@ -2,23 +2,25 @@ import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient } from 'graphql-ws';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
+import type { Session } from './session.js';
 import { stoppable } from './stoppable.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
+type Following = Pick<Session, 'refresh' | 'follow'>;
 type Type = OperationTypeNode | undefined;
 type Headers = Readonly<Record<string, string>>;
 
 /**
  * Runs the explorer's operations: subscriptions over `graphql-transport-ws`, all else by POST. Headers that were
- * typed in go with both (on a websocket as the `connection_init` payload). `refresh` is called when an
- * operation signed somebody in or out, and when the gateway says that nobody is signed in, to look who is.
+ * typed in go with both (on a websocket as the `connection_init` payload). The session follows an operation that
+ * signs somebody in or out, and is refreshed when the gateway says that nobody is signed in.
  */
-export function createFetcher(refresh: () => void): Fetcher {
+export function createFetcher(session: Following): Fetcher {
   const run = (typed: Operation, { headers = {} }: { readonly headers?: Headers } = {}) => {
     const { operation, type } = chosen(typed);
     return type === OperationTypeNode.SUBSCRIPTION
-      ? subscribe(operation, headers, refresh)
-      : ask(operation, headers, type, refresh);
+      ? subscribe(operation, headers, session)
+      : ask(operation, headers, type, session);
   };
   return run as Fetcher; // it asks for instances of GraphQLError, and only prints them
 }
@@ -37,34 +39,38 @@ function chosen(typed: Operation): { readonly operation: Operation; readonly typ
 }
 
 /** What is stopped is told to nobody any more: a query is cut off, a mutation is still done. */
-function ask(operation: Operation, headers: Headers, type: Type, refresh: () => void): AsyncIterable<Answer> {
+function ask(operation: Operation, headers: Headers, type: Type, session: Following): AsyncIterable<Answer> {
+  const isMutation = type === OperationTypeNode.MUTATION;
   const cut = new AbortController();
-  const answer = post(operation, headers, type === OperationTypeNode.MUTATION ? undefined : cut.signal);
-  void answer.then((given) => concernsSession(given) && refresh());
+  const answer = post(operation, headers, isMutation ? undefined : cut.signal);
+  const isSigning = isMutation && /\bsign(In|Out)\b/.test(operation.query); // by whatever alias
+  void answer.then((given) => {
+    if (isSigning) return session.follow(tellsOnlyOfSigning(given) ? given : undefined);
+    return isUnauthenticated(given) && session.refresh();
+  });
   return stoppable(answer, () => cut.abort());
 }
 
-function concernsSession(answer: Answer): boolean {
-  const members = Object.keys(answer.data ?? {});
-  return members.includes('signIn') || members.includes('signOut') || isUnauthenticated(answer);
+function tellsOnlyOfSigning({ data }: Answer): boolean {
+  return Object.keys(data ?? {}).every((member) => ['signIn', 'signOut'].includes(member));
 }
 
 /** One connection a subscription, so that each is made with the cookie and headers of its moment. */
-function subscribe(operation: Operation, headers: Headers, refresh: () => void): AsyncIterable<Answer> {
+function subscribe(operation: Operation, headers: Headers, session: Following): AsyncIterable<Answer> {
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}${path}`,
     connectionParams: lowerCased(headers),
     // The library would subscribe again with the same variables and so lose what happened meanwhile.
     retryAttempts: 0,
   });
-  const iterator = answers(client.iterate({ ...operation }), refresh);
+  const iterator = answers(client.iterate({ ...operation }), session);
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** The updates, and when they break off, the last one once more with the reason beside it. */
 function answers(
   updates: AsyncIterableIterator<Answer>,
-  refresh: () => void,
+  { refresh }: Following,
 ): AsyncIterator<Answer, undefined> {
   let last: Answer = {};
   // No generator: its `return` would wait for the update that is pending, and Stop would do nothing until then.

@@ -1,29 +1,25 @@
-import { useEffect, useEffectEvent, useRef } from 'react';
+import { useEffect, useEffectEvent } from 'react';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import type { Session } from './session.js';
 
 /**
- * Stops what runs and empties the answers of all tabs when the person has signed out, or another signs in after a
- * session that has ended by itself, so that whoever comes next does not read them.
+ * Stops what runs and empties the answers of all tabs when their owner is another: when the person has signed out, or
+ * somebody else has signed in.
  */
-export function ForgetAnswers({ session: { viewer, asked } }: { readonly session: Session }): null {
+export function ForgetAnswers({ session: { owner, spared } }: { readonly session: Session }): null {
   const tabs = useGraphiQL((state) => state.tabs);
   const active = useGraphiQL((state) => state.activeTabIndex);
   const { stop, changeTab, updateActiveTabValues } = useGraphiQLActions();
-  const whose = useRef<string>(undefined);
   const forget = useEffectEvent(() => {
+    const kept = spared && JSON.stringify(spared, null, 2); // as GraphiQL writes it
     stop();
-    for (const index of tabs.keys()) {
+    for (const [index, { response }] of tabs.entries()) {
+      if (response === kept) continue;
       changeTab(index);
       updateActiveTabValues({ response: null });
     }
     changeTab(active);
   });
-  useEffect(() => {
-    if (viewer === undefined) return;
-    const isOther = whose.current !== undefined && viewer?.email !== whose.current;
-    if (asked && isOther) forget();
-    if (viewer) whose.current = viewer.email;
-  }, [viewer, asked]);
+  useEffect(() => (owner === undefined ? undefined : () => forget()), [owner]);
   return null;
 }

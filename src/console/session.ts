@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
-import { isUnauthenticated, post } from './gateway.js';
+import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react';
+import { isUnauthenticated, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
 
 /** The person who is signed in, as the page shows them. */
@@ -10,10 +10,12 @@ export interface Viewer {
 }
 
 interface State {
-  /** Who is signed in; null for nobody, undefined while that is not known. */
+  /** Who is signed in; null for nobody, as far as could be found out, undefined until somebody was looked for. */
   readonly viewer: Viewer | null | undefined;
-  /** Whether that came of `signIn` or `signOut`, here or in another window, and of nothing that happened elsewhere. */
-  readonly asked: boolean;
+  /** Whose answers the page may show: who is signed in, or was until the session ended without being asked to. */
+  readonly owner: string | undefined;
+  /** The answer to the sign-in or sign-out that made the owner another one: nothing in it is the former owner's. */
+  readonly spared: Answer | undefined;
   /** What went wrong last; undefined when nothing did. */
   readonly problem: Problem | undefined;
 }
@@ -22,8 +24,10 @@ interface State {
 export interface Session extends State {
   readonly signIn: (email: string, password: string) => Promise<void>;
   readonly signOut: () => Promise<void>;
-  /** Asks the gateway who is signed in. */
-  readonly refresh: () => Promise<void>;
+  /** Asks the gateway who is signed in, after a hint that the session has ended. */
+  readonly refresh: () => void;
+  /** Asks it after a sign-in or sign-out in the editor, and tells the other windows. */
+  readonly follow: (spared: Answer | undefined) => void;
   /** Lets go of the problem. */
   readonly dismiss: () => void;
 }
@@ -40,6 +44,8 @@ interface SignInData {
   readonly signIn: { readonly errors: readonly { readonly message: string }[] };
 }
 
+const unknown: State = { viewer: undefined, owner: undefined, spared: undefined, problem: undefined };
+
 const notKept: Problem = {
   message: 'The browser did not keep the session: are cookies blocked, or is https expected?',
   mendable: false,
@@ -47,65 +53,97 @@ const notKept: Problem = {
 
 /** Asks who is signed in when the page opens, and keeps that up to date. */
 export function useSession(): Session {
-  const [state, setState] = useState<State>({ viewer: undefined, asked: false, problem: undefined });
-  const tell = useCallback((problem: Problem | undefined) => setState((now) => ({ ...now, problem })), []);
-  const dismiss = useCallback(() => tell(undefined), [tell]);
+  const [state, setState] = useState(unknown);
+  const { look, signedOut } = useLookUps(setState);
+  const tell = (problem: Problem | undefined): void => setState((now) => ({ ...now, problem }));
+  const dismiss = (): void => tell(undefined);
 
-  const latest = useRef(0);
-  /** What a look-up found; undefined where another has begun, or a sign-out been done, before its answer came. */
-  const look = useCallback(async () => {
-    const mine = ++latest.current;
-    const found = await lookUp();
-    return mine === latest.current ? found : undefined;
-  }, []);
-
-  const show = useCallback(
-    async (asked: boolean) => {
-      const found = await look();
-      if (found) setState({ ...found, asked });
+  const refresh = useCallback(() => void look(false), [look]);
+  const follow = useCallback(
+    (spared: Answer | undefined) => {
+      windows.postMessage(null);
+      void look(true, spared);
     },
     [look],
   );
-  const refresh = useCallback(() => show(false), [show]);
 
   useEffect(() => {
-    const follow = (): void => void show(true);
-    void refresh();
-    windows.addEventListener('message', follow);
-    return () => windows.removeEventListener('message', follow);
-  }, [refresh, show]);
+    const hear = (): void => void look(true);
+    void look(false);
+    windows.addEventListener('message', hear);
+    return () => windows.removeEventListener('message', hear);
+  }, [look]);
 
-  const signIn = useCallback(
-    async (email: string, password: string) => {
-      dismiss(); // so that the same words are told again
-      const refused = await trySignIn(email, password);
-      if (refused) return tell(refused);
-      windows.postMessage(null);
-      // That a session was made does not mean that the browser kept its cookie.
-      const found = await look();
-      if (!found) return undefined;
-      const { viewer, problem } = found;
-      return setState({ viewer, asked: viewer !== null, problem: viewer ? undefined : (problem ?? notKept) });
-    },
-    [dismiss, tell, look],
-  );
+  const signIn = async (email: string, password: string): Promise<void> => {
+    dismiss(); // so that the same words are told again
+    const refused = await trySignIn(email, password);
+    if (refused) return tell(refused);
+    windows.postMessage(null);
+    // That a session was made does not mean that the browser kept its cookie.
+    if ((await look(true)) === null) tell(notKept);
+    return undefined;
+  };
 
-  const signOut = useCallback(async () => {
+  const signOut = async (): Promise<void> => {
     const answer = await post({ query: signOutMutation });
     const failed = problemOf(answer);
     // A session that has ended elsewhere is as good as signed out.
     if (failed && !isUnauthenticated(answer)) return tell(failed);
     windows.postMessage(null);
-    latest.current++; // what was looked up before says who was signed in
-    return setState({ viewer: null, asked: true, problem: undefined });
-  }, [tell]);
+    return signedOut();
+  };
 
-  return { ...state, signIn, signOut, refresh, dismiss };
+  return { ...state, signIn, signOut, refresh, follow, dismiss };
 }
 
-async function lookUp(): Promise<{ readonly viewer: Viewer | null; readonly problem: Problem | undefined }> {
-  const answer = await post<{ viewer: Viewer | null }>({ query: viewerQuery });
-  return { viewer: answer.data?.viewer ?? null, problem: problemOf(answer) };
+interface LookUps {
+  /**
+   * Asks who is signed in, `asked` where somebody signed in or out just before, and shows it. Gives who it is;
+   * undefined when that is not known, or out of date already.
+   */
+  readonly look: (asked: boolean, spared?: Answer) => Promise<Viewer | null | undefined>;
+  /** Shows that nobody is signed in, whatever a look-up that is under way will find. */
+  readonly signedOut: () => void;
+}
+
+/** The look-ups, of which only the one begun last is believed. */
+function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
+  const latest = useRef(0);
+  /** Whether somebody signed in or out since a look-up was last shown: it may not be the one that was begun for it. */
+  const wasAsked = useRef(false);
+
+  const look = useCallback(
+    async (asked: boolean, spared?: Answer) => {
+      const mine = ++latest.current;
+      wasAsked.current ||= asked;
+      const answer = await post<{ viewer: Viewer | null }>({ query: viewerQuery });
+      if (mine !== latest.current) return undefined;
+      const problem = problemOf(answer);
+      if (problem) {
+        setState((now) => ({ ...now, viewer: now.viewer ?? null, problem }));
+        return undefined;
+      }
+      const viewer = answer.data?.viewer ?? null;
+      const leaves = wasAsked.current;
+      wasAsked.current = false;
+      setState(({ owner }) => ({
+        ...unknown,
+        viewer,
+        owner: viewer?.email ?? (leaves ? undefined : owner),
+        spared,
+      }));
+      return viewer;
+    },
+    [setState],
+  );
+
+  const signedOut = useCallback(() => {
+    latest.current++;
+    wasAsked.current = false;
+    setState({ ...unknown, viewer: null });
+  }, [setState]);
+
+  return { look, signedOut };
 }
 
 async function trySignIn(email: string, password: string): Promise<Problem | undefined> {

@@ -4,8 +4,9 @@ import type { Session, Viewer } from './session.js';
 /** The bar on top of a page: who is signed in, or the form to sign in with. */
 export function SignInBar({ session }: { readonly session: Session }): ReactElement {
   const { viewer, problem } = session;
+  const bar = useHandedFocus(viewer && viewer.email);
   return (
-    <header className="bar">
+    <header className="bar" ref={bar}>
       <a className="bar-brand" href="/graphql">
         <Mark />
         Trivium
@@ -27,11 +28,10 @@ export function SignInBar({ session }: { readonly session: Session }): ReactElem
 const problemId = 'bar-problem';
 
 function SignInForm({ session }: { readonly session: Session }): ReactElement {
-  const { asked, problem, signIn, dismiss } = session;
+  const { problem, signIn, dismiss } = session;
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [busy, run] = useBusy();
-  const first = useFocus<HTMLInputElement>(asked);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     run(() => signIn(email, password));
@@ -48,7 +48,6 @@ function SignInForm({ session }: { readonly session: Session }): ReactElement {
         aria-label="E-mail"
         autoComplete="username"
         required
-        ref={first}
         value={email}
         onChange={({ target }) => setEmail(target.value)}
         {...state}
@@ -75,16 +74,15 @@ interface SignedInProps {
   readonly viewer: Viewer;
 }
 
-function SignedIn({ session: { asked, signOut }, viewer }: SignedInProps): ReactElement {
+function SignedIn({ session: { signOut }, viewer }: SignedInProps): ReactElement {
   const [busy, run] = useBusy();
-  const button = useFocus<HTMLButtonElement>(asked);
   const grants = viewer.grants.join(', ') || 'none';
   return (
     <div className="bar-person">
       <p className="bar-viewer" title={`Grants: ${grants}`}>
         <b>{viewer.name}</b> <span>{viewer.email}</span>
       </p>
-      <button type="button" ref={button} aria-disabled={busy} onClick={() => run(signOut)}>
+      <button type="button" aria-disabled={busy} onClick={() => run(signOut)}>
         Sign out
       </button>
     </div>
@@ -102,13 +100,16 @@ function useBusy(): readonly [boolean, (action: () => Promise<void>) => void] {
   return [busy, run];
 }
 
-/** Gives the focus to an element that takes the place of the one that had it. */
-function useFocus<Wanted extends HTMLElement>(wanted: boolean): RefObject<Wanted | null> {
-  const element = useRef<Wanted>(null);
+/** Gives the focus to what takes the place of an element of the bar that had it; not when the page opens. */
+function useHandedFocus(who: string | null | undefined): RefObject<HTMLElement | null> {
+  const bar = useRef<HTMLElement>(null);
+  const before = useRef(who);
   useEffect(() => {
-    if (wanted) element.current?.focus();
-  }, [wanted]);
-  return element;
+    const isLost = before.current !== undefined && document.activeElement === document.body;
+    before.current = who;
+    if (isLost) bar.current?.querySelector<HTMLElement>('input, button')?.focus();
+  }, [who]);
+  return bar;
 }
 
 function Mark(): ReactElement {

@@ -8,6 +8,16 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { launchBrowser } from '../support/browser.js';
 import { buildPages } from '../support/pages.js';
 
+interface Person {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** The demo user. */
+export const demo: Person = { email: 'demo@example.com', password: 'demo-password' };
+/** Another, who has no notes. */
+export const other: Person = { email: 'other@example.com', password: 'other' };
+
 /** The explorer as a test meets it: opened anew for each, with nobody signed in. */
 export interface Explorer {
   readonly page: Page;
@@ -24,8 +34,8 @@ export interface Explorer {
   runInstead(operation: string): Promise<void>;
   /** The text of the answer; the editor breaks its lines and writes its blanks as no-break spaces. */
   answer(): Promise<string>;
-  /** Signs in by the form, without waiting for what comes of it. */
-  signIn(password?: string): Promise<void>;
+  /** Signs in by the form, as the demo user where nobody is given, without waiting for what comes of it. */
+  signIn(person?: Person): Promise<void>;
   /** Ends the session as another page would. */
   signOutElsewhere(): Promise<unknown>;
 }
@@ -44,6 +54,7 @@ export function useExplorer(): Explorer {
   beforeAll(async () => {
     await buildPages();
     sandbox = await startSandbox();
+    sandbox.notes.addUser({ ...other, name: 'Otto Other' });
     gateway = await startGateway(configure(sandbox));
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
@@ -94,8 +105,8 @@ export function useExplorer(): Explorer {
       await run();
     },
     answer: async () => (await page.locator('.result-window').innerText()).replaceAll(/\s+/g, ' '),
-    async signIn(password = 'demo-password') {
-      await page.getByLabel('E-mail').fill('demo@example.com');
+    async signIn({ email, password } = demo) {
+      await page.getByLabel('E-mail').fill(email);
       await page.getByLabel('Password').fill(password);
       await button('Sign in').click();
     },
@@ -105,6 +116,11 @@ export function useExplorer(): Explorer {
         data: { query: 'mutation { signOut { signedOut } }' },
       }),
   };
+}
+
+/** Says to a page, as another window does, that somebody signed in or out there. */
+export async function tellOfAnotherWindow(page: Page): Promise<void> {
+  await page.evaluate(() => new BroadcastChannel('trivium-session').postMessage(null));
 }
 
 function configure(sandbox: Sandbox): GatewayConfig {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { soon, type Explorer } from './explorer.js';
+import { other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
 
 const signInMutation =
   'mutation { signIn(input: { email: "demo@example.com", password: "demo-password" }) { errors { code } } }';
@@ -100,5 +100,48 @@ export function lateTests(explorer: Explorer): void {
     await button('Sign in').waitFor();
     await lookUps.letGo(0);
     expect(await button('Sign in').isVisible()).toBe(true);
+  });
+
+  test('forgets the answers when another person comes, whichever look-up tells of it', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    await signOutElsewhere();
+    await open('Shipments');
+    await run();
+    await button('Sign in').waitFor();
+    const queries = await keep('query Shipments');
+    const lookUps = await keep('query Viewer');
+    await run();
+    await queries.come(1);
+    await signIn(other);
+    await lookUps.come(1);
+    await queries.letGo(0);
+    await lookUps.come(2);
+    await lookUps.letGo(1);
+    await lookUps.letGo(0);
+    await explorer.page.getByText(other.email, { exact: true }).waitFor();
+    await open('NotesPage');
+    expect(await answer()).toBe('');
+  });
+
+  test('forgets the answers after a sign-out, whichever look-up tells of it', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    await open('Shipments');
+    const lookUps = await keep('query Viewer');
+    await signOutElsewhere();
+    await tellOfAnotherWindow(explorer.page);
+    await lookUps.come(1);
+    await run();
+    await lookUps.come(2);
+    await lookUps.letGo(1);
+    await lookUps.letGo(0);
+    await button('Sign in').waitFor();
+    await open('NotesPage');
+    expect(await answer()).toBe('');
   });
 }

@@ -1,7 +1,8 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { soon, type Explorer } from './explorer.js';
+import { demo, other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
 
-const credentials = '{ email: "demo@example.com", password: "demo-password" }';
+const written = ({ email, password }: typeof demo) => `{ email: "${email}", password: "${password}" }`;
 
 /** Who signs in and out, by the bar and past it. */
 export function signInTests(explorer: Explorer): void {
@@ -14,6 +15,15 @@ export function signInTests(explorer: Explorer): void {
       const { activeElement: element } = document;
       return element?.getAttribute('aria-label') ?? element?.textContent;
     });
+
+  /** A second window, as a person opens one, with the same session. */
+  async function openSecond(): Promise<Page> {
+    const opened = explorer.page.waitForEvent('popup');
+    await explorer.page.evaluate(() => void open(location.href));
+    const second = await opened;
+    await second.getByRole('button', { name: 'Sign out' }).waitFor();
+    return second;
+  }
 
   test('signs in by the bar, shows notes, stays signed in, signs out', async () => {
     await signIn();
@@ -29,7 +39,7 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('says what is wrong with a sign-in, at the fields, until one types anew', async () => {
-    await signIn('wrong');
+    await signIn({ ...demo, password: 'wrong' });
     const told = problem('do not belong together');
     await told.waitFor();
     expect(await focused()).toBe('Sign in');
@@ -53,7 +63,7 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('notices who signs in and out in the editor, and leaves the focus there', async () => {
-    await runInstead(`mutation { signIn(input: ${credentials}) { viewer { name } } }`);
+    await runInstead(`mutation { signIn(input: ${written(demo)}) { viewer { name } } }`);
     await button('Sign out').waitFor();
     await runInstead('mutation { signOut { signedOut } }');
     await button('Sign in').waitFor();
@@ -74,19 +84,57 @@ export function signInTests(explorer: Explorer): void {
     await button('Sign out').waitFor();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
-    const opened = explorer.page.waitForEvent('popup');
-    await explorer.page.evaluate(() => void open(location.href));
-    const other = await opened;
-    await other.getByRole('button', { name: 'Sign out' }).click();
+    const second = await openSecond();
+    await second.getByRole('button', { name: 'Sign out' }).click();
     await button('Sign in').waitFor();
     await expect.poll(answer, soon).not.toContain('"title"');
     await signIn();
-    await other.getByRole('button', { name: 'Sign out' }).waitFor();
-    await other.close();
+    await second.getByRole('button', { name: 'Sign out' }).waitFor();
+    await second.close();
+  });
+
+  test.each([
+    ['sign-out', 'mutation { signOut { signedOut } }', /"signedOut": true/],
+    ['sign-out by another name', 'mutation { out: signOut { signedOut } }', /^$/],
+    [
+      'sign-in of another, who keeps the token',
+      `mutation { signIn(input: ${written(other)}) { sessionToken } }`,
+      /^\{ "data": \{ "signIn": \{ "sessionToken": /,
+    ],
+  ])('forgets the answers in all windows after the %s, in the editor', async (_, operation, left) => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    const second = await openSecond();
+    await second.getByLabel('Execute query').click();
+    await second.getByText('"title"').first().waitFor();
+    await explorer.open('Shipments');
+    await runInstead(operation);
+    for (const page of [explorer.page, second])
+      await page.getByText(demo.email, { exact: true }).waitFor({ state: 'detached' });
+    await second.getByText('"title"').first().waitFor({ state: 'detached' });
+    expect(await answer()).toMatch(left);
+    await explorer.open('NotesPage');
+    expect(await answer()).toBe('');
+    await second.close();
+  });
+
+  test('keeps the person and the answers when it cannot be found out who is signed in', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await run();
+    await expect.poll(answer, soon).toContain('"title"');
+    await explorer.page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Viewer') ? route.abort() : route.continue(),
+    );
+    await tellOfAnotherWindow(explorer.page);
+    await problem('cannot be reached').waitFor();
+    expect(await button('Sign out').isVisible()).toBe(true);
+    expect(await answer()).toContain('"title"');
   });
 
   test('forgets the answers of an ended session when another person signs in', async () => {
-    explorer.sandbox.notes.addUser({ email: 'other@example.com', password: 'other', name: 'Otto Other' });
     await signIn();
     await button('Sign out').waitFor();
     await run();
@@ -102,10 +150,8 @@ export function signInTests(explorer: Explorer): void {
     await signOutElsewhere();
     await explorer.open('Shipments');
     await run();
-    await field('E-mail').fill('other@example.com');
-    await field('Password').fill('other');
-    await field('Password').press('Enter');
-    await explorer.page.getByText('other@example.com', { exact: true }).waitFor();
+    await signIn(other);
+    await explorer.page.getByText(other.email, { exact: true }).waitFor();
     await explorer.open('NotesPage');
     await expect.poll(answer, soon).toBe('');
   });
