@@ -72,7 +72,7 @@ export function useExplorer(): Explorer {
     page.setDefaultTimeout(10_000);
     faults = faultsOf(page, new URL(gateway.url).host);
     await page.goto(`${gateway.url}/graphql`);
-    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    await awaitEditor(page);
     return () => page.close();
   });
 
@@ -116,6 +116,11 @@ export function useExplorer(): Explorer {
         data: { query: 'mutation { signOut { signedOut } }' },
       }),
   };
+}
+
+/** Waits for the editor of a page, without which nothing can be run there. */
+export async function awaitEditor(page: Page): Promise<void> {
+  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
 }
 
 /** Says to a page, as another window does, that somebody signed in or out there. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { soon, type Explorer } from './explorer.js';
+import { awaitEditor, soon, type Explorer } from './explorer.js';
 
 /** Where typed headers, which may hold a token, are kept. */
 export function headersTests(explorer: Explorer): void {
@@ -27,7 +27,7 @@ export function headersTests(explorer: Explorer): void {
 
   async function reload(): Promise<void> {
     await explorer.page.reload();
-    await explorer.page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    await awaitEditor(explorer.page);
   }
 
   test('keeps them only where the settings say so', async () => {

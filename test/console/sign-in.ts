@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { demo, other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
+import { awaitEditor, demo, other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
 
 const written = ({ email, password }: typeof demo) => `{ email: "${email}", password: "${password}" }`;
 
@@ -21,6 +21,7 @@ export function signInTests(explorer: Explorer): void {
     const opened = explorer.page.waitForEvent('popup');
     await explorer.page.evaluate(() => void open(location.href));
     const second = await opened;
+    await awaitEditor(second);
     await second.getByRole('button', { name: 'Sign out' }).waitFor();
     return second;
   }
