@@ -52,7 +52,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await explorer.page.getByLabel('Execute query').waitFor();
     expect(await answerTo('shp_other')()).toBe('');
     await open('ShipmentUpdates');
-    expect(await answer()).toContain('"shipmentId": "shp_own"');
+    await expect.poll(answer, soon).toContain('"shipmentId": "shp_own"');
   });
 
   test('says why the updates end when the session does, beside the last one', async () => {

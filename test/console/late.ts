@@ -43,7 +43,7 @@ export function lateTests(explorer: Explorer): void {
     await runInstead(operation);
     await answers.come(1);
     await answers.letGo(0);
-    expect(await answer()).toContain(told);
+    await expect.poll(answer, soon).toContain(told);
     await run();
     await answers.come(2);
     await button('Sign out').click();
@@ -73,7 +73,7 @@ export function lateTests(explorer: Explorer): void {
     await run();
     await answers.come(3);
     await answers.letGo(2);
-    expect(await answer()).toContain('"title"');
+    await expect.poll(answer, soon).toContain('"title"');
   });
 
   test('believes what was asked last of who is signed in', async () => {
@@ -123,7 +123,7 @@ export function lateTests(explorer: Explorer): void {
     await lookUps.letGo(0);
     await explorer.page.getByText(other.email, { exact: true }).waitFor();
     await open('NotesPage');
-    expect(await answer()).toBe('');
+    await expect.poll(answer, soon).toBe('');
   });
 
   test('forgets the answers after a sign-out, whichever look-up tells of it', async () => {
@@ -142,6 +142,6 @@ export function lateTests(explorer: Explorer): void {
     await lookUps.letGo(0);
     await button('Sign in').waitFor();
     await open('NotesPage');
-    expect(await answer()).toBe('');
+    await expect.poll(answer, soon).toBe('');
   });
 }

@@ -115,9 +115,9 @@ export function signInTests(explorer: Explorer): void {
     for (const page of [explorer.page, second])
       await page.getByText(demo.email, { exact: true }).waitFor({ state: 'detached' });
     await second.getByText('"title"').first().waitFor({ state: 'detached' });
-    expect(await answer()).toMatch(left);
+    await expect.poll(answer, soon).toMatch(left);
     await explorer.open('NotesPage');
-    expect(await answer()).toBe('');
+    await expect.poll(answer, soon).toBe('');
     await second.close();
   });
 
@@ -147,7 +147,7 @@ export function signInTests(explorer: Explorer): void {
     await explorer.open('NotesPage');
     await signIn();
     await button('Sign out').waitFor();
-    expect(await answer()).toContain('"title"');
+    await expect.poll(answer, soon).toContain('"title"');
     await signOutElsewhere();
     await explorer.open('Shipments');
     await run();
