@@ -42,5 +42,5 @@ export function toBody({ title, content, tags, isPinned }: NoteChange) {
 
 /** An id as one segment of a path; undefined for one that cannot be a segment, and so belongs to no note. */
 export function encodeSegment(id: string): string | undefined {
-  return id === '' || /^\.\.?$|\p{Surrogate}/u.test(id) ? undefined : encodeURIComponent(id);
+  return /^\.{0,2}$/.test(id) || !id.isWellFormed() ? undefined : encodeURIComponent(id);
 }
