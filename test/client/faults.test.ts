@@ -1,33 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApolloClient, gql, InMemoryCache } from '@apollo/client';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
-import { createClient, type Client, type ClientOptions } from 'graphql-ws';
-import WebSocket from 'ws';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Client, ClientOptions } from 'graphql-ws';
+import { describe, expect, test } from 'vitest';
 import { resuming } from '../../src/client/resume.js';
-import { startHouse, type House } from '../support/house.js';
-import { openProxy, type Proxy } from './proxy.js';
+import { useProxied } from './proxied.js';
 
-let house: House;
-let token: string;
-let proxy: Proxy;
-const clients: Client[] = [];
-
-beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
-});
-
-beforeEach(async () => {
-  proxy = await openProxy(house.url);
-});
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.dispose();
-  await proxy.stop();
-});
-
-afterAll(() => house.stop());
+const proxied = useProxied();
+const { liveCursor, options } = proxied;
 
 const viewer = '{ viewer { email } }';
 const demo = { viewer: { email: 'demo@example.com' } };
@@ -40,18 +20,8 @@ const mostTries = 20;
 /** A resuming client, and how often it began to connect. */
 function connect(more: Partial<ClientOptions> = {}) {
   const counted = { connections: 0 };
-  const client = createClient(
-    resuming({
-      url: `${proxy.url.replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: () => ({ authorization: `Bearer ${token}` }),
-      retryWait: () => pause(20),
-      ...more,
-      on: { ...more.on, connecting: () => void counted.connections++ },
-    }),
-  );
-  clients.push(client);
-  return { client, counted };
+  const on = { ...more.on, connecting: () => void counted.connections++ };
+  return { client: proxied.connect(resuming(options({ ...more, on }))), counted };
 }
 
 async function first(client: Client, variables: Record<string, unknown> = {}, query = viewer) {
@@ -74,12 +44,8 @@ function follow(client: Client, after: string) {
   return { shown, ended };
 }
 
-async function liveCursor(): Promise<string> {
-  return (await house.ask('{ liveCursor }', {}, token)).data.liveCursor;
-}
-
 async function emit(id: string): Promise<void> {
-  await house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_faults' } });
+  await proxied.house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_faults' } });
 }
 
 const circular: Record<string, unknown> = {};
@@ -128,7 +94,7 @@ test('… unless its own shouldRetry has it tried again, after its pauses', asyn
   const { client } = connect({
     connectionParams() {
       if (paused.length < 2) throw new Error('no token');
-      return { authorization: `Bearer ${token}` };
+      return { authorization: `Bearer ${proxied.token}` };
     },
     shouldRetry: (cause) => cause instanceof Error && cause.message === 'no token',
     retryWait(retries) {
@@ -153,7 +119,7 @@ test('what the application throws over a message ends what is under way', async 
 
 test("the application's own shouldRetry is asked of faults of the connection", async () => {
   const { client, counted } = connect({ shouldRetry: () => false });
-  proxy.shut(true);
+  proxied.proxy.shut(true);
   await expect(first(client)).rejects.toBeDefined();
   expect(counted.connections).toBe(1);
 });

@@ -3,51 +3,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ApolloClient, gql, InMemoryCache } from '@apollo/client';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { createClient as createUrql, subscriptionExchange, type ExecutionResult } from '@urql/core';
-import {
-  createClient,
-  MessageType,
-  type Client,
-  type ClientOptions,
-  type SubscribeMessage,
-} from 'graphql-ws';
-import WebSocket from 'ws';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest';
+import { MessageType, type ClientOptions, type SubscribeMessage } from 'graphql-ws';
+import type WebSocket from 'ws';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resuming } from '../../src/client/resume.js';
-import { codesOf, startHouse, type House } from '../support/house.js';
-import { openProxy, type Proxy } from './proxy.js';
+import { codesOf, startHouse } from '../support/house.js';
+import { useProxied } from './proxied.js';
 
 /** One key for all, so that a gateway can be put in another's place. */
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
-let house: House;
-let token: string;
-let proxy: Proxy;
-const clients: Client[] = [];
-
-beforeAll(async () => {
-  house = await startHouse({ settings });
-  token = await house.signIn();
-});
-
-beforeEach(async () => {
-  proxy = await openProxy(house.url);
-});
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.dispose();
-  await proxy.stop();
-});
-
-afterAll(() => house.stop());
+const proxied = useProxied({ settings });
+const { connect, liveCursor, options } = proxied;
 
 const query = `subscription ($after: String) {
   shipmentUpdates(after: $after) { cursor event { eventId } }
@@ -55,26 +21,6 @@ const query = `subscription ($after: String) {
 
 interface Updates {
   readonly shipmentUpdates: { readonly cursor: string; readonly event: { readonly eventId: string } };
-}
-
-function options(more: Partial<ClientOptions> = {}): ClientOptions {
-  return {
-    url: `${proxy.url.replace('http', 'ws')}/graphql`,
-    webSocketImpl: WebSocket,
-    connectionParams: () => ({ authorization: `Bearer ${token}` }),
-    retryWait: () => pause(20),
-    ...more,
-  };
-}
-
-function connect(by: ClientOptions): Client {
-  const client = createClient(by);
-  clients.push(client);
-  return client;
-}
-
-async function liveCursor(): Promise<string> {
-  return (await house.ask('{ liveCursor }', {}, token)).data.liveCursor;
 }
 
 /** Begins to follow the updates after a cursor; hands over the id of each event, and whatever goes wrong. */
@@ -117,7 +63,7 @@ const ways: Record<string, Follow> = {
   urql: (after, show, fail) => {
     const socket = connect(resuming(options()));
     const client = createUrql({
-      url: `${proxy.url}/graphql`,
+      url: `${proxied.proxy.url}/graphql`,
       preferGetMethod: false,
       exchanges: [
         subscriptionExchange({
@@ -148,7 +94,7 @@ async function emit(count: number): Promise<string[]> {
   for (let index = 0; index < count; index++) {
     const id = `evt_resume_${emitted++}`;
     ids.push(id);
-    await house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_resume' } });
+    await proxied.house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_resume' } });
   }
   return ids;
 }
@@ -169,13 +115,13 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
       // Cut while updates are on their way, and then while there is no way for a while.
       const underWay = emit(8);
       await pause(round * 3);
-      cuts += proxy.cut();
+      cuts += proxied.proxy.cut();
       sent.push(...(await underWay));
-      proxy.shut(true);
-      cuts += proxy.cut();
+      proxied.proxy.shut(true);
+      cuts += proxied.proxy.cut();
       sent.push(...(await emit(4)));
       await pause(50);
-      proxy.shut(false);
+      proxied.proxy.shut(false);
       sent.push(...(await emit(2)));
       await expect.poll(() => shown.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(sent.length);
     }
@@ -190,7 +136,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     const shown: string[] = [];
     const before = await liveCursor();
     const missed = await emit(3);
-    proxy.shut(true);
+    proxied.proxy.shut(true);
     const failures: unknown[] = [];
     const stop = follow(
       before,
@@ -199,7 +145,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     );
     await pause(60);
     missed.push(...(await emit(2)));
-    proxy.shut(false);
+    proxied.proxy.shut(false);
     await expect.poll(() => shown).toEqual(missed);
     expect(failures).toEqual([]);
     stop();
@@ -217,14 +163,14 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     await expect.poll(() => shown).toEqual(sent);
 
     const another = await startHouse({ settings });
-    const ownToken = token;
+    const ownToken = proxied.token;
     onTestFinished(async () => {
-      token = ownToken;
+      proxied.token = ownToken;
       await another.stop();
     });
-    token = await another.signIn();
-    proxy.lead(another.url);
-    proxy.cut();
+    proxied.token = await another.signIn();
+    proxied.proxy.lead(another.url);
+    proxied.proxy.cut();
     await expect.poll(() => failures.length, { timeout: 5_000 }).toBeGreaterThan(0);
     expect(JSON.stringify(failures)).toContain('"CURSOR_EXPIRED"');
     expect(shown).toEqual(sent);
@@ -241,7 +187,7 @@ describe('resuming', () => {
     );
     const sent = await emit(2);
     await expect.poll(() => shown).toEqual(sent);
-    proxy.cut();
+    proxied.proxy.cut();
     sent.push(...(await emit(1)));
     await expect.poll(() => shown).toEqual([...sent.slice(0, 2), ...sent]);
   });
@@ -266,8 +212,8 @@ describe('resuming', () => {
       expected['ships']!.push(...(await emit(1)));
       const id = `evt_payment_${round}`;
       if (round % 2 === 0) expected['pays']!.push(id);
-      if (round % 2 === 0) await house.sandbox.webhooks.emitPayment({ id });
-      proxy.cut();
+      if (round % 2 === 0) await proxied.house.sandbox.webhooks.emitPayment({ id });
+      proxied.proxy.cut();
     }
     await expect.poll(() => shown).toEqual(expected);
     await pause(100);
@@ -344,12 +290,12 @@ describe('resuming', () => {
     const client = connect(resuming(options()));
     const read = async () => (await client.iterate({ query: '{ viewer { email } }' }).next()).value;
     expect((await read())?.data).toEqual({ viewer: { email: 'demo@example.com' } });
-    proxy.cut();
+    proxied.proxy.cut();
     expect((await read())?.data).toEqual({ viewer: { email: 'demo@example.com' } });
   });
 
   test('gives up where the session has ended: 4401 is final', async () => {
-    const leaver = await house.signIn();
+    const leaver = await proxied.house.signIn();
     const client = connect(resuming(options({ connectionParams: { authorization: `Bearer ${leaver}` } })));
     const ended = new Promise((resolve) => {
       client.subscribe(
@@ -357,15 +303,15 @@ describe('resuming', () => {
         { next() {}, error: resolve, complete: () => resolve('complete') },
       );
     });
-    await expect.poll(() => proxy.heard().includes('connection_ack')).toBe(true);
-    expect(codesOf(await house.ask('mutation { signOut { signedOut } }', {}, leaver))).toEqual([]);
+    await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+    expect(codesOf(await proxied.house.ask('mutation { signOut { signedOut } }', {}, leaver))).toEqual([]);
     expect(await ended).toMatchObject({ code: 4401 });
   });
 
   test('pauses half a minute at most, however often it was in vain', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const { retryWait } = resuming({ url: proxy.url });
+    const { retryWait } = resuming({ url: proxied.proxy.url });
     for (const retries of [0, 5, 100, 5_000]) {
       const waited = vi.fn<() => void>();
       void retryWait!(retries).then(waited);
