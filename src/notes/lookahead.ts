@@ -10,35 +10,39 @@ import {
 
 /**
  * Whether the operation asks for the field at this path below the one being resolved, so that what it costs is
- * fetched once at the root, and only then.
+ * fetched once at the root, and only then. Takes as long as the document is, however often a fragment is spread.
  */
 export function asksFor(info: GraphQLResolveInfo, ...path: readonly string[]): boolean {
-  return info.fieldNodes.some(({ selectionSet }) => selects(selectionSet, path, 0, info));
+  const search = { path, info, seen: new Set<string>() };
+  return info.fieldNodes.some(({ selectionSet }) => selects(selectionSet, search, 0));
+}
+
+interface Search {
+  readonly path: readonly string[];
+  readonly info: GraphQLResolveInfo;
+  /** Steps of the path with the fragments that have been looked into for them. */
+  readonly seen: Set<string>;
 }
 
 /** Whether these selections have what the path names from this step of it on. */
-function selects(
-  set: SelectionSetNode | undefined,
-  path: readonly string[],
-  step: number,
-  info: GraphQLResolveInfo,
-): boolean {
+function selects(set: SelectionSetNode | undefined, search: Search, step: number): boolean {
   return !!set?.selections.some(
-    (selection) => leadsTo(selection, path, step, info) && isIncluded(selection, info),
+    (selection) => isIncluded(selection, search.info) && leadsTo(selection, search, step),
   );
 }
 
-function leadsTo(
-  selection: SelectionNode,
-  path: readonly string[],
-  step: number,
-  info: GraphQLResolveInfo,
-): boolean {
-  if (selection.kind === Kind.INLINE_FRAGMENT) return selects(selection.selectionSet, path, step, info);
-  if (selection.kind === Kind.FRAGMENT_SPREAD)
-    return selects(info.fragments[selection.name.value]?.selectionSet, path, step, info);
-  if (selection.name.value !== path[step]) return false;
-  return step === path.length - 1 || selects(selection.selectionSet, path, step + 1, info);
+function leadsTo(selection: SelectionNode, search: Search, step: number): boolean {
+  const { path, seen, info } = search;
+  if (selection.kind === Kind.INLINE_FRAGMENT) return selects(selection.selectionSet, search, step);
+  const { value: name } = selection.name;
+  if (selection.kind === Kind.FRAGMENT_SPREAD) {
+    const known = seen.size;
+    return (
+      seen.add(`${step} ${name}`).size > known && selects(info.fragments[name]?.selectionSet, search, step)
+    );
+  }
+  if (name !== path[step]) return false;
+  return step === path.length - 1 || selects(selection.selectionSet, search, step + 1);
 }
 
 function isIncluded(selection: SelectionNode, { variableValues }: GraphQLResolveInfo): boolean {

@@ -57,10 +57,11 @@ function noteList(
   context: NotesContext,
   info: GraphQLResolveInfo,
 ): Promise<Connection<Note>> {
+  const notes = accessOf(context);
   const { tag, pinned } = filter ?? {};
   const withCounts =
     asksFor(info, 'nodes', 'tags', 'count') || asksFor(info, 'edges', 'node', 'tags', 'count');
-  return accessOf(context).page(
+  return notes.page(
     connection,
     { ...(tag != null && { tag }), ...(pinned != null && { pinned }) },
     page,
