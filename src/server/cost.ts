@@ -8,7 +8,14 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { Count, fragmentsOf, nothing, type Cost } from './count.js';
-import { greatestCost, refuseVariables, tooComplex, tooMuch, type Variables } from './limits.js';
+import {
+  greatestCost,
+  refuseVariables,
+  tooComplex,
+  tooMuch,
+  tooMuchWritten,
+  type Variables,
+} from './limits.js';
 
 /** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
 export interface Costs {
@@ -35,7 +42,9 @@ export function createCosts(schema: GraphQLSchema): Costs {
     tooCostly(document, operation, variables) {
       const refusal = variables && refuseVariables(variables);
       if (refusal) return refusal;
-      return of(document, operation, variables).fields > greatestCost ? tooComplex(tooMuch) : undefined;
+      const { fields, written } = of(document, operation, variables);
+      if (fields > greatestCost) return tooComplex(tooMuch);
+      return written > greatestCost ? tooComplex(tooMuchWritten) : undefined;
     },
   };
 }

@@ -13,9 +13,10 @@ const mostLines = 10_000;
 const mostFields = 10_000;
 /** Of an answer. */
 export const mostCharacters = 32_000_000;
-/** As many fields as an operation may ask for. */
+/** As many fields as an operation may ask for, and may have with its fragments written out. */
 export const greatestCost = 50_000;
 export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
+export const tooMuchWritten = `The operation has over ${greatestCost} fields, its fragments written out: spread them less often.`;
 export const mayBeDone = 'What it was to do may be done.';
 const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
 

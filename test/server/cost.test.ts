@@ -93,6 +93,20 @@ describe('the cost of an operation', () => {
     expect(costOf('{ notes { nodes { id } } }').written).toBe(3);
   });
 
+  test.each([
+    ['left out', 'Note', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
+    ['of other types', 'Node', (next: string) => `... on Tag { ...${next} } ... on User { ...${next} }`],
+  ])('refuses too much that is %s: to read it takes time as well', (_, type, below) => {
+    const depth = 30;
+    const fragments = Array.from(
+      { length: depth },
+      (_, at) => `fragment F${at} on ${type} { id ${below(`F${at + 1}`)} }`,
+    );
+    const source = `{ notes(first: 1) { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on ${type} { id }`;
+    expect(costOf(source).fields).toBeLessThan(100);
+    expect(tooCostly(source)?.message).toMatch(/fragments written out/);
+  });
+
   test('is that which README tells of', () => {
     expect(costOf(inFull).fields).toBe(22_901);
   });
