@@ -9,7 +9,6 @@ const scalars = {
 
 const config: CodegenConfig = {
   schema: 'schema/*.graphql',
-  importExtension: '.js',
   generates: {
     'src/generated/resolvers.ts': {
       plugins: ['typescript', 'typescript-resolvers'],
@@ -35,15 +34,13 @@ const config: CodegenConfig = {
         },
       },
     },
-    'src/client/generated/': {
+    'src/client/generated/index.ts': {
       documents: 'src/client/operations.graphql',
-      preset: 'client',
-      presetConfig: { fragmentMasking: false },
+      plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
       config: {
         scalars,
         strictScalars: true,
         useTypeImports: true,
-        enumsAsTypes: true,
         immutableTypes: true,
       },
     },

@@ -152,15 +152,36 @@ describe('the examples in other languages', () => {
     expect(shown).toEqual(['shp_readme_0', 'shp_readme_1', 'shp_readme_2']);
   });
 
+  test('the typed document is answered', async () => {
+    // One of its own: the service that misbehaved told the other session to wait.
+    const own = await house.signIn();
+    const { data } = await house.ask('{ notes(filter: { pinned: true }) { nodes { title } } }', {}, own);
+    const titles = data.notes.nodes.map(({ title }: { readonly title: string }) => title);
+    expect(titles.length).toBeGreaterThan(0);
+    const source = example('ts', 'NotesDocument').replaceAll(address, new URL(house.url).host);
+    const folder = createProject({
+      'main.ts': `const [sessionToken] = process.argv.slice(2);\n${source}`,
+      'client/generated/index.ts': readFileSync('src/client/generated/index.ts', 'utf8'),
+    });
+    const tsx = [require.resolve('tsx/cli'), 'main.ts', own];
+    const { stdout } = await run(process.execPath, tsx, { cwd: folder });
+    for (const title of titles) expect(stdout).toContain(title);
+  });
+
   test('the TypeScript compiles', async () => {
     const given =
       'declare const sessionToken: string, liveCursor: string, render: (data: unknown) => void;\n';
+    const documents = example('ts', 'NotesDocument');
     const folder = createProject({
       'src/main.ts': given + example('ts', 'resuming'),
+      'src/notes.ts': given + documents,
       'src/client/resume.ts': readFileSync('src/client/resume.ts', 'utf8'),
+      'src/client/generated/index.ts': readFileSync('src/client/generated/index.ts', 'utf8'),
       'codegen.ts': example('ts', 'CodegenConfig'),
     });
-    expect(await typeFaults(folder, 'src/main.ts', 'codegen.ts')).toBe('');
+    expect(await typeFaults(folder, 'src/main.ts', 'src/notes.ts', 'codegen.ts')).toBe('');
+    writeFileSync(join(folder, 'src/notes.ts'), given + documents.replace('node.title', 'node.stage'));
+    expect(await typeFaults(folder, 'src/notes.ts')).toContain("'stage' does not exist");
     writeFileSync(join(folder, 'wrong.ts'), 'const wrong: string = 1;\nexport default wrong;\n');
     expect(await typeFaults(folder, 'wrong.ts')).toContain('wrong.ts');
   });
@@ -172,9 +193,10 @@ describe('the examples in other languages', () => {
     });
     const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
     await run(process.execPath, [cli, '--config', 'codegen.ts'], { cwd: folder });
-    const types = readFileSync(join(folder, 'src/gql/graphql.ts'), 'utf8');
+    const types = readFileSync(join(folder, 'src/gql.ts'), 'utf8');
     expect(types).toContain('export type NotesQuery =');
     expect(types).toContain('export const NotesDocument =');
+    expect(await typeFaults(folder, 'src/gql.ts')).toBe('');
   });
 });
 

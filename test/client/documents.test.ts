@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import { print } from 'graphql';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as generated from '../../src/client/generated/index.js';
+import { demo, startHouse, type House } from '../support/house.js';
+
+const {
+  CreateAppointmentDocument,
+  CreateNoteDocument,
+  NotesDocument,
+  PaymentsDocument,
+  PaymentUpdatesDocument,
+  ShipmentsDocument,
+  ShipmentUpdatesDocument,
+  SignInDocument,
+  SignOutDocument,
+  ViewerDocument,
+} = generated;
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  house = await startHouse();
+  token = await house.signIn();
+});
+
+afterAll(() => house.stop());
+
+/** Asks by a typed document, with a session's token or without; what comes has its type. */
+async function ask<Data, Variables extends object>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+  session?: string,
+): Promise<Data> {
+  const { data, errors } = await house.ask(print(document), variables, session);
+  expect(errors).toBeUndefined();
+  return data as Data;
+}
+
+/** The first message of a subscription, which is left then. */
+async function first<Data, Variables extends Record<string, unknown>>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+): Promise<Data> {
+  const client = house.socket(token);
+  const { value } = await client.iterate<Data>({ query: print(document), variables }).next();
+  await client.dispose();
+  expect(value?.errors).toBeUndefined();
+  return value!.data!;
+}
+
+test('there is a document for each operation and each fragment, and nothing else', () => {
+  const source = readFileSync('src/client/operations.graphql', 'utf8');
+  const named = Array.from(source.matchAll(/^(query|mutation|subscription|fragment) (\w+)/gm)).map(
+    ([, kind, name]) => name! + (kind === 'fragment' ? 'FragmentDoc' : 'Document'),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(Object.keys(generated).toSorted()).toEqual(named.toSorted());
+});
+
+test('a session begins, and ends', async () => {
+  const { signIn } = await ask(SignInDocument, demo);
+  expect(signIn.errors).toEqual([]);
+  const own = signIn.sessionToken!;
+  const { viewer } = await ask(ViewerDocument, {}, own);
+  expect(viewer).toEqual(signIn.viewer);
+  expect(viewer?.email).toBe(demo.email);
+  expect((await ask(SignOutDocument, {}, own)).signOut.signedOut).toBe(true);
+  expect((await ask(ViewerDocument, {}, own)).viewer).toBeNull();
+});
+
+test('a note is created, and is among the notes', async () => {
+  const input = { title: 'Typed', content: 'Text', tags: ['typed'], isPinned: true };
+  const { createNote } = await ask(CreateNoteDocument, { input }, token);
+  expect(createNote.errors).toEqual([]);
+  expect(createNote.note).toMatchObject({ title: 'Typed', content: 'Text', isPinned: true });
+  const { notes } = await ask(NotesDocument, { first: 5, filter: { tag: 'typed' } }, token);
+  expect(notes.edges.map(({ node }) => node)).toEqual([createNote.note]);
+});
+
+test('an appointment is booked', async () => {
+  const input = {
+    status: 'BOOKED',
+    start: '2030-01-01T09:00:00Z',
+    end: '2030-01-01T09:30:00Z',
+    participants: [{ actor: { reference: 'Patient/1' }, status: 'ACCEPTED' }],
+  } as const;
+  const { createAppointment } = await ask(CreateAppointmentDocument, { input }, token);
+  expect(createAppointment.errors).toEqual([]);
+  expect(createAppointment.appointment).toMatchObject({ status: 'BOOKED', confirmation: 'CONFIRMED' });
+});
+
+test('shipments are listed, and followed from there', async () => {
+  const { liveCursor } = await ask(ShipmentsDocument, { first: 1 }, token);
+  await house.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_typed' } });
+  const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: liveCursor });
+  expect(shipmentUpdates.shipment.shipmentId).toBe('shp_typed');
+  const { shipments } = await ask(ShipmentsDocument, { first: 1 }, token);
+  expect(shipments.nodes).toEqual([shipmentUpdates.shipment]);
+});
+
+test('payments are listed, and followed from there', async () => {
+  const { liveCursor } = await ask(PaymentsDocument, { first: 1 }, token);
+  await house.sandbox.webhooks.emitPayment();
+  const { paymentUpdates } = await first(PaymentUpdatesDocument, { after: liveCursor });
+  const { payments } = await ask(PaymentsDocument, { first: 1 }, token);
+  expect(payments.nodes).toEqual([paymentUpdates.payment]);
+});
