@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
+  getVariableValues,
   Kind,
   OperationTypeNode,
   type DocumentNode,
@@ -70,7 +71,7 @@ const mostDocuments = 300;
 /** Of a document, its fragments written out: the compiler does that. */
 const mostFields = 1_000;
 const mostLearned = 200;
-/** The compiler tells of every fault in the variables, in a list with the whole of it: that grows with the square. */
+/** What is longer hardly comes again, and is left to the usual way, which has a bound of its own. */
 const greatestBody = 16 * 1024;
 /** What is another answer's own. */
 const ownHeaders = new Set([
@@ -105,7 +106,17 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     const name = operation.name?.value;
     const variables = request.variables ?? {};
     const isMeant = (request.operationName ?? name) === name;
-    return isMeant && !costs.tooCostly(document, operation, variables) ? { admitted, variables } : undefined;
+    const isTaken =
+      isMeant && !costs.tooCostly(document, operation, variables) && areTaken(operation, variables);
+    return isTaken ? { admitted, variables } : undefined;
+  }
+
+  /** The compiler takes more than GraphQL does: a list for an input object. */
+  function areTaken(
+    { variableDefinitions = [] }: OperationDefinitionNode,
+    variables: Plan['variables'],
+  ): boolean {
+    return !getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors;
   }
 
   async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {

@@ -169,6 +169,34 @@ describe('an operation that comes again', () => {
     expect(ways).toEqual([true, false, false, true]);
   });
 
+  test.each(['NoteFilter', 'AppointmentFilter!'])('takes for a %s what Apollo Server takes', async (type) => {
+    const field = type.startsWith('Note') ? 'notes' : 'appointments';
+    const query = `query Q($of: ${type}) { ${field}(filter: $of) { nodes { id } } }`;
+    for (let time = 0; time < 2; time += 1) await ask({ query, variables: { of: {} } });
+    expect((await ask({ query, variables: { of: {} } })).byApollo).toBe(false);
+    for (const of of [
+      [],
+      [{}],
+      [[]],
+      { tag: [] },
+      { pinned: [] },
+      { none: 1 },
+      '',
+      'text',
+      0,
+      1.5,
+      true,
+      null,
+    ]) {
+      const { answer } = await ask({ query, variables: { of } });
+      const { answer: byApollo } = await ask({
+        query: `${query} # ${JSON.stringify(of)}`,
+        variables: { of },
+      });
+      expect([of, answer.status, answer.text]).toEqual([of, byApollo.status, byApollo.text]);
+    }
+  });
+
   test('is counted anew where it ends with an error and is run again', async () => {
     const reader = { email: 'many@example.com', password: 'secret' };
     house.sandbox.notes.addUser({ ...reader, name: 'Many' });
