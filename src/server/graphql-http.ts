@@ -80,7 +80,8 @@ export async function createGraphqlHttp(options: {
       const left = lane?.left(request.raw)?.context;
       left?.beginAgain();
       const context = left ?? (await begin(request, reply));
-      const refusals = refusalsOf(rules, sourceOf(request));
+      const { search, searchParams } = new URL(request.url, 'http://gateway');
+      const refusals = refusalsOf(rules, sourceOf(request, searchParams));
       if (refusals.length > 0) {
         await reply.code(400).send({ errors: refusals.map((refusal) => rules.show(refusal, context)) });
         return;
@@ -96,7 +97,7 @@ export async function createGraphqlHttp(options: {
         httpGraphQLRequest: {
           method: request.method,
           headers,
-          search: new URL(request.url, 'http://gateway').search,
+          search,
           body: request.body,
         },
         context: () => Promise.resolve(context),
@@ -132,8 +133,9 @@ function refusalsOf(rules: Rules, source: string): readonly GraphQLError[] {
 }
 
 /** The text that Apollo Server is going to parse; empty where there is none. */
-function sourceOf({ method, body, query }: FastifyRequest): string {
-  const { query: source } = ((method === 'GET' ? query : body) ?? {}) as { readonly query?: unknown };
+function sourceOf({ method, body }: FastifyRequest, given: URLSearchParams): string {
+  const { query } = (body ?? {}) as { readonly query?: unknown };
+  const source = method === 'GET' ? given.get('query') : query;
   return typeof source === 'string' ? source : '';
 }
 

@@ -290,6 +290,14 @@ describe('errors', () => {
     expect(codesOf(await house.ask(deep, {}, token))).toContain(code);
   });
 
+  test('a document in an address is measured as it is run, however that is written', async () => {
+    const deep = encodeURIComponent(`{ viewer ${'{ a '.repeat(200)}${'}'.repeat(201)}`);
+    for (const search of [`?query=${deep}`, `?query=%23%zz%0A${deep}`, `?qu%65ry=${deep}`]) {
+      const { status, body } = await send({ search, headers: { 'apollo-require-preflight': '1' } });
+      expect([status, codesOf(body)]).toEqual([400, ['QUERY_TOO_COMPLEX']]);
+    }
+  });
+
   test.each(endless)(
     'fragments without an end are refused, whoever asks: %s is %s',
     async (_, code, query) => {
