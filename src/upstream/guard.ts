@@ -33,7 +33,7 @@ const failed =
 
 const isOutage = failed('broken', 'failing');
 const isLate = failed('late');
-const isUndecided = failed('late', 'abandoned');
+const isUndecided = failed('late', 'abandoned', 'limited');
 /** May pass within the pauses, and so is retried; not one that says when to come again, which it says in seconds. */
 const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === undefined;
 const retrying = retry(handleWhen(isTransient), retries);

@@ -97,9 +97,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
   }
 
+  function refuseLimited(retryAfter: number | undefined): void {
+    if (retryAfter !== undefined) throw new UpstreamError(name, 'limited', { retryAfter });
+  }
+
   async function attempt(sent: Exchange, token: string | undefined, deadline: Deadline): Promise<Reply> {
-    const wait = token === undefined ? undefined : quota.take(token);
-    if (wait !== undefined) throw new UpstreamError(name, 'limited', { retryAfter: wait });
+    if (token !== undefined) refuseLimited(quota.take(token));
     const started = performance.now();
     let outcome = 'broken';
     let reply: Reply;
@@ -141,6 +144,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const deadline = startDeadline(timeoutMs, signal);
     try {
       if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
+      // Before the breaker: what is not made cannot find out whether the service is back.
+      if (token !== undefined) refuseLimited(quota.wait(token));
       const caller = callsAtOnce === undefined ? undefined : token;
       const repeatable = method === 'GET';
       // What waits in vain says nothing of the service: the breaker does not hear of it.

@@ -3,7 +3,9 @@ import { createMemory } from '../memory.js';
 
 /** How many calls each token may still make. */
 export interface Quota {
-  /** Spends one call of a token; the whole seconds to wait, where it has none left. */
+  /** The whole seconds to wait, where a token has no call left. */
+  wait(token: string): number | undefined;
+  /** Spends one call of a token; the same, where it has none left. */
   take(token: string): number | undefined;
   /** Takes all calls from a token for so many seconds. */
   pause(token: string, seconds: number): void;
@@ -46,12 +48,18 @@ export function createQuota({ perHour, clock }: { perHour: number; clock: Clock 
     return (minute - age + kept) * minuteMs;
   }
 
+  function waitOf(account: Account): number | undefined {
+    const full = account.spent >= perHour;
+    const until = Math.max(account.pausedUntil, full ? relief(account) : 0);
+    return until > clock.now() ? Math.ceil((until - clock.now()) / 1000) : undefined;
+  }
+
   return {
+    wait: (token) => waitOf(open(token)),
     take(token) {
       const account = open(token);
-      const full = account.spent >= perHour;
-      const until = Math.max(account.pausedUntil, full ? relief(account) : 0);
-      if (until > clock.now()) return Math.ceil((until - clock.now()) / 1000);
+      const wait = waitOf(account);
+      if (wait !== undefined) return wait;
       account.minutes[account.minute % kept]! += 1;
       account.spent += 1;
       return undefined;

@@ -363,6 +363,20 @@ describe('the breaker', () => {
     expect(lines).not.toContain('upstream is back');
   });
 
+  it('stays open where a call that was to try has a token that may make none', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    farSide.answer = answering(429, '', { 'retry-after': '60' });
+    await failure({ ...get, token: 'paused' });
+    farSide.answer = answering(500);
+    await times(10, post);
+    vi.setSystemTime(Date.now() + 5_001);
+    expect(await failure({ ...get, token: 'paused' })).toMatchObject({ reason: 'limited' });
+    expect(lines).not.toContain('upstream is back');
+    farSide.answer = answering(200, '[]');
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
+    expect(lines).toContain('upstream is back');
+  });
+
   it.each([400, 401, 403, 404, 429, 302])('does not count %i', async (status) => {
     farSide.answer = answering(status);
     await times(15, get);

@@ -12,9 +12,10 @@ function start(perHour: number, at = 0) {
 
 describe('a quota', () => {
   it('gives a token its calls of an hour, and then tells how long to wait for the first to count no more', () => {
-    const { clock, take } = start(1000, 30_000);
+    const { clock, quota, take } = start(1000, 30_000);
+    expect(Array.from({ length: 2000 }, () => quota.wait('token'))).toEqual(Array(2000).fill(undefined));
     expect(take(1000)).toEqual(Array(1000).fill(undefined));
-    expect(take(1)).toEqual([3630]);
+    expect([quota.wait('token'), ...take(1)]).toEqual([3630, 3630]);
     clock.at += 3_629_000;
     expect(take(1)).toEqual([1]);
     clock.at += 1_000;
