@@ -64,6 +64,8 @@ export interface UpstreamOptions {
 }
 
 const connections = 128;
+/** Redirects by which nothing was done here; by another, what was asked for may be (RFC 9110 §15.4). */
+const sentElsewhere: readonly number[] = [301, 307, 308];
 /** Of a limit. */
 const secondsUnlessTold = 60;
 
@@ -124,7 +126,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
     const { status, body } = reply;
     if (status >= 300 && status < 400)
-      throw new UpstreamError(name, 'redirected', { uncertain: true, cause: { status } });
+      throw new UpstreamError(name, 'redirected', {
+        uncertain: !sentElsewhere.includes(status),
+        cause: { status },
+      });
     if (!isLimit(reply, token)) return { status, body: parse(body), bytes: body.length };
     const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsUnlessTold, 1);
     if (token !== undefined) quota.pause(token, retryAfter);

@@ -172,7 +172,8 @@ describe('what is known of a booking that failed', () => {
     ['a lost connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
     ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }, 'UPSTREAM_TIMEOUT'],
     ['500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],
-    ['a redirect', { kind: 'answer', status: 307, headers: { location: '/' } }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['303', { kind: 'answer', status: 303, headers: { location: '/' } }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['302', { kind: 'answer', status: 302, headers: { location: '/' } }, 'UPSTREAM_INVALID_RESPONSE'],
     ['10 MB', { kind: 'answer', status: 201, body: 'x'.repeat(10_000_000) }, 'UPSTREAM_INVALID_RESPONSE'],
   ])('after %s: nothing, and it is not sent again', async (_, act, code) => {
     misbehave('appointments', act);
@@ -192,6 +193,12 @@ describe('what is known of a booking that failed', () => {
     const other = connect({ baseUrl: 'http://127.0.0.1:1/v1' });
     expect(await failure(other)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
     await other.stop();
+  });
+
+  it.each([301, 307, 308])('after %i, which sends it elsewhere: it was not made', async (status) => {
+    misbehave('appointments', { kind: 'answer', status, headers: { location: '/' } });
+    expect(await failure()).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', uncertain: false });
+    expect(callsTo('appointments')).toBe(1);
   });
 
   it('after 429: it was not made, and when to come again', async () => {
