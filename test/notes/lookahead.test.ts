@@ -57,7 +57,7 @@ describe('an operation asks for what is below a field', () => {
     ['as they are', (next: string) => `...${next} ...${next}`],
     ['left out', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
     ['of several types', (next: string) => `... on Note { ...${next} } ... on Tag { ...${next} }`],
-  ])('with fragments that double, %s: each is looked into once a step', (_, below) => {
+  ])('with fragments that double, %s: each is looked into once a step', (_name, below) => {
     const depth = 12;
     const fragments = Array.from(
       { length: depth },

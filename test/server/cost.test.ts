@@ -96,7 +96,7 @@ describe('the cost of an operation', () => {
   test.each([
     ['left out', 'Note', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
     ['of other types', 'Node', (next: string) => `... on Tag { ...${next} } ... on User { ...${next} }`],
-  ])('refuses too much that is %s: to read it takes time as well', (_, type, below) => {
+  ])('refuses too much that is %s: to read it takes time as well', (_name, type, below) => {
     const depth = 30;
     const fragments = Array.from(
       { length: depth },
