@@ -30,10 +30,18 @@ export type BookingOutcome =
 export interface AppointmentsClient {
   /**
    * Books, and sends the request at most once unless its token is refused. Where it rejects, nothing is booked if the
-   * error is an `UpstreamError` that is not `uncertain`; after any other the outcome is unknown.
+   * error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other the outcome is unknown.
    */
   book(appointment: NewAppointment, signal?: Signal): Promise<BookingOutcome>;
   stop(): Promise<void>;
+}
+
+/** The gateway itself failed before anything was sent. */
+export class NotSent extends Error {
+  constructor(cause: unknown) {
+    super('A booking was not sent, for no token could be looked up.', { cause });
+    this.name = 'NotSent';
+  }
 }
 
 /** Statuses that blame the input, not who sends it or where. */
@@ -87,8 +95,8 @@ export function createAppointmentsClient(
     try {
       return await tokens.get(signal);
     } catch (cause) {
-      const { reason, retryAfter } =
-        cause instanceof UpstreamError ? cause : { reason: 'broken' as const, retryAfter: undefined };
+      if (!(cause instanceof UpstreamError)) throw new NotSent(cause);
+      const { reason, retryAfter } = cause;
       throw new UpstreamError('issuer', reason, { cause, retryAfter });
     }
   }

@@ -9,7 +9,7 @@ import { keyText, keyTextIf } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { type BookingQuery, createBookings, toAppointment } from './bookings.js';
-import type { AppointmentsClient, BookingOutcome, NewAppointment } from './client.js';
+import { type AppointmentsClient, type BookingOutcome, type NewAppointment, NotSent } from './client.js';
 import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
 import type { Appointment } from './model.js';
 import { createSettling } from './settling.js';
@@ -148,7 +148,7 @@ export function createLedger({
     try {
       return settlementOf(await client.book(appointment, ending));
     } catch (error) {
-      if (error instanceof UpstreamError && !error.uncertain) throw error;
+      if (error instanceof NotSent || (error instanceof UpstreamError && !error.uncertain)) throw error;
       telemetry.log.warn({ err: error }, 'the outcome of a booking is not known');
       return { state: 'UNCONFIRMED', upstreamId: null };
     } finally {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { NotSent } from '../../src/appointments/client.js';
 import type { BookingRequest } from '../../src/appointments/ledger.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { appointment, bookedBy, other, postsOf, type Replica, requestOf, startReplica } from './room.js';
@@ -144,11 +145,19 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   });
 
   /** The table is not there until it is put back. */
-  const takeAway = async () => {
+  const takeAway = async (table = 'bookings') => {
     const { schema } = replica.database.kysely;
-    await schema.alterTable('bookings').renameTo('bookings_away').execute();
-    return () => schema.alterTable('bookings_away').renameTo('bookings').execute();
+    await schema.alterTable(table).renameTo(`${table}_away`).execute();
+    return () => schema.alterTable(`${table}_away`).renameTo(table).execute();
   };
+
+  test('books nothing where the token cannot be looked up, which is no fault of the issuer', async () => {
+    const putBack = await takeAway('keyv');
+    await expect(book({ idempotencyKey: 'k' })).rejects.toBeInstanceOf(NotSent);
+    await putBack();
+    expect([posts(), await list()]).toEqual([0, []]);
+    expect((await booked({ idempotencyKey: 'k' })).confirmation).toBe('CONFIRMED');
+  });
 
   test('answers what it knows when the row cannot be settled, and settles it later', async () => {
     fail({ kind: 'delay', ms: 200 });
