@@ -8,7 +8,6 @@ const ground = [
   'caller',
   'clock',
   'instant',
-  'iterate',
   'memory',
   'register',
   'seal',

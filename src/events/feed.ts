@@ -1,19 +1,16 @@
 import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { filterMap } from '../iterate.js';
 import { createPersistence, type Bound } from './insist.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { expired, type Place } from './place.js';
-import { subscribe, type Update, type Wish } from './subscription.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
 
 export { selections, type Selection } from './interests.js';
 export type { Place } from './place.js';
-export type { Update } from './subscription.js';
 
 /** The log as clients follow it. */
 export interface Feed {
@@ -25,29 +22,32 @@ export interface Feed {
    * subscription does, until `signal` says that nobody wants it any more.
    */
   position(cursor: string, signal?: Signal): Promise<number>;
-  /** The greatest number committed. */
-  head(): Promise<number>;
-  /** Up to which number this process has read the log: all of it is committed, so whatever is read from now on shows it. */
-  reached(): number;
-  /** The place there. */
+  /** Up to where this process has come in the log: all of it is committed, so whatever is read from now on shows it. */
   place(): Place;
   /**
-   * The events of a family after a place, else those from now on, in log order, none lost and none twice; skipped
-   * ones are left out. Fails with `CURSOR_EXPIRED` where retention has overtaken the reader. Ends with `return()`.
+   * What a subscription gives to the fan-out: the entries that it wishes for, as `view` makes them, and of those only the
+   * ones that are in all of the selections, of which the first narrows most.
    */
-  updates(wish: Wish): AsyncIterableIterator<Update, undefined>;
-  /** The same updates as `view` makes them: those that are in all of the selections, of which the first narrows most. */
   follow<T>(wish: Wish, view: View<T>, selected?: readonly Selection[]): Following<T>;
-  /** For many who want the same. */
+  /** Who follows the log joins here: members get each event once, in log order, and `CURSOR_EXPIRED` where one is gone. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
   stop(): void;
 }
 
-/** What a follower gets of an entry: a function of the entry alone. */
+/** What a subscription wants: the events of a family after a position, else those to come. Skipped ones are left out. */
+export interface Wish {
+  readonly family: string;
+  readonly after?: number;
+}
+
+/** What a follower gets of an entry: a function of the entry alone, and of whether it came before the follower was level. */
 export type View<T> = (entry: LogEntry, replayed: boolean) => T;
 
-/** Updates that begin when they are iterated; what they are made of is told, so that many can share it. */
+/**
+ * What a subscription is made of, so that many can share it. An iterable for graphql-js, which takes nothing else from a
+ * subscription's resolver; nobody pulls, so to iterate it throws.
+ */
 export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
   /** Undefined where the entry is not selected. */
@@ -75,8 +75,6 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors } = options;
   const persistence = createPersistence(options);
   const tail = await startTail({ ...options, persistence });
-  const sources = { log, tail, persistence };
-  const updates = (wish: Wish) => subscribe(sources, wish);
   const placeAt = async (seq: number) => tail.entry(seq) ?? log.place(seq);
   let stopped = false;
   return {
@@ -92,25 +90,21 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       if (found && found.witness !== witness) throw expired();
       return seq;
     },
-    head: () => log.head(),
-    reached: tail.position,
     place: tail.place,
-    updates,
-    follow(wish, view, selected = []) {
-      const viewSelected = (entry: LogEntry, replayed: boolean) =>
-        isSelected(entry, selected) ? view(entry, replayed) : undefined;
-      return {
-        wish,
-        view: viewSelected,
-        only: selected[0],
-        [Symbol.asyncIterator]: () =>
-          filterMap(updates(wish), ({ entry, replayed }) => viewSelected(entry, replayed)),
-      };
-    },
-    multicast: createMulticast(sources),
+    follow: (wish, view, selected = []) => ({
+      wish,
+      view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),
+      only: selected[0],
+      [Symbol.asyncIterator]: refuseToIterate,
+    }),
+    multicast: createMulticast({ log, tail, persistence }),
     stop() {
       stopped = true;
       tail.stop();
     },
   };
+}
+
+function refuseToIterate(): never {
+  throw new Error('Updates are not pulled: who follows joins the multicast.');
 }

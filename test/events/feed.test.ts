@@ -1,35 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFeed, type Feed, type Update } from '../../src/events/feed.js';
-import type { Log } from '../../src/events/log.js';
+import { createFeed, type Feed } from '../../src/events/feed.js';
+import type { Member } from '../../src/events/group.js';
+import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
 import { delivery, openJournal, type Journal } from './journal.js';
+import { createGate, createMember, createRendering, expectGot, text } from './members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
-const pending = Symbol('pending');
-
-/** The next `count` updates, each as its number, with a star where it was replayed. */
-async function take(updates: AsyncIterator<Update>, count: number): Promise<string> {
-  const taken: string[] = [];
-  while (taken.length < count) {
-    const step = await updates.next();
-    if (step.done) throw new Error(`It ended after ${taken.length} updates.`);
-    taken.push(`${step.value.entry.seq}${step.value.replayed ? '*' : ''}`);
-  }
-  return taken.join(' ');
-}
-
-/** What a promise gives within a moment, or that it is pending. */
-const soon = <T>(promise: Promise<T>) => Promise.race([promise, sleep(100, pending)]);
+/** The numbers that somebody got, however they came. */
+const numbersOf = (got: readonly string[]) => got.map((payload) => parseInt(payload, 10));
 
 describe.each(engines)('the feed on %s', (_, freshUrl) => {
   let journal: Journal;
   let feed: Feed;
   let feeds: Feed[];
+  let groups = 0;
 
   async function openFeed(changes: { log?: Partial<Log>; recent?: number } = {}): Promise<Feed> {
     const { database, telemetry } = journal;
@@ -43,7 +32,15 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const head = await journal.log.head();
     const ids = numbers(count).map((n) => `event ${head + n}`);
     await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
-    await vi.waitFor(() => expect(feed.reached()).toBe(head + count), { interval: 1, timeout: 10_000 });
+    await vi.waitFor(() => expect(feed.place().seq).toBe(head + count), { interval: 1, timeout: 10_000 });
+  }
+
+  /** A member of a group of its own, in which nobody else decides what is made and when. */
+  function follow(after?: number, changes: Partial<Member> & { readonly of?: Feed } = {}) {
+    const { of = feed, ...rest } = changes;
+    const member = createMember(after, rest);
+    const leave = of.multicast.join(`group ${(groups += 1)}`, createRendering(), member);
+    return { ...member, leave };
   }
 
   /** The cursor just after the entry with this number. */
@@ -67,125 +64,77 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await journal.stop();
   });
 
-  describe('updates', () => {
-    test('are the events from now on', async () => {
-      await append(3);
-      const updates = feed.updates({ family: 'shipments' });
-      const first = updates.next();
-      expect(await soon(first)).toBe(pending);
+  describe('who follows', () => {
+    test('gets the event and its entity as it was just after it, of the past and live', async () => {
+      const entries: LogEntry[] = [];
+      const rendering = createRendering((entry, replayed) => {
+        entries.push(entry);
+        return text(entry, replayed);
+      });
       await append(2);
-      expect((await first).value?.entry.seq).toBe(4);
-      expect(await take(updates, 1)).toBe('5');
-    });
-
-    test('are none of another family, and none that were skipped', async () => {
-      const updates = feed.updates({ family: 'shipments', after: 0 });
-      await append(1, { family: 'payments' });
-      await append(1, { known: null });
-      await append(1);
-      expect(await take(updates, 1)).toBe('3');
-    });
-
-    test('carry the event and its entity as it was just after it', async () => {
-      const updates = feed.updates({ family: 'shipments', after: 0 });
+      const member = createMember(0);
+      feed.multicast.join('group', rendering, member);
+      await expectGot(member, '1* 2*');
       await append(2);
-      await take(updates, 1);
-      expect((await updates.next()).value?.entry).toEqual((await journal.log.read(1, 1))[0]);
+      await expectGot(member, '1* 2* 3 4');
+      expect(entries).toEqual(await journal.log.read(0, 4));
     });
 
-    test('go on after a place without a gap or a repetition, and tell replayed from live', async () => {
-      await append(5);
-      const updates = feed.updates({ family: 'shipments', after: 2 });
-      expect(await take(updates, 1)).toBe('3*');
-      await append(2);
-      expect(await take(updates, 4)).toBe('4* 5* 6 7');
-    });
-
-    test('are read from the database where they came before the feed, in as many pages as it takes', async () => {
+    test('reads from the database what came before the feed, in as many pages as it takes', async () => {
       await append(100);
-      const updates = (await openFeed()).updates({ family: 'shipments', after: 10 });
+      const member = follow(10, { of: await openFeed() });
       await append(1);
-      expect(await take(updates, 91)).toBe(
-        [
-          ...numbers(100)
-            .slice(10)
-            .map((n) => `${n}*`),
-          '101',
-        ].join(' '),
-      );
+      await expect.poll(() => numbersOf(member.got)).toEqual(numbers(101).slice(10));
+      expect(member.got.slice(0, 90).every((payload) => payload.endsWith('*'))).toBe(true);
     });
 
-    test('wait for a subscriber that is slow, however far it falls behind', async () => {
+    test('is waited for where it is slow, however far it falls behind', async () => {
       const small = await openFeed({ recent: 4 });
-      const updates = small.updates({ family: 'shipments', after: 0 });
-      const slow = small.updates({ family: 'shipments', after: 0 });
       await append(1);
-      expect(await take(slow, 1)).toBe('1');
+      await expect.poll(() => small.place().seq).toBe(1);
+      const gate = createGate();
+      const slow = follow(0, { of: small, replay: () => gate.opened.then(() => true) });
+      const quick = follow(0, { of: small });
+      await expectGot(slow, '1*');
       await append(149);
-      expect(await take(updates, 150)).toBe(numbers(150).join(' '));
-      expect(await take(slow, 149)).toBe(numbers(150).slice(1).join(' '));
+      await expect.poll(() => numbersOf(quick.got)).toEqual(numbers(150));
+      expect(slow.got).toEqual(['1*']);
+      gate.open();
+      await expect.poll(() => numbersOf(slow.got)).toEqual(numbers(150));
     });
 
-    test('answer several pending calls in order', async () => {
-      const updates = feed.updates({ family: 'shipments', after: 0 });
-      const calls = numbers(3).map(() => updates.next());
-      await append(3);
-      expect((await Promise.all(calls)).map(({ value }) => value?.entry.seq)).toEqual([1, 2, 3]);
-    });
-
-    test('are for each of many subscribers', async () => {
-      const many = numbers(50).map(() => feed.updates({ family: 'shipments', after: 0 }));
+    test('is one of many, each of whom gets all', async () => {
+      const many = numbers(50).map(() => follow());
       await append(20);
-      const taken = await Promise.all(many.map((updates) => take(updates, 20)));
-      expect(new Set(taken)).toEqual(new Set([numbers(20).join(' ')]));
-    });
-  });
-
-  describe('the end', () => {
-    const done = { done: true, value: undefined };
-
-    test('comes at once with return(), for a pending next() too', async () => {
-      const updates = feed.updates({ family: 'shipments' });
-      const next = updates.next();
-      await sleep(20);
-      expect(await soon(updates.return!())).toEqual(done);
-      expect(await soon(next)).toEqual(done);
-      expect(await soon(updates.next())).toEqual(done);
+      for (const member of many) await expectGot(member, numbers(20).join(' '));
+      expect(feed.multicast.size).toBe(50);
     });
 
-    test('comes at once before the first next()', async () => {
-      const updates = feed.updates({ family: 'shipments' });
-      expect(await soon(updates.return!())).toEqual(done);
-      expect(await soon(updates.next())).toEqual(done);
-    });
-
-    test('comes at once while the database hangs', async () => {
+    test('and leaves while the database hangs has left', async () => {
       await append(1);
-      const hanging = await openFeed({ log: { read: () => new Promise(() => {}) } });
-      const updates = hanging.updates({ family: 'shipments', after: 0 });
-      const next = updates.next();
-      await sleep(20);
-      expect(await soon(updates.return!())).toEqual(done);
-      expect(await soon(next)).toEqual(done);
+      const read = vi.fn<Log['read']>(() => new Promise(() => {}));
+      const hanging = await openFeed({ log: { read } });
+      const member = follow(0, { of: hanging });
+      await expect.poll(() => read.mock.calls.length).toBe(1);
+      member.leave();
+      expect(hanging.multicast.size).toBe(0);
+      const live = follow(undefined, { of: hanging });
+      await append(1);
+      await expectGot(live, '2');
+      expect(member.got).toEqual([]);
     });
 
-    test('comes for every subscription when the feed stops', async () => {
-      const next = feed.updates({ family: 'shipments' }).next();
-      feed.stop();
-      expect(await soon(next)).toEqual(done);
-      expect(await soon(feed.updates({ family: 'shipments', after: 0 }).next())).toEqual(done);
-    });
-
-    test('comes with CURSOR_EXPIRED where retention has overtaken the reader', async () => {
+    test('and is overtaken by retention while it reads ends with CURSOR_EXPIRED', async () => {
       await append(100);
-      const updates = (await openFeed()).updates({ family: 'shipments', after: 0 });
-      await take(updates, 1);
+      const gate = createGate();
+      const member = follow(0, { of: await openFeed(), replay: () => gate.opened.then(() => true) });
+      await expectGot(member, '1*');
       await forget();
-      const rest = (async () => {
-        for (;;) await take(updates, 1);
-      })();
-      await expect(rest).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-      expect(await updates.next()).toEqual(done);
+      gate.open();
+      expect(await member.ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
+      // What was read before is given; nothing after the first that is gone.
+      expect(numbersOf(member.got)).toEqual(numbers(member.got.length));
+      expect(member.got.length).toBeLessThan(100);
     });
   });
 
@@ -198,7 +147,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       expect(await again.position(await cursorAt(2))).toBe(2);
       expect(await feed.position(await cursorAt(0))).toBe(0);
       for (const { cursor, place } of [feed, again]) expect(cursor(place())).toBe(await cursorAt(3));
-      expect(await feed.head()).toBe(3);
+      expect(feed.place().seq).toBe(3);
     });
 
     test.each([
@@ -226,7 +175,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await append(1, { receivedAt: journal.clock.iso() });
       await expect(feed.position(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
       const after = await feed.position(third);
-      expect(await take(feed.updates({ family: 'shipments', after }), 1)).toBe('4*');
+      await expectGot(follow(after), '4*');
     });
   });
 
@@ -256,28 +205,21 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       });
     }
 
-    /** What a subscription gives next, or how it ends. */
-    const next = (updates: ReturnType<Feed['updates']>) =>
-      updates.next().then(
-        ({ value }) => value?.entry.eventId,
-        (error: unknown) => error,
-      );
-
     test.each([0, 1])(
       'to %i events ends every subscription with CURSOR_EXPIRED, and goes on',
       async (kept) => {
         await append(3);
         const lost = await cursorAt(3);
-        const updates = feed.updates({ family: 'shipments' });
-        const ended = next(updates);
+        const members = [follow(), follow(3)];
         await restore(kept);
-        expect(await ended).toMatchObject(expiry);
-        expect(await updates.next()).toEqual({ done: true, value: undefined });
-        expect(feed.reached()).toBe(kept);
+        for (const { ended } of members) expect(await ended).toMatchObject(expiry);
+        expect(feed.multicast.size).toBe(0);
+        expect(feed.place().seq).toBe(kept);
         await expect(feed.position(lost)).rejects.toMatchObject(expiry);
-        const anew = feed.updates({ family: 'shipments' });
+        const anew = follow();
         await journal.log.append(delivery('after the restoring'));
-        expect(await next(anew)).toBe('after the restoring');
+        await expectGot(anew, String(kept + 1));
+        for (const { got } of members) expect(got).toEqual([]);
         const after = await feed.position(feed.cursor(feed.place()));
         expect(after).toBe(kept + 1);
       },
@@ -285,8 +227,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
 
     test('and gone on past the place that it had read is seen before anything of it is given', async () => {
       await append(2);
-      const updates = feed.updates({ family: 'shipments' });
-      const ended = next(updates);
+      const member = follow();
       await journal.database.kysely.transaction().execute(async (db) => {
         await db.updateTable('events').set({ event_id: 'another' }).where('seq', '=', 2).execute();
         const row = await db.selectFrom('events').selectAll().where('seq', '=', 2).executeTakeFirstOrThrow();
@@ -296,25 +237,27 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
           .execute();
         await db.updateTable('log_head').set({ seq: 3 }).execute();
       });
-      expect(await ended).toMatchObject(expiry);
-      await expect.poll(() => feed.reached()).toBe(3);
+      expect(await member.ended).toMatchObject(expiry);
+      expect(member.got).toEqual([]);
+      await expect.poll(() => feed.place().seq).toBe(3);
     });
 
     test('from a backup of another log is another log, empty as both are', async () => {
       const before = feed.cursor(feed.place());
-      const ended = next(feed.updates({ family: 'shipments' }));
+      const member = follow();
       await journal.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
-      expect(await ended).toMatchObject(expiry);
+      expect(await member.ended).toMatchObject(expiry);
       await expect(feed.position(before)).rejects.toMatchObject(expiry);
       expect(await feed.position(feed.cursor(feed.place()))).toBe(0);
     });
 
     test('is not what retention does', async () => {
       await append(3);
-      const updates = feed.updates({ family: 'shipments' });
+      const member = follow();
       await forget();
       await append(1, { receivedAt: journal.clock.iso() });
-      expect(await take(updates, 1)).toBe('4');
+      await expectGot(member, '4');
+      expect(feed.multicast.size).toBe(1);
     });
   });
 
@@ -330,33 +273,33 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       },
     });
     await append(600);
-    await expect.poll(() => idle.reached()).toBe(600);
+    await expect.poll(() => idle.place().seq).toBe(600);
     expect(taken).toBeLessThan(600);
     expect(idle.place()).toMatchObject((await journal.log.place(600))!);
-    const [fromNow, fromStart] = [undefined, 0].map((after) =>
-      idle.updates({ family: 'shipments', ...(after !== undefined && { after }) }),
-    );
+    const [fromNow, fromStart] = [follow(undefined, { of: idle }), follow(0, { of: idle })];
     await append(2);
-    expect(await take(fromNow!, 2)).toBe('601 602');
-    expect(await take(fromStart!, 602)).toBe([...numbers(600).map((n) => `${n}*`), '601', '602'].join(' '));
+    await expectGot(fromNow, '601 602');
+    await expect.poll(() => numbersOf(fromStart.got)).toEqual(numbers(602));
   });
 
   test('goes on after an event that can be read no more, having read it already', async () => {
     await append(1);
-    const updates = feed.updates({ family: 'shipments', after: 1 });
+    const member = follow(1);
     await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
     await append(2);
-    expect(await take(updates, 2)).toBe('2 3');
+    await expectGot(member, '2 3');
+    expect(feed.multicast.size).toBe(1);
   });
 
   test('finds what no signal told of', async () => {
     const database = { ...journal.database, listen: () => () => undefined };
     const deaf = await createFeed({ ...journal, database, cursors });
     feeds.push(deaf);
-    const updates = deaf.updates({ family: 'shipments', after: 0 });
+    const member = follow(0, { of: deaf });
     await append(1_500);
     const start = Date.now();
-    expect(await take(updates, 1_500)).toBe(numbers(1_500).join(' '));
+    await expect.poll(() => member.got.length).toBe(1_500);
+    expect(numbersOf(member.got)).toEqual(numbers(1_500));
     expect(Date.now() - start).toBeLessThan(6_000); // one poll, not one for each page
   });
 
@@ -370,9 +313,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         },
       },
     });
-    const updates = failing.updates({ family: 'shipments', after: 0 });
+    const member = follow(0, { of: failing });
     await append(2);
-    expect(await take(updates, 2)).toBe('1 2');
+    await expectGot(member, '1 2');
     expect(failures).toBeLessThan(0);
   });
 });

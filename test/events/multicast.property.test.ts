@@ -88,12 +88,17 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
     return got.at(-1) ?? (began && began[0] === began[1] ? began[0] : undefined);
   }
 
+  async function cursorAt(seq: number): Promise<string> {
+    return feed.cursor((await log.place(seq)) ?? { seq, witness: '' });
+  }
+
   async function join(exact: boolean, slow: number): Promise<void> {
     if (leave) return;
     const last = resumable();
-    const after = last ?? (exact ? await feed.head() : undefined);
+    const seq = last ?? (exact ? await log.head() : undefined);
+    const after = seq === undefined ? undefined : await feed.position(await cursorAt(seq));
     refusing = false;
-    if (last === undefined) began = [after ?? feed.reached(), after ?? (await log.head())];
+    if (last === undefined) began = [after ?? feed.place().seq, after ?? (await log.head())];
     let here = true;
     const gone = feed.multicast.join(key, rendering, {
       after,

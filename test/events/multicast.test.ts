@@ -2,62 +2,16 @@ import { setImmediate as aTurn, setTimeout as sleep } from 'node:timers/promises
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
-import type { Member, Rendering } from '../../src/events/group.js';
 import { Unrenderable } from '../../src/events/insist.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
 import { delivery, openJournal, type Journal } from './journal.js';
+import { createGate, createMember, createRendering, expectGot, text } from './members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
-const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;
-
-/** A rendering that says what it rendered: the entry's number, with a star where it was replayed. */
-function createRendering(render: Rendering['render'] = text) {
-  const rendered: string[] = [];
-  return {
-    rendered,
-    family: 'shipments',
-    render(entry: LogEntry, replayed: boolean) {
-      rendered.push(text(entry, replayed));
-      return render(entry, replayed);
-    },
-  };
-}
-
-/** A member that remembers what it got; `changes` make it slow, or make it go. */
-function createMember(after?: number, changes: Partial<Member> = {}) {
-  const got: string[] = [];
-  let end: (error: unknown) => void;
-  const ended = new Promise<unknown>((resolve) => (end = resolve));
-  const member: Member = {
-    after,
-    async replay(payload) {
-      got.push(payload);
-      return changes.replay?.(payload) ?? true;
-    },
-    deliver(payloads) {
-      got.push(...payloads);
-      return changes.deliver?.(payloads) ?? true;
-    },
-    end: (error) => end(error),
-  };
-  return { ...member, got, ended };
-}
-
-/** Waits until the member got these payloads. */
-async function expectGot({ got }: { readonly got: readonly string[] }, expected: string): Promise<void> {
-  await expect.poll(() => got.join(' '), { timeout: 5_000 }).toBe(expected);
-}
-
-/** A gate that is shut until it is opened. */
-function createGate() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open };
-}
 
 describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   let journal: Journal;
@@ -83,7 +37,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   /** Waits until the feed has read all that there is. */
   async function settle(of = feed): Promise<void> {
     const head = await journal.log.head();
-    await expect.poll(() => of.reached()).toBe(head);
+    await expect.poll(() => of.place().seq).toBe(head);
   }
 
   beforeEach(async () => {

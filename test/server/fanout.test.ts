@@ -6,6 +6,7 @@ import { parse } from 'graphql/index.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createFeed } from '../../src/events/feed.js';
+import type { Log } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { createFanout } from '../../src/server/fanout.js';
@@ -14,6 +15,8 @@ import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { delivery, openJournal } from '../events/journal.js';
 import { createTestFile } from '../support/engines.js';
+
+const over = { done: true, value: undefined };
 
 /** Both ends of a websocket; what the far one got, and the code with which it was closed. */
 async function openPair() {
@@ -28,13 +31,14 @@ async function openPair() {
 }
 
 /** A fan-out over the shipments of a log of its own; a subscription names the place to go on from, and may be stuck. */
-async function openFanout() {
+async function openFanout(changes: Partial<Log> = {}) {
   const journal = await openJournal(await createTestFile());
   onTestFinished(() => journal.stop());
   const lines: string[] = [];
   const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
   const cursors = createCursors(createSealer([randomBytes(32)]));
-  const feed = await createFeed({ ...journal, telemetry, cursors, bound: { failures: 3, ms: 1 } });
+  const log = { ...journal.log, ...changes };
+  const feed = await createFeed({ ...journal, log, telemetry, cursors, bound: { failures: 3, ms: 1 } });
   onTestFinished(() => feed.stop());
   const schema = makeExecutableSchema({
     typeDefs: 'type Query { seq: Int } type Subscription { seq(after: Int, stuck: Boolean): Int! }',
@@ -65,7 +69,7 @@ async function openFanout() {
     const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });
     return { ...pair, stream: stream as AsyncIterableIterator<never, undefined> };
   };
-  return { journal, lines, subscribe };
+  return { journal, feed, lines, subscribe };
 }
 
 test('an event that cannot be rendered closes the sockets of its group so that they resume elsewhere', async () => {
@@ -85,6 +89,40 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   );
 });
 
+test('updates begin when they are subscribed to, and end with the feed, for who comes afterwards too', async () => {
+  const { journal, feed, subscribe } = await openFanout();
+  const { got, stream } = await subscribe('subscription { seq }');
+  await journal.log.append(delivery('one'));
+  await expect.poll(() => got.length).toBe(1);
+  const next = stream.next();
+  feed.stop();
+  const late = await subscribe('subscription { seq(after: 0) }');
+  for (const end of [next, stream.next(), late.stream.next()]) expect(await end).toEqual(over);
+});
+
+test.each([
+  ['while nothing comes', 'subscription { seq }'],
+  ['while the database hangs', 'subscription { seq(after: 0) }'],
+])('who leaves %s has left at once, and whoever waits hears of it', async (_, text) => {
+  const { journal, feed, subscribe } = await openFanout({ read: () => new Promise(() => {}) });
+  await journal.log.append(delivery('one'));
+  await expect.poll(() => feed.place().seq).toBe(1);
+  const [waiting, idle] = [await subscribe(text), await subscribe(text)];
+  const next = waiting.stream.next();
+  for (const { stream } of [waiting, idle]) {
+    expect(await stream.return!()).toEqual(over);
+    expect(await stream.next()).toEqual(over);
+  }
+  expect(await next).toEqual(over);
+  expect(feed.multicast.size).toBe(0);
+});
+
+test('what a resolver gives is joined, never iterated', async () => {
+  const { feed } = await openFanout();
+  const following = feed.follow({ family: 'shipments' }, ({ seq }) => seq);
+  expect(() => following[Symbol.asyncIterator]()).toThrow('joins the multicast');
+});
+
 test('who leaves a subscription that has failed has left', async () => {
   const { journal, subscribe } = await openFanout();
   for (const id of ['one', 'two', 'three']) await journal.log.append(delivery(id));
@@ -92,5 +130,5 @@ test('who leaves a subscription that has failed has left', async () => {
   await journal.log.prune();
   const { stream } = await subscribe('subscription { seq(after: 0) }');
   await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-  await expect(stream.return!()).resolves.toEqual({ done: true, value: undefined });
+  await expect(stream.return!()).resolves.toEqual(over);
 });

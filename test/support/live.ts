@@ -2,23 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 // The very file that Node takes for 'graphql': Vite would take another, and two graphqls refuse each other's schemas.
-import {
-  execute,
-  parse,
-  subscribe,
-  validate,
-  type ExecutionResult,
-  type GraphQLSchema,
-} from 'graphql/index.js';
+import { execute, parse, validate, type GraphQLSchema } from 'graphql/index.js';
+import type { WebSocket } from 'ws';
 import type { Caller } from '../../src/caller.js';
 import { systemClock } from '../../src/clock.js';
-import { createFeed } from '../../src/events/feed.js';
+import { createFeed, type Feed } from '../../src/events/feed.js';
 import { createLog } from '../../src/events/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
-import { filterMap } from '../../src/iterate.js';
 import { procedure as recording } from '../../src/recording.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
+import { createFanout } from '../../src/server/fanout.js';
+import type { Messenger } from '../../src/server/frames.js';
+import { createRules } from '../../src/server/rules.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
@@ -54,11 +50,26 @@ export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
 }
 
 /** The whole schema with one domain's resolvers, and ways to ask it. */
-export function createAsking<Context>(resolvers: Resolvers<Context>) {
+export function createAsking<Context extends { readonly feed: Feed }>(resolvers: Resolvers<Context>) {
   const typeDefs = readdirSync('schema').map((file) => readFileSync(`schema/${file}`, 'utf8'));
   const schema = makeExecutableSchema({ typeDefs, resolvers });
-  const begin = (contextValue: Context, source: string, variableValues: Variables) =>
-    subscribe({ schema, document: read(schema, source), contextValue, variableValues });
+  const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
+
+  /** Begins a subscription as a websocket does, on a socket that is there in name only. */
+  function begin(own: Context, source: string, variableValues: Variables, messenger: Messenger) {
+    const contextValue = {
+      ...own,
+      requestId: 'request',
+      tally: { exceeded: false },
+      lasting: () => contextValue,
+    };
+    const { multicast } = own.feed;
+    const socket = { readyState: 1, OPEN: 1, bufferedAmount: 0 } as WebSocket;
+    const document = read(schema, source);
+    const subscription = { schema, document, contextValue, variableValues, socket, operationId: '1' };
+    return createFanout({ schema, rules, multicast, messenger }).subscribe(subscription);
+  }
+
   return {
     /** The answer to a query or a mutation. */
     ask: async (contextValue: Context, source: string, variableValues: Variables = {}): Promise<Answer> => {
@@ -66,11 +77,33 @@ export function createAsking<Context>(resolvers: Resolvers<Context>) {
         await execute({ schema, document: read(schema, source), contextValue, variableValues }),
       );
     },
-    /** The messages of a subscription. */
-    follow: async (contextValue: Context, source: string, variableValues: Variables = {}) => {
-      const messages = await begin(contextValue, source, variableValues);
-      if (!(Symbol.asyncIterator in messages)) throw new Error(messages.errors?.join());
-      return filterMap(messages, toAnswer);
+    /** The messages of a subscription, one after the other, until it ends; `return()` leaves it. */
+    follow: async (
+      contextValue: Context,
+      source: string,
+      variableValues: Variables = {},
+    ): Promise<AsyncIterator<Answer, undefined>> => {
+      const sent: string[] = [];
+      let hear = () => {};
+      const stream = await begin(contextValue, source, variableValues, {
+        send(_, __, payloads, done) {
+          sent.push(...payloads);
+          hear();
+          done?.();
+        },
+      });
+      if (!(Symbol.asyncIterator in stream)) throw new Error(stream.errors?.join());
+      const leaving = stream[Symbol.asyncIterator]() as AsyncIterableIterator<never, undefined>;
+      return {
+        async next() {
+          const heard = new Promise<void>((resolve) => (hear = resolve));
+          if (sent.length === 0) await Promise.race([heard, leaving.next()]);
+          const payload = sent.shift();
+          if (payload === undefined) return { done: true, value: undefined };
+          return { done: false, value: toAnswer(JSON.parse(payload) as Result) };
+        },
+        return: () => leaving.return!(),
+      };
     },
     /** Why there is no subscription. */
     refusal: async (
@@ -78,9 +111,9 @@ export function createAsking<Context>(resolvers: Resolvers<Context>) {
       source: string,
       variableValues: Variables = {},
     ): Promise<Answer> => {
-      const messages = await begin(contextValue, source, variableValues);
-      if (Symbol.asyncIterator in messages) throw new Error('There is a subscription.');
-      return toAnswer(messages);
+      const result = await begin(contextValue, source, variableValues, { send: () => undefined });
+      if (Symbol.asyncIterator in result) throw new Error('There is a subscription.');
+      return toAnswer(result);
     },
   };
 }
@@ -93,10 +126,16 @@ export interface Answer {
   readonly codes?: readonly unknown[];
 }
 
-function toAnswer({ data, errors }: ExecutionResult): Answer {
+/** An `ExecutionResult`, or the same as JSON. */
+interface Result {
+  readonly data?: unknown;
+  readonly errors?: readonly { readonly extensions?: Readonly<Record<string, unknown>> }[] | undefined;
+}
+
+function toAnswer({ data, errors }: Result): Answer {
   return {
     ...(data === undefined ? {} : { data: JSON.parse(JSON.stringify(data)) as unknown }),
-    ...(errors ? { codes: errors.map(({ extensions }) => extensions['code']) } : {}),
+    ...(errors ? { codes: errors.map(({ extensions }) => extensions?.['code']) } : {}),
   };
 }
 

@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import type { Member, Rendering } from '../../src/events/group.js';
+import type { LogEntry } from '../../src/events/log.js';
+
+/** An entry's number, with a star where it was replayed. */
+export const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;
+
+/** A rendering of shipments that says what it rendered, as `text`. */
+export function createRendering(render: Rendering['render'] = text) {
+  const rendered: string[] = [];
+  return {
+    rendered,
+    family: 'shipments',
+    render(entry: LogEntry, replayed: boolean) {
+      rendered.push(text(entry, replayed));
+      return render(entry, replayed);
+    },
+  };
+}
+
+/** A member that remembers what it got; `changes` make it slow, or make it go. */
+export function createMember(after?: number, changes: Partial<Member> = {}) {
+  const got: string[] = [];
+  let end: (error: unknown) => void;
+  const ended = new Promise<unknown>((resolve) => (end = resolve));
+  const member: Member = {
+    after,
+    async replay(payload) {
+      got.push(payload);
+      return changes.replay?.(payload) ?? true;
+    },
+    deliver(payloads) {
+      got.push(...payloads);
+      return changes.deliver?.(payloads) ?? true;
+    },
+    end: (error) => end(error),
+  };
+  return { ...member, got, ended };
+}
+
+/** Waits until the member got these payloads. */
+export async function expectGot(
+  { got }: { readonly got: readonly string[] },
+  expected: string,
+): Promise<void> {
+  await expect.poll(() => got.join(' '), { timeout: 5_000 }).toBe(expected);
+}
+
+/** A gate that is shut until it is opened. */
+export function createGate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
