@@ -17,17 +17,18 @@ export function instant(text: string): string | undefined {
   return key(midnight + (hour * 60 + minute - offset) * 60 + second) + fraction;
 }
 
-const timestamp = /^(\d{4}-\d\d-\d\d)(?:[Tt ]([\d:.,]+)([^\s\d:.,]\S*)?)?$/;
+const timestamp =
+  /^(\d{4})-?(\d\d)-?(\d\d)(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d(?:[.,]\d+)?))?)?([^\s\d:.,]\S*)?)?$/;
 
 /**
- * The same for a timestamp of which a service says only that it is ISO 8601: it is in UTC where it has no offset, and the
- * day's first moment where it has no time; a blank may stand for the `T`.
+ * The same for a timestamp of which a service says only that it is ISO 8601: it may be in the basic form, without `-` and
+ * `:`; it is in UTC where it has no offset, and what is not told of its time is zero; a blank may stand for the `T`.
  */
 export function looseInstant(text: string): string | undefined {
   const match = timestamp.exec(text);
   if (!match) return undefined;
-  const [, date, time = '00:00', offset = 'Z'] = match;
-  return instant(`${date}T${time}${offset}`);
+  const [, year, month, day, hour = '00', minute = '00', second = '00', offset = 'Z'] = match;
+  return instant(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`);
 }
 
 /** Seconds since the year 0, shifted to stay positive for any offset and padded to one width. */
