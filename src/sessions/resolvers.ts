@@ -62,8 +62,9 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     },
   },
   User: {
-    grants: ({ email }, _, { caller, grantsOf }) => [
-      ...(caller?.email === email ? caller.grants : grantsOf(email)),
+    // A session keeps the grants that it began with, whatever becomes of the address.
+    grants: ({ upstreamId, email }, _, { caller, grantsOf }) => [
+      ...(caller?.userId === upstreamId ? caller.grants : grantsOf(email)),
     ],
   },
 };

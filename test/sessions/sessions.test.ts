@@ -68,6 +68,17 @@ describe('signing in', () => {
     expect(await viewer(sessionToken)).toEqual({ email: demo.email });
   });
 
+  test('gives grants for as long as the session, whatever address its user takes', async () => {
+    const viewerQuery = '{ viewer { id upstreamId email grants createdAt } }';
+    const token = await house.signIn();
+    const { id: _, grants, upstreamId, ...user } = (await house.ask(viewerQuery, {}, token)).data.viewer;
+    const moved = { id: upstreamId, email: 'moved@example.com', name: 'Moved', created_at: user.createdAt };
+    answerOnce(/me/, { status: 200, body: JSON.stringify(moved) });
+    const { data } = await house.ask(viewerQuery, {}, token);
+    expect(data.viewer).toMatchObject({ email: 'moved@example.com', grants });
+    expect(grants).toContain('SHIPMENTS_READ');
+  });
+
   test('works for forty at once', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => signIn()));
     const tokens = new Set(answers.map(({ data }) => data.signIn.sessionToken as string));
