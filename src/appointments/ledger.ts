@@ -102,7 +102,7 @@ export function createLedger({
       upstream_id: null,
       status,
       start_text: start,
-      start_instant: instant(start) ?? '',
+      start_instant: instant(start)!, // it has been checked
       end_text: end,
       participants: JSON.stringify(participants),
       booked_at: now,

@@ -1,5 +1,5 @@
 import { type Caller, type CallerContext, granted, signedIn } from '../caller.js';
-import { fault, GatewayError } from '../errors.js';
+import { fault } from '../errors.js';
 import type {
   AppointmentFilter,
   CreateAppointmentInput,
@@ -112,15 +112,9 @@ function readFilter({ status, participant, from, to }: AppointmentFilter): Booki
   return {
     status: status ?? undefined,
     participant: participant ?? undefined,
-    from: from == null ? undefined : instantOf(from),
-    to: to == null ? undefined : instantOf(to),
+    from: from == null ? undefined : instant(from),
+    to: to == null ? undefined : instant(to),
   };
-}
-
-function instantOf(dateTime: string): string {
-  const moment = instant(dateTime);
-  if (moment === undefined) throw new GatewayError('BAD_USER_INPUT', 'A filter has no date-time.');
-  return moment;
 }
 
 function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {
