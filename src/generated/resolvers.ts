@@ -938,7 +938,7 @@ export type UserError = {
 
 /** The kinds of `UserError`. */
 export type UserErrorCode =
-  /** The same idempotency key was used for another input. */
+  /** The same idempotency key was used for another input, or the note is shared with this person already. */
   | 'CONFLICT'
   /** A value is not of the form that is needed, or the service refused it. */
   | 'INVALID'

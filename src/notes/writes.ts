@@ -72,10 +72,9 @@ export async function shareNote(
   if (errors.length > 0 || id === undefined || !email || !permission) return { errors };
   const refusal = await notes.share(id, { email, permission: permissions[permission] });
   if (!refusal) return { sharedNoteId, errors };
-  if (refusal.refused === 404) return { errors: [notFound()] };
   if (refusal.refused === 409)
     return { errors: [fault('CONFLICT', 'The note is shared with this person already.', 'email')] };
-  return { errors: [refused('email')] };
+  return { errors: [refusal.refused === 404 ? noteOrPersonNotFound : refused('email')] };
 }
 
 /** The members that were given, without the nulls that `createNote` takes for absent. */
@@ -100,6 +99,12 @@ async function explain(notes: NotesAccess, change: NoteChange, id?: string): Pro
   const members = Object.keys(change);
   return [refused(...(members.length === 1 ? members : []))];
 }
+
+const noteOrPersonNotFound = fault(
+  'NOT_FOUND',
+  'There is no such note, or the notes service knows nobody with this address.',
+  'id',
+);
 
 function notFound(): UserError {
   return fault('NOT_FOUND', 'There is no such note.', 'id');

@@ -386,6 +386,14 @@ describe('writing', () => {
     expect(calls).toEqual([]);
   });
 
+  test('leaves open whether the note or the person is not there', async () => {
+    const input = { id: noteId('none'), email: 'friend@example.com', permission: 'EDIT' };
+    const { data } = await ask(share.replace('code path', 'code message path'), { input });
+    expect(data.shareNote.errors).toEqual([
+      { code: 'NOT_FOUND', message: expect.stringMatching(/no such note, or .* nobody/), path: ['id'] },
+    ]);
+  });
+
   test.each([
     [409, 'CONFLICT'],
     [422, 'INVALID'],

@@ -152,7 +152,7 @@ export type ShipmentUpdateFilter = {
 
 /** The kinds of `UserError`. */
 export type UserErrorCode =
-  /** The same idempotency key was used for another input. */
+  /** The same idempotency key was used for another input, or the note is shared with this person already. */
   | 'CONFLICT'
   /** A value is not of the form that is needed, or the service refused it. */
   | 'INVALID'
