@@ -10,6 +10,7 @@ export interface PagePlace {
 
 /** Where this process last saw the notes of each session: there is no call that reads one note. */
 export interface Sightings {
+  /** What is known of that place is what it holds now; of a page without notes, nothing. */
   remember(sessionId: string, place: PagePlace, notes: readonly Note[]): void;
   find(sessionId: string, noteId: string): PagePlace | undefined;
 }
@@ -17,26 +18,34 @@ export interface Sightings {
 interface Seen {
   readonly place: PagePlace;
   readonly noteIds: readonly string[];
+  /** About the bytes of memory that it takes. */
+  readonly weight: number;
 }
 
 /** So many pages of one session are remembered: a note is looked for in each of them. */
 const pagesEach = 50;
+/** About the bytes that a page takes without its texts, and a text without its characters. */
+const pageBytes = 300;
+const textBytes = 32;
 
 /**
- * A memory of the latest `size` notes or so: sessions that have read nothing for long are forgotten. A page of all notes
- * counts for more than one of some: notes that were seen side by side there are found again by one call, though lists of
- * tags have shown them apart since.
+ * A memory of about `size` bytes, by default of the latest 20,000 notes or so: sessions that have read nothing for long
+ * are forgotten. A page of all notes counts for more than one of some: notes that were seen side by side there are found
+ * again by one call, though lists of tags have shown them apart since.
  */
-export function createSightings(size = 20_000): Sightings {
-  const sessions = createMemory<readonly Seen[]>(size, size);
-  const countOf = (pages: readonly Seen[]) => pages.reduce((sum, { noteIds }) => sum + noteIds.length, 0);
+export function createSightings(size = 2_000_000): Sightings {
+  const sessions = createMemory<readonly Seen[]>(Infinity, size);
 
   return {
-    remember(sessionId, place, notes) {
-      const before = sessions.get(sessionId) ?? [];
-      const others = before.filter((seen) => !isSame(seen.place, place)).slice(1 - pagesEach);
-      const pages = [...others, { place, noteIds: notes.map(({ upstreamId }) => upstreamId) }];
-      sessions.set(sessionId, pages, countOf(pages));
+    remember(sessionId, { filter, start }, notes) {
+      const place = {
+        filter: { ...filter, tag: own(filter.tag) },
+        start: { ...start, cursor: own(start.cursor) },
+      };
+      const others = (sessions.get(sessionId) ?? []).filter((seen) => !isSame(seen.place, place));
+      const pages = (notes.length > 0 ? [...others, toSeen(place, notes)] : others).slice(-pagesEach);
+      if (pages.length === 0) sessions.delete(sessionId);
+      else sessions.set(sessionId, pages, weigh(pages));
     },
     find(sessionId, noteId) {
       const pages = sessions.get(sessionId) ?? [];
@@ -50,6 +59,22 @@ export function createSightings(size = 20_000): Sightings {
       return latest;
     },
   };
+}
+
+/** The same text by itself: that of a client may be a part of a query, the whole of which it would keep in memory. */
+function own(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : Buffer.from(text).toString();
+}
+
+function toSeen(place: PagePlace, notes: readonly Note[]): Seen {
+  const noteIds = notes.map(({ upstreamId }) => upstreamId);
+  const texts = [place.filter.tag ?? '', place.start.cursor ?? '', ...noteIds];
+  const weight = texts.reduce((sum, { length }) => sum + textBytes + length, pageBytes);
+  return { place, noteIds, weight };
+}
+
+function weigh(pages: readonly Seen[]): number {
+  return pages.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function ofAll({ filter: { tag, pinned } }: PagePlace): boolean {
