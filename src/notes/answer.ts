@@ -9,7 +9,7 @@ export interface Profile {
   readonly createdAt: string;
 }
 
-/** One page of notes; without a next cursor it is the last. */
+/** One page of notes; without a next cursor it is the last. With one it may be the last too: `pages.ts` tells. */
 export interface NotePage {
   readonly notes: readonly Note[];
   readonly nextCursor: string | undefined;
@@ -31,7 +31,7 @@ export function readNote(value: unknown): Note | undefined {
   return toNote({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
-/** A page of notes. A next cursor that is null, empty or absent says that this is the last (undocumented). */
+/** A page of notes. A next cursor that is null, empty or absent says that this is the last; whether one does is not shown. */
 export function readPage(value: unknown): NotePage | undefined {
   if (!isFields(value)) return undefined;
   const notes = readAll(value['data'], readNote);

@@ -47,7 +47,8 @@ const searchedPages = 3;
  * Notes that come or go meanwhile repeat no row of the page before, which is known again. They hide none where the
  * service's cursors stand for rows. Where those are offsets, the service itself skips as many rows as were deleted
  * before its next page, and nothing shows which.
- * `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
+ * Where the service's last page is full and leads on nevertheless, a next page is told of, and is empty: no call more is
+ * made to look. `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
  */
 export async function noteConnection(
   { cursors, place, pager, list }: ConnectionSource,

@@ -32,8 +32,9 @@ export interface Pager {
   /** One page of at most `limit` notes; of fewer where that limit is refused, or the page too large. */
   read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
   /**
-   * That page and those after it, each when it is asked for; a service that goes in a circle is an error. A limit once
-   * made smaller stays so: a cursor that counts pages would skip notes under a greater one.
+   * That page and those after it, each when it is asked for; the last bears no next cursor, whatever the service gave it.
+   * A service that goes in a circle of notes is an error. A limit once made smaller stays so: a cursor that counts pages
+   * would skip notes under a greater one.
    */
   walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
 }
@@ -43,12 +44,22 @@ export const greatestLimit = 100;
 /** So many pages of that limit are looked through for a note of which no page is known. */
 export const scannedPagesAtMost = 50;
 const smallerLimits = [50, 20];
-/** In a row. A service that filters its pages after it has cut them may leave many of them empty. */
-const fruitlessPagesAtMost = 200;
+/** In a row, of notes that were given before. */
+const repeatedPagesAtMost = 200;
+/**
+ * So many empty pages in a row are the end, since a service may count on for ever behind its last note; not fewer, since
+ * one may cut its pages first and then leave out deleted notes, or those of other tags. Where ends are known to be marked
+ * it is ten times as many. Twenty lists by tag still fit into the 250 pages of an operation.
+ */
+const emptyPagesAtMost = { whole: 3, filtered: 10 };
 
-/** A pager that remembers which limit the service takes: the greatest one is not shown (apis/notes.md §8). */
+/**
+ * A pager that remembers what is not shown (apis/notes.md §2, §8): the greatest limit that the service takes, and whether
+ * it has marked the latest end by a page without a next cursor.
+ */
 export function createPager(): Pager {
   let taken = greatestLimit;
+  let marksEnds = false;
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
     const first = Math.min(limit, taken);
@@ -67,20 +78,36 @@ export function createPager(): Pager {
     throw failure ?? invalidQuery(list.filter, cursor);
   }
 
+  function mostEmpty({ tag, pinned }: NoteFilter): number {
+    const most = emptyPagesAtMost[tag === undefined && pinned === undefined ? 'whole' : 'filtered'];
+    return marksEnds ? most * 10 : most;
+  }
+
   async function* walk(list: NoteList, greatest: number, start?: string): AsyncGenerator<Page, void> {
     const asked = new Set<string>();
     const given = new Set<string>();
-    let fruitless = 0;
+    const empty = new Set<string | undefined>(); // the cursors of empty pages, in a row
+    let repeated = 0;
     for (let cursor = start, limit = greatest; ;) {
       const page = await read(list, limit, cursor);
+      const { notes, nextCursor } = page;
+      if (notes.length > 0) empty.clear();
+      else empty.add(cursor);
+      if (nextCursor === undefined || empty.has(nextCursor) || empty.size >= mostEmpty(list.filter)) {
+        // In a list without notes a service that names the last row of each page has none to name: that marks nothing.
+        if (notes.length > 0 || cursor !== undefined) marksEnds = nextCursor === undefined;
+        yield { ...page, nextCursor: undefined };
+        return;
+      }
       yield page;
-      if (page.nextCursor === undefined) return;
-      fruitless = page.notes.some(({ upstreamId }) => !given.has(upstreamId)) ? 0 : fruitless + 1;
-      for (const { upstreamId } of page.notes) given.add(upstreamId);
+      const isNew = notes.some(({ upstreamId }) => !given.has(upstreamId));
+      if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
+      for (const { upstreamId } of notes) given.add(upstreamId);
       if (cursor !== undefined) asked.add(cursor);
-      if (asked.has(page.nextCursor) || fruitless > fruitlessPagesAtMost)
+      if (asked.has(nextCursor) || repeated > repeatedPagesAtMost)
         throw unusable('gave pages of notes without an end');
-      ({ nextCursor: cursor, limit } = page);
+      cursor = nextCursor;
+      limit = page.limit;
     }
   }
 

@@ -103,8 +103,12 @@ export function createNotebook(clock: Clock) {
     clock.setTimeout(() => void deleted.delete(entry), recoveryWindowMs);
   }
 
-  /** One page, and the cursor of the next page if there is one. */
-  function page({ tag, pinned, cursor, limit }: PageQuery): { notes: Note[]; next: string | undefined } {
+  /** One page, the cursor of what follows it, now or later, and whether anything does now. */
+  function page({ tag, pinned, cursor, limit }: PageQuery): {
+    notes: Note[];
+    next: string | undefined;
+    more: boolean;
+  } {
     const after = cursor === undefined ? undefined : decodeCursor(cursor);
     const wanted = tag?.toLowerCase();
     const fitting = active.filter(
@@ -114,8 +118,12 @@ export function createNotebook(clock: Clock) {
         (wanted === undefined || note.tags.some((name) => name.toLowerCase() === wanted)),
     );
     const shown = fitting.slice(0, limit);
-    const last = fitting.length > limit ? shown.at(-1) : undefined;
-    return { notes: shown.map(({ note }) => note), next: last && encodeCursor(last.place) };
+    const last = shown.at(-1);
+    return {
+      notes: shown.map(({ note }) => note),
+      next: last ? encodeCursor(last.place) : cursor,
+      more: fitting.length > limit,
+    };
   }
 
   /** Every tag in use, with the number of notes that carry it. */

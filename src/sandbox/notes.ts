@@ -37,8 +37,11 @@ export interface NotesControl {
   /** Every share that was made. */
   readonly shares: readonly (Share & { readonly noteId: string })[];
   readonly pageLimit: PageLimit;
-  /** How the last page says that it is the last (undocumented). */
-  nextCursorAtEnd: 'null' | 'empty' | 'absent';
+  /**
+   * How the last page says that it is the last (undocumented). `repeated`: not at all, and a page without notes has the
+   * cursor that it was asked by.
+   */
+  nextCursorAtEnd: 'null' | 'empty' | 'absent' | 'repeated';
   /** Requests that one token may make in an hour (apis/notes.md §8). */
   requestsPerHour: number;
 }
@@ -134,11 +137,10 @@ export function createNotes(clock: Clock): {
   }
 
   function list(request: Request, { notebook }: User): Answer {
-    const { notes, next } = notebook.page(readPageQuery(request.query, control.pageLimit));
-    return json(200, {
-      data: notes,
-      ...(next ? { next_cursor: next } : lastCursor[control.nextCursorAtEnd]),
-    });
+    const { notes, next, more } = notebook.page(readPageQuery(request.query, control.pageLimit));
+    const atEnd = control.nextCursorAtEnd;
+    const end = more || atEnd === 'repeated' ? { next_cursor: next ?? null } : lastCursor[atEnd];
+    return json(200, { data: notes, ...end });
   }
 
   function share(request: Request, { notebook }: User): Answer {

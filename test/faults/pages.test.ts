@@ -143,7 +143,7 @@ describe('notes too large for one answer', () => {
 });
 
 describe('the last page', () => {
-  test.each(['null', 'empty', 'absent'] as const)('has a next cursor that is %s', async (end) => {
+  test.each(['null', 'empty', 'absent', 'repeated'] as const)('has a next cursor that is %s', async (end) => {
     room.sandbox.notes.nextCursorAtEnd = end;
     const titles = insert(45);
     expect(await walk(20)).toEqual(titles);
@@ -169,7 +169,6 @@ describe('the last page', () => {
 describe('pages without an end', () => {
   const circles: readonly (readonly [string, () => void])[] = [
     ['the same cursor again and again', () => listOnce(['1'], 'again', Infinity)],
-    ['the same cursor and no notes', () => listOnce([], 'again', Infinity)],
     [
       'a circle of cursors',
       () => {
@@ -181,13 +180,10 @@ describe('pages without an end', () => {
   const listMany = (notes: readonly string[]) => {
     for (let page = 0; page < 300; page += 1) listOnce(notes, `cursor${page}`);
   };
-  const others: typeof circles = [
-    ['ever new cursors without notes', () => listMany([])],
-    ['ever new cursors to the same notes', () => listMany(['1', '2'])],
-  ];
+  const repeat = () => listMany(['1', '2']);
   const bounded = [
     ...circles.map((way) => [...way, 30, 'UPSTREAM_INVALID_RESPONSE'] as const),
-    ...others.map((way) => [...way, 202, 'QUERY_TOO_COMPLEX'] as const),
+    ['ever new cursors to the same notes', repeat, 202, 'QUERY_TOO_COMPLEX'] as const,
   ];
 
   test.each(bounded)('are an error: %s', async (_, begin, callsAtMost) => {
@@ -206,6 +202,23 @@ describe('pages without an end', () => {
     const query = 'query ($id: ID!) { node(id: $id) { id } }';
     const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
     expect([data, codesOf({ errors })]).toEqual([{ node: null }, [code]]);
+  });
+
+  test.each([
+    ['the same cursor', () => listOnce([], 'again', Infinity), 2],
+    // Ends were marked by this service before.
+    ['ever new cursors', () => listMany([]), 30],
+  ])('are none where they have no notes: %s', async (_, begin, callsAtMost) => {
+    insert(2);
+    await walk(20);
+    begin();
+    const query = `query ($id: ID!) { node(id: $id) { id } notes { nodes { id } pageInfo { hasNextPage } } }`;
+    const calls = await room.callsOf(async () => {
+      const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
+      const notes = { nodes: [], pageInfo: { hasNextPage: false } };
+      expect([data, errors]).toEqual([{ node: null, notes }, undefined]);
+    });
+    expect(calls.length).toBeLessThanOrEqual(2 * callsAtMost);
   });
 
   test('are bounded by QUERY_TOO_COMPLEX where they always bring new notes', async () => {

@@ -6,11 +6,11 @@ import { toNote } from '../../src/notes/note.js';
 import { createPager, type NoteList } from '../../src/notes/pages.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
-import { createService, noteOf, type Service, type ServiceOptions } from './service.js';
+import { createService, type End, noteOf, type Service, type ServiceOptions } from './service.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const place = { connection: 'notes', userId: 'me' };
-const usual: ServiceOptions = { cursors: 'key', greatest: 100, above: 'reject', trailing: false };
+const usual: ServiceOptions = { cursors: 'key', greatest: 100, above: 'reject', end: 'at once' };
 
 /** A reader of a list, with its own memory of the limit. */
 function reader(list: NoteList) {
@@ -45,7 +45,7 @@ const options = fc.record({
   cursors: fc.constantFrom('key' as const, 'offset' as const, 'page' as const),
   greatest: fc.constantFrom(20, 30, 50, 100),
   above: fc.constantFrom('reject' as const, 'clamp' as const),
-  trailing: fc.boolean(),
+  end: fc.constantFrom<End>('at once', 'after a full page', 'repeated', 'counting'),
 });
 
 describe('a list at rest', () => {
@@ -100,6 +100,25 @@ describe('a list at rest', () => {
     const { pageInfo } = await page(1);
     expect((await page(100, pageInfo.endCursor!)).keys).toEqual(rangeOf(101).slice(1));
     expect(service.calls).toBe(1 + 6);
+  });
+
+  test.each([
+    ['repeated', 45, [20, 20, 5]],
+    ['counting', 45, [20, 20, 5]],
+    ['repeated', 40, [20, 20, 0]],
+    ['counting', 40, [20, 20, 0]],
+    ['repeated', 0, [0]],
+    ['counting', 0, [0]],
+  ] as const)('comes to its end where cursors are %s and it has %i notes', async (end, count, lengths) => {
+    const page = reader(createService(rangeOf(count), { ...usual, end }));
+    let after: string | undefined;
+    for (const [at, length] of lengths.entries()) {
+      const { keys, pageInfo } = await page(20, after);
+      expect(keys).toEqual(rangeOf(count).slice(at * 20, at * 20 + length));
+      expect(pageInfo.hasNextPage).toBe(at < lengths.length - 1);
+      expect(pageInfo.endCursor === null).toBe(length === 0);
+      after = pageInfo.endCursor ?? undefined;
+    }
   });
 
   test('seals the same cursor for the same place', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
-import { createPager, type NoteFilter, type NoteList } from '../../src/notes/pages.js';
+import { createPager, type NoteFilter, type NoteList, type Page } from '../../src/notes/pages.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createService, noteOf, type Service, type ServiceOptions } from './service.js';
 
@@ -29,7 +29,7 @@ describe('the greatest limit', () => {
     [100, 100],
   ])('of a service that takes %i is found once', async (greatest, found) => {
     const keys = Array.from({ length: 120 }, (_, index) => index);
-    const service = createService(keys, { cursors: 'key', greatest, above: 'reject', trailing: false });
+    const service = createService(keys, { cursors: 'key', greatest, above: 'reject', end: 'at once' });
     const pager = createPager();
     expect((await pager.read(service, 100)).limit).toBe(found);
     const before = service.calls;
@@ -41,14 +41,14 @@ describe('the greatest limit', () => {
     const pager = createPager();
     expect(await codeOf(pager.read(refusing(400), 100, 'gone'))).toBe('CURSOR_EXPIRED');
     const keys = Array.from({ length: 120 }, (_, index) => index);
-    const service = createService(keys, { cursors: 'key', greatest: 100, above: 'reject', trailing: false });
+    const service = createService(keys, { cursors: 'key', greatest: 100, above: 'reject', end: 'at once' });
     expect((await pager.read(service, 100)).limit).toBe(100);
   });
 });
 
 describe('a page too large', () => {
   const keys = Array.from({ length: 250 }, (_, index) => index);
-  const usual = { cursors: 'key', greatest: 100, above: 'reject', trailing: false } as const;
+  const usual = { cursors: 'key', greatest: 100, above: 'reject', end: 'at once' } as const;
 
   /** Gives no page of more than `most` of the notes from `from` on. */
   function heavy(most: number, options: Partial<ServiceOptions> = {}, from = 0): Service {
@@ -119,21 +119,105 @@ describe('pages without an end', () => {
   test.each([
     ['the cursor that was sent', () => 'same', (call: number) => [call]],
     ['cursors in a circle', (call: number) => String(call % 3), (call: number) => [call]],
-    ['empty pages', String, () => []],
+    [
+      'an empty page that leads back',
+      (call: number) => (call % 2 ? 'a' : 'b'),
+      (call: number) => (call % 3 ? [call] : []),
+    ],
     ['the same rows for ever', String, () => [1, 2, 3]],
   ])('are not read for ever: %s', async (_, nextCursor, rows) => {
     expect(await walk(nextCursor, rows)).toBe('UPSTREAM_INVALID_RESPONSE');
   });
 
-  test('are not taken for it: many empty pages between others', async () => {
+  test('are not taken for it: pages of other notes, however many', async () => {
     const list: NoteList = {
       filter: {},
-      read: async ({ cursor = '0' }) => {
-        const page = Number(cursor);
-        const notes = page % 200 === 0 ? [noteOf(page)] : [];
-        return { notes, nextCursor: page < 400 ? String(page + 1) : undefined };
-      },
+      read: async ({ cursor = '0' }) => ({
+        notes: [noteOf(Number(cursor))],
+        nextCursor: cursor === '400' ? undefined : String(Number(cursor) + 1),
+      }),
     };
     expect(await count(createPager().walk(list, 20))).toBe(401);
+  });
+});
+
+describe('empty pages', () => {
+  const byTag = { tag: 'a' };
+
+  /** Three notes, each behind so many empty pages; then the end is marked, or cursors count on for ever. */
+  function sparse(gap: number, end: 'marked' | 'unmarked', filter: NoteFilter = {}): NoteList {
+    return {
+      filter,
+      async read({ cursor = '0' }) {
+        const page = Number(cursor) + 1;
+        const isLast = page === 3 * (gap + 1);
+        const hasNote = page % (gap + 1) === 0 && page <= 3 * (gap + 1);
+        const nextCursor = isLast && end === 'marked' ? undefined : String(page);
+        return { notes: hasNote ? [noteOf(page)] : [], nextCursor };
+      },
+    };
+  }
+
+  async function walk(list: NoteList, pager = createPager()) {
+    let notes = 0;
+    let pages = 0;
+    let last: Page | undefined;
+    for await (last of pager.walk(list, 20)) {
+      notes += last.notes.length;
+      pages += 1;
+    }
+    return { notes, pages, nextCursor: last?.nextCursor };
+  }
+
+  test.each([
+    ['the first', 'repeated', 0, 1],
+    ['after a page that is not full', 'repeated', 45, 4],
+    ['after a full page', 'repeated', 40, 3],
+    ['the first three', 'counting', 0, 3],
+    ['three after others', 'counting', 45, 6],
+  ] as const)('are the end: %s, cursors being %s', async (_, end, length, pages) => {
+    const keys = Array.from({ length }, (__, index) => index);
+    for (const cursors of ['key', 'offset', 'page'] as const) {
+      const service = createService(keys, { cursors, greatest: 100, above: 'reject', end });
+      expect(await walk(service)).toEqual({ notes: length, pages, nextCursor: undefined });
+    }
+  });
+
+  test('are the end where they lead to one another', async () => {
+    const nextOf: Record<string, string> = { a: 'b', b: 'c', c: 'b' };
+    const list: NoteList = {
+      filter: byTag,
+      read: async ({ cursor }) =>
+        cursor === undefined
+          ? { notes: [noteOf(1)], nextCursor: 'a' }
+          : { notes: [], nextCursor: nextOf[cursor] },
+    };
+    expect(await walk(list)).toEqual({ notes: 1, pages: 4, nextCursor: undefined });
+  });
+
+  test.each([
+    ['a list of all', {}, 3],
+    ['a list by tag', byTag, 10],
+    ['a list by pin', { pinned: false }, 10],
+  ])('are not the end of %s until there are many in a row', async (_, filter, most) => {
+    const fewer = sparse(most - 1, 'unmarked', filter);
+    expect(await walk(fewer)).toMatchObject({ notes: 3, pages: 4 * most });
+    expect(await walk(sparse(most, 'unmarked', filter))).toMatchObject({ notes: 0, pages: most });
+  });
+
+  test('may be ten times as many where an end was marked', async () => {
+    const pager = createPager();
+    expect(await walk(sparse(0, 'marked'), pager)).toMatchObject({ notes: 3 });
+    expect(await walk(sparse(29, 'marked'), pager)).toMatchObject({ notes: 3, pages: 90 });
+    expect(await walk(sparse(99, 'marked', byTag), pager)).toMatchObject({ notes: 3, pages: 300 });
+    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 30 });
+    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
+  });
+
+  test('do not mark an end where there is no row to name', async () => {
+    const pager = createPager();
+    const none = createService([], { cursors: 'key', greatest: 100, above: 'reject', end: 'repeated' });
+    expect(await walk(none, pager)).toMatchObject({ pages: 1 });
+    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
   });
 });

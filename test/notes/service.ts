@@ -5,13 +5,18 @@ import type { NoteList } from '../../src/notes/pages.js';
 /** What a notes service's cursor may stand for: the next row's key, its offset, or the number of the page. */
 export type CursorKind = 'key' | 'offset' | 'page';
 
+/**
+ * How a list ends: with a page that has no cursor, which after a full page may be one without notes; or never, each empty
+ * page having the cursor that it was asked by, or the next in a row.
+ */
+export type End = 'at once' | 'after a full page' | 'repeated' | 'counting';
+
 /** How a service takes a `limit` above its greatest. */
 export interface ServiceOptions {
   readonly cursors: CursorKind;
   readonly greatest: number;
   readonly above: 'reject' | 'clamp';
-  /** Whether the last page bears a cursor, to a page that is empty. */
-  readonly trailing: boolean;
+  readonly end: End;
 }
 
 /** A simulated list, ordered by key; keys are numbers. */
@@ -32,7 +37,7 @@ export function noteOf(key: number): Note {
 /** A service that holds notes with these keys. */
 export function createService(
   initial: readonly number[],
-  { cursors, greatest, above, trailing }: ServiceOptions,
+  { cursors, greatest, above, end: ending }: ServiceOptions,
 ): Service {
   let keys = [...initial].toSorted((a, b) => a - b);
 
@@ -47,7 +52,19 @@ export function createService(
 
   function nextOf(end: number, limit: number): string {
     if (cursors === 'offset') return String(end);
-    return String(cursors === 'page' ? end / limit : keys[end - 1]);
+    return String(cursors === 'page' ? Math.ceil(end / limit) : keys[end - 1]);
+  }
+
+  /** The cursor of an empty page where each page has one. */
+  function nextOfNone(cursor: string | undefined, limit: number): string | undefined {
+    if (ending === 'repeated') return cursor;
+    return String(Number(cursor ?? 0) + (cursors === 'offset' ? limit : 1));
+  }
+
+  function nextCursor(start: number, end: number, limit: number, cursor: string | undefined) {
+    const next = end === start ? nextOfNone(cursor, limit) : nextOf(end, limit);
+    if (ending === 'at once') return end < keys.length ? next : undefined;
+    return ending === 'after a full page' && end - start < limit ? undefined : next;
   }
 
   const service: Service = {
@@ -64,9 +81,10 @@ export function createService(
       const limit = Math.min(asked, greatest);
       const start = startOf(cursor, limit);
       const rows = keys.slice(start, start + limit);
-      const end = start + rows.length;
-      const more = trailing ? rows.length === limit : end < keys.length;
-      return { notes: rows.map(noteOf), nextCursor: more ? nextOf(end, limit) : undefined };
+      return {
+        notes: rows.map(noteOf),
+        nextCursor: nextCursor(start, start + rows.length, limit, cursor),
+      };
     },
   };
   return service;

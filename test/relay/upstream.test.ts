@@ -41,7 +41,7 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
     }
   }
 
-  test.for(['null', 'empty', 'absent'] as const)(
+  test.for(['null', 'empty', 'absent', 'repeated'] as const)(
     'gives full pages of any size, its last next_cursor being %s',
     async (atEnd) => {
       house.sandbox.notes.nextCursorAtEnd = atEnd;

@@ -192,6 +192,12 @@ describe('pages', () => {
     expect((await call('/notes')).body).toEqual({ data: [], next_cursor: '' });
     sandbox.notes.nextCursorAtEnd = 'absent';
     expect((await call('/notes')).body).toEqual({ data: [] });
+    sandbox.notes.nextCursorAtEnd = 'repeated';
+    fill(2);
+    const { body: last } = await call('/notes');
+    expect(last).toEqual({ data: [expect.anything(), expect.anything()], next_cursor: expect.any(String) });
+    const { next_cursor: cursor } = last;
+    expect((await call(`/notes?cursor=${cursor}`)).body).toEqual({ data: [], next_cursor: cursor });
   });
 
   test('are no larger than the limit: 400, or clamped', async () => {
