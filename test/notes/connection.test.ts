@@ -196,6 +196,25 @@ describe('a list that changes between two pages', () => {
     },
   );
 
+  test.each(['offset', 'page'] as const)(
+    'repeats rows of earlier pages alone, and only after more insertions than a page, where cursors are an %s',
+    async (kind) => {
+      for (const [inserted, repeated] of [
+        [20, []],
+        [25, rangeOf(20).slice(15)],
+      ] as const) {
+        const service = createService(rangeOf(60), { ...usual, cursors: kind });
+        const page = reader(service);
+        const one = await page(20);
+        const two = await page(20, one.pageInfo.endCursor!);
+        for (let key = 1; key <= inserted; key += 1) service.insert(key);
+        const three = await page(20, two.pageInfo.endCursor!);
+        const before = [...one.keys, ...two.keys];
+        expect(three.keys.filter((key) => before.includes(key))).toEqual(repeated);
+      }
+    },
+  );
+
   test('goes on inside a page after the nearest row that is left', async () => {
     const service = createService(rangeOf(20), usual);
     const page = reader(service);
