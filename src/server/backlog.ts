@@ -1,14 +1,39 @@
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 
 /** A client too slow to keep up; it can resume. */
 const tooSlow = 4290;
-/** Bytes that may wait for a socket when more is to be sent. */
+/** Bytes that may wait for a socket when more is to be sent of what it did not ask for one by one. */
 const mostWaiting = 1024 * 1024;
+/** And while answers are under way: two of the longest that there may be. */
+const mostAnswered = 64 * 1024 * 1024;
 
-/** Whether more may be sent to this socket. One that does not keep up with what it was sent is closed with `4290`. */
+/**
+ * Whether a live update may be sent to this socket. One that does not keep up is closed with `4290`; one that is paused
+ * has an answer under way, behind which updates may wait.
+ */
 export function takesMore(socket: WebSocket): boolean {
+  return hasRoom(socket, socket.isPaused ? mostAnswered : mostWaiting);
+}
+
+/**
+ * Sends what the client has asked for itself. Where much waits then, nothing more is read of the client until all that
+ * waits is written, so that it cannot ask faster than it takes; only what it has begun before may still pile up, and
+ * closes the socket with `4290` if it is too much. Resolves once the text is written, or its client has gone.
+ */
+export function answer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
+  if (!hasRoom(socket, mostAnswered)) return Promise.resolve();
+  return new Promise((resolve) => {
+    socket.send(text, () => resolve());
+    if (socket.isPaused || socket.bufferedAmount <= mostWaiting) return;
+    socket.pause();
+    stream.once('drain', () => socket.resume());
+  });
+}
+
+function hasRoom(socket: WebSocket, most: number): boolean {
   if (socket.readyState !== socket.OPEN) return false;
-  if (socket.bufferedAmount <= mostWaiting) return true;
+  if (socket.bufferedAmount <= most) return true;
   socket.close(tooSlow, 'Too slow: resume from the last cursor');
   return false;
 }

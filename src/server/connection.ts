@@ -3,7 +3,7 @@ import type { WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Session } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
-import { takesMore } from './backlog.js';
+import { answer } from './backlog.js';
 import { Operations, type Handle } from './ids.js';
 
 const serviceRestart = 1012;
@@ -47,8 +47,7 @@ export class Connection implements ProtocolSocket {
 
   /** Resolves once the text is on its way, so that a stream waits for a slow socket, or its client has gone. */
   send(text: string): Promise<void> {
-    if (!takesMore(this.socket)) return Promise.resolve();
-    return new Promise((resolve) => this.socket.send(text, () => resolve()));
+    return answer(this.socket, this.stream, text);
   }
 
   /** What is too long for a close frame, as a reason with the client's own id may be, is cut. */

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startHouse, type House } from '../support/house.js';
+import { openLink } from './link.js';
+import { openSocket, type RawSocket } from './sockets.js';
+
+const megabyte = 1_000_000;
+const bytesPerSecond = 10 * megabyte;
+
+let house: House;
+let token: string;
+
+beforeAll(async () => {
+  house = await startHouse();
+  token = await house.signIn();
+  const create = `createNote(input: { title: "long", content: "${'x'.repeat(10_000)}" }) { errors { code } }`;
+  const ten = `mutation { ${Array.from({ length: 10 }, (_, at) => `a${at}: ${create}`).join(' ')} }`;
+  for (let at = 0; at < 10; at += 1) await house.ask(ten, {}, token);
+});
+afterAll(() => house.stop());
+
+async function enter(url: string): Promise<RawSocket> {
+  const socket = await openSocket(`${url}/graphql`);
+  socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
+  expect((await socket.next()).type).toBe('connection_ack');
+  return socket;
+}
+
+const begin = (socket: RawSocket, id: string, query: string) =>
+  socket.send({ id, type: 'subscribe', payload: { query } });
+
+/** A query whose answer has so many megabytes. */
+const notes = (megabytes: number) =>
+  `{ ${Array.from({ length: megabytes }, (_, at) => `a${at}: notes(first: 100) { nodes { content } }`).join(' ')} }`;
+
+test('who reads slowly gets every answer, and what is live beside them', async () => {
+  const socket = await enter(await openLink(house.url, bytesPerSecond));
+  begin(socket, 'live', 'subscription { shipmentUpdates { event { eventId } } }');
+  const ids = ['1', '2', '3'];
+  for (const id of ids) begin(socket, id, notes(10));
+  const beating = setInterval(() => {
+    socket.send({ type: 'ping' });
+    void house.sandbox.webhooks.emitShipment();
+  }, 100);
+  onTestFinished(() => clearInterval(beating));
+  for (const id of ids) {
+    const { payload } = await socket.next(id);
+    expect(Object.values(payload.data)).toHaveLength(10);
+    expect((await socket.next(id)).type).toBe('complete');
+  }
+  expect((await socket.next('live')).payload.data.shipmentUpdates.event).toBeDefined();
+  socket.close();
+}, 20_000);
