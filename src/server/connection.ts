@@ -5,6 +5,7 @@ import type { Session } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import { answer } from './backlog.js';
 import { Operations, type Handle } from './ids.js';
+import { Pulse } from './pulse.js';
 
 const serviceRestart = 1012;
 const internalError = 4500;
@@ -23,6 +24,7 @@ export class Connection implements ProtocolSocket {
   [other: PropertyKey]: unknown;
   readonly socket: WebSocket;
   readonly stream: IncomingMessage['socket'];
+  readonly pulse: Pulse;
   /** Of the upgrade, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
   session: Session | undefined = undefined;
@@ -37,6 +39,7 @@ export class Connection implements ProtocolSocket {
   constructor(socket: WebSocket, { socket: stream, headers }: IncomingMessage, { log }: Telemetry) {
     this.socket = socket;
     this.stream = stream;
+    this.pulse = new Pulse(socket, stream);
     this.headers = headers;
     this.#log = log;
   }

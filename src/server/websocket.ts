@@ -8,7 +8,7 @@ import {
   type Context as GraphqlSocket,
   type SubscribePayload,
 } from 'graphql-ws';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocketServer } from 'ws';
 import type { Context, MakeContext } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
 import { Ending, whenAborted } from '../signal.js';
@@ -34,7 +34,7 @@ type Socket = GraphqlSocket<Credentials, Connection>;
 const unauthorized = 4401;
 /** Whether the credentials are good cannot be told now: clients connect again by themselves. */
 const tryAgainLater = 1013;
-const pingMs = 15_000;
+const beatMs = 15_000;
 const closeMs = 2_000;
 const queryDeadlineMs = 30_000;
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
@@ -143,7 +143,9 @@ export function createGraphqlSockets(options: {
     },
   });
   const connections = new Set<Connection>();
-  const pings = keepAlive(sockets);
+  const beat = () => connections.forEach(({ pulse }) => pulse.beat());
+  // In a process that was held up, pongs may be there that are not read yet: they are before what is set to be immediate.
+  const beats = setInterval(() => setImmediate(beat), beatMs).unref();
   const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
   sockets.on('connection', (socket, request) => {
@@ -174,7 +176,7 @@ export function createGraphqlSockets(options: {
     },
     async stop() {
       server.off('upgrade', upgrade);
-      clearInterval(pings);
+      clearInterval(beats);
       for (const connection of connections) connection.restart();
       const closing = new Promise((resolve) => sockets.close(resolve));
       const deadline = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), closeMs);
@@ -187,19 +189,6 @@ export function createGraphqlSockets(options: {
 /** What could not begin, as a stream: where it is none, graphql-ws takes the socket and all that is on it to have failed. */
 function failing(reason: unknown): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
-}
-
-/** One timer for all sockets: a socket that did not answer the last ping is gone. */
-function keepAlive(sockets: WebSocketServer): NodeJS.Timeout {
-  const silent = new WeakSet<WebSocket>();
-  const ping = (socket: WebSocket) => {
-    if (silent.has(socket)) return socket.terminate();
-    silent.add(socket);
-    socket.once('pong', () => silent.delete(socket));
-    return socket.ping();
-  };
-  // In a process that was held up, pongs may be there that are not read yet: they are before what is set to be immediate.
-  return setInterval(() => setImmediate(() => sockets.clients.forEach(ping)), pingMs).unref();
 }
 
 /** Not a closure: it would keep the request for as long as the socket is open. */
