@@ -2,7 +2,7 @@ import type { GatewayError } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
 import type { Persistence } from './insist.js';
-import type { Log, LogEntry } from './log.js';
+import type { Bounds, Log, LogEntry, Onward } from './log.js';
 import { expired, placeFrom, type Place } from './place.js';
 import { createRing } from './ring.js';
 
@@ -32,8 +32,8 @@ export interface Tail {
 }
 
 /**
- * Hears each batch of entries just read; and null when nothing more comes: the tail ends, or, with an error, the
- * database was restored to an earlier state, and who wants what is there now begins anew.
+ * Hears each batch of entries just read; and null when nothing more comes: the tail ends, or, with an error, what came
+ * next cannot be given, since the database was restored or retention was quicker, and who wants what is there begins anew.
  */
 export type Follower = (entries: readonly LogEntry[] | null, error?: GatewayError) => void;
 
@@ -70,23 +70,27 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = false;
   }
 
-  /** What comes after the place, or the end of another log that is there now. */
-  async function readNext() {
+  /** What comes after the place; where that is not to be had, the end of the log as it is now, and why. */
+  async function readNext(): Promise<Onward | Cut> {
     const onward = await log.readOn(place.seq, pageSize);
-    return (await isSame(onward.place)) ? onward : findEnd(log);
+    const isThere = onward.place?.witness === place.witness;
+    const bounds = isThere ? undefined : await log.bounds();
+    if (bounds && (onward.place || !isSame(bounds))) return { why: restored, end: await findEnd(log) };
+    // The log has no gaps: where the first is not the next, those before it are gone; where there is none, `pruned` tells.
+    const next = onward.entries[0]?.seq ?? Math.max(place.seq, bounds?.pruned ?? 0) + 1;
+    return next === place.seq + 1 ? onward : { why: overtaken, end: await findEnd(log) };
   }
 
-  async function isSame(found: Place | undefined): Promise<boolean> {
-    if (found?.witness === place.witness) return true;
-    const bounds = await log.bounds();
+  /** Whether it is still the same log, though it has no entry at the place. */
+  function isSame({ id: found, head, pruned }: Bounds): boolean {
     // Nothing comes before the first entry, nor is there what retention has taken.
-    const mayLack = place.seq === 0 || bounds.pruned >= place.seq;
-    return bounds.id === id && bounds.head >= place.seq && mayLack;
+    const mayLack = place.seq === 0 || pruned >= place.seq;
+    return found === id && head >= place.seq && mayLack;
   }
 
   function take(found: Awaited<ReturnType<typeof readNext>> | undefined): void {
     if (stopped || !found) return;
-    if ('id' in found) return beginAnew(found);
+    if ('why' in found) return beginAnew(found);
     const { entries } = found;
     if (entries.length === 0) return;
     again ||= entries.length >= pageSize;
@@ -95,11 +99,8 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     for (const hear of followers) hear(entries);
   }
 
-  function beginAnew(end: LogEnd): void {
-    telemetry.log.error(
-      { from: place.seq, to: end.place.seq },
-      'the log is another now: the database was restored',
-    );
+  function beginAnew({ why, end }: Cut): void {
+    telemetry.log.error({ from: place.seq, to: end.place.seq }, why);
     ring.clear();
     ({ id, place } = end);
     newest = place;
@@ -144,6 +145,16 @@ export async function startTail(options: TailOptions): Promise<Tail> {
       for (const hear of followers) hear(null);
     },
   };
+}
+
+const restored = 'the log is another now: the database was restored';
+const overtaken =
+  'events are gone that were not read yet: this process was held up for longer than the retention';
+
+/** Why the log cannot be read on from a place, and where it ends instead. */
+interface Cut {
+  readonly why: typeof restored | typeof overtaken;
+  readonly end: LogEnd;
 }
 
 interface LogEnd {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFeed, type Feed } from '../../src/events/feed.js';
+import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
 import type { Member } from '../../src/events/group.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
+import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
 import { delivery, openJournal, type Journal } from './journal.js';
 import { createGate, createMember, createRendering, expectGot, text } from './members.js';
@@ -20,7 +21,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   let feeds: Feed[];
   let groups = 0;
 
-  async function openFeed(changes: { log?: Partial<Log>; recent?: number } = {}): Promise<Feed> {
+  async function openFeed(
+    changes: Partial<Pick<FeedOptions, 'recent' | 'telemetry'>> & { log?: Partial<Log> } = {},
+  ): Promise<Feed> {
     const { database, telemetry } = journal;
     const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
     const opened = await createFeed({ log, database, cursors, telemetry, ...options });
@@ -258,6 +261,64 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await append(1, { receivedAt: journal.clock.iso() });
       await expectGot(member, '4');
       expect(feed.multicast.size).toBe(1);
+    });
+  });
+
+  describe('a process that was held up for longer than the retention', () => {
+    /** A feed that reads nothing until it goes on, and the lines that it logs. */
+    async function openFrozen() {
+      const { opened: thawed, open: goOn } = createGate();
+      const readOn: Log['readOn'] = async (...range) => {
+        await thawed;
+        return journal.log.readOn(...range);
+      };
+      const lines: string[] = [];
+      const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
+      return { frozen: await openFeed({ log: { readOn }, telemetry }), goOn, lines };
+    }
+
+    test.each([
+      ['and others came since', 2, 1],
+      ['and none came since', 2, 0],
+      ['of a log that was empty', 0, 1],
+      ['of a log that was empty, and none came since', 0, 0],
+    ])(
+      'ends every subscription with CURSOR_EXPIRED, where events are gone unread %s',
+      async (_case, read, since) => {
+        await append(read);
+        const { frozen, goOn, lines } = await openFrozen();
+        const members = [follow(undefined, { of: frozen }), follow(read, { of: frozen })];
+        await append(3);
+        await forget();
+        await append(since, { receivedAt: journal.clock.iso() });
+        goOn();
+        for (const { ended } of members) expect(await ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
+        for (const { got } of members) expect(got).toEqual([]);
+        const head = read + 3 + since;
+        expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+          { from: read, to: head, msg: expect.stringMatching(/held up .* retention/) as string },
+        ]);
+        expect(frozen.place().seq).toBe(head);
+        const anew = follow(undefined, { of: frozen });
+        await append(1, { receivedAt: journal.clock.iso() });
+        await expectGot(anew, String(head + 1));
+      },
+    );
+
+    test('loses nothing that it had read just before it was gone', async () => {
+      await append(2);
+      await forget();
+      const bounds: Log['bounds'] = async () => {
+        await forget();
+        return journal.log.bounds();
+      };
+      const late = await openFeed({ log: { bounds } });
+      const member = follow(undefined, { of: late });
+      await append(2, { receivedAt: journal.clock.iso() });
+      await expectGot(member, '3 4');
+      expect((await journal.log.bounds()).pruned).toBe(4);
+      await append(1, { receivedAt: journal.clock.iso() });
+      await expectGot(member, '3 4 5');
     });
   });
 
