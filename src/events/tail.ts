@@ -107,7 +107,10 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     for (const hear of followers) hear(null, expired());
   }
 
-  /** What nobody follows is not read: whoever comes later begins here, and reads what came before from the log. */
+  /**
+   * What nobody follows is not read: whoever comes later begins here, and reads what came before from the log. The place
+   * is taken as the signal told it, since none is heard before its entry can be read, here and by any other process.
+   */
   function passOver(): void {
     if (followers.size > 0 || newest.seq <= place.seq) return;
     ring.clear();

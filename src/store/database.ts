@@ -28,7 +28,8 @@ export interface Database {
   ): Promise<(input: Input) => Promise<Output>>;
   /**
    * Reaches every listener in every process on this database, this one too. To be called after the commit.
-   * May be lost or repeated, so it says where to look, never what is there; at most some 7,000 bytes.
+   * May be lost, repeated or late, so it says where to look, and of what is there only what is committed and stays
+   * true: the log tells its last place. At most some 7,000 bytes.
    */
   signal(channel: Channel, payload: string): void;
   /**

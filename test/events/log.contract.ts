@@ -77,9 +77,15 @@ export function logContract(freshUrl: () => Promise<string>): void {
     });
 
     test('tells listeners where it ends, once that can be read', async () => {
-      const heard = new Promise<string>((resolve) => journal.database.listen('log', resolve));
+      const heard = new Promise<readonly unknown[]>((resolve) =>
+        journal.database.listen('log', (told) =>
+          resolve(Promise.all([placeFrom(told), journal.log.place(1)])),
+        ),
+      );
       await append('event');
-      expect(placeFrom(await heard)).toEqual(await journal.log.place(1));
+      const [told, found] = await heard;
+      expect(found).toMatchObject({ seq: 1 });
+      expect(told).toEqual(found);
     });
   });
 
