@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mostRenderings } from '../../src/events/renderings.js';
-import { placeFrom } from '../../src/events/place.js';
+import { placeFrom, type Place } from '../../src/events/place.js';
 import { keyText } from '../../src/store/text.js';
 import { delivery, openJournal, readWalks, type Journal } from './journal.js';
 
@@ -77,15 +77,16 @@ export function logContract(freshUrl: () => Promise<string>): void {
     });
 
     test('tells listeners where it ends, once that can be read', async () => {
-      const heard = new Promise<readonly unknown[]>((resolve) =>
-        journal.database.listen('log', (told) =>
-          resolve(Promise.all([placeFrom(told), journal.log.place(1)])),
-        ),
-      );
+      let told: Place | undefined;
+      const found = new Promise<Place | undefined>((resolve) => {
+        journal.database.listen('log', (payload) => {
+          told = placeFrom(payload);
+          resolve(journal.log.place(1));
+        });
+      });
       await append('event');
-      const [told, found] = await heard;
-      expect(found).toMatchObject({ seq: 1 });
-      expect(told).toEqual(found);
+      expect(await found).toMatchObject({ seq: 1 });
+      expect(told).toEqual(await found);
     });
   });
 
