@@ -48,18 +48,18 @@ const smallerLimits = [50, 20];
 const repeatedPagesAtMost = 200;
 /**
  * So many empty pages in a row are the end, since a service may count on for ever behind its last note; not fewer, since
- * one may cut its pages first and then leave out deleted notes, or those of other tags. Where ends are known to be marked
- * it is ten times as many. Twenty lists by tag still fit into the 250 pages of an operation.
+ * one may cut its pages first and then leave out deleted notes, or those of other tags. Where the latest end was no other,
+ * a tenth of that: twenty lists by tag still fit into the 250 pages of an operation.
  */
-const emptyPagesAtMost = { whole: 3, filtered: 10 };
+const emptyPagesAtMost = { whole: 30, filtered: 100 };
 
 /**
  * A pager that remembers what is not shown (apis/notes.md §2, §8): the greatest limit that the service takes, and whether
- * it has marked the latest end by a page without a next cursor.
+ * it marks ends by a page without a next cursor, as it did the latest; it is taken to until one is not.
  */
 export function createPager(): Pager {
   let taken = greatestLimit;
-  let marksEnds = false;
+  let marksEnds = true;
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
     const first = Math.min(limit, taken);
@@ -80,7 +80,7 @@ export function createPager(): Pager {
 
   function mostEmpty({ tag, pinned }: NoteFilter): number {
     const most = emptyPagesAtMost[tag === undefined && pinned === undefined ? 'whole' : 'filtered'];
-    return marksEnds ? most * 10 : most;
+    return marksEnds ? most : most / 10;
   }
 
   async function* walk(list: NoteList, greatest: number, start?: string): AsyncGenerator<Page, void> {

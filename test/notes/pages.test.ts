@@ -173,8 +173,8 @@ describe('empty pages', () => {
     ['the first', 'repeated', 0, 1],
     ['after a page that is not full', 'repeated', 45, 4],
     ['after a full page', 'repeated', 40, 3],
-    ['the first three', 'counting', 0, 3],
-    ['three after others', 'counting', 45, 6],
+    ['the first thirty', 'counting', 0, 30],
+    ['thirty after others', 'counting', 45, 33],
   ] as const)('are the end: %s, cursors being %s', async (_, end, length, pages) => {
     const keys = Array.from({ length }, (__, index) => index);
     for (const cursors of ['key', 'offset', 'page'] as const) {
@@ -196,26 +196,28 @@ describe('empty pages', () => {
   });
 
   test.each([
-    ['a list of all', {}, 3],
-    ['a list by tag', byTag, 10],
-    ['a list by pin', { pinned: false }, 10],
+    ['a list of all', {}, 30],
+    ['a list by tag', byTag, 100],
+    ['a list by pin', { pinned: false }, 100],
   ])('are not the end of %s until there are many in a row', async (_, filter, most) => {
     const fewer = sparse(most - 1, 'unmarked', filter);
     expect(await walk(fewer)).toMatchObject({ notes: 3, pages: 4 * most });
     expect(await walk(sparse(most, 'unmarked', filter))).toMatchObject({ notes: 0, pages: most });
   });
 
-  test('may be ten times as many where an end was marked', async () => {
+  test('are the end ten times as soon where the latest end was no other', async () => {
     const pager = createPager();
+    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 30 });
+    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
+    expect(await walk(sparse(0, 'unmarked', byTag), pager)).toMatchObject({ notes: 3, pages: 3 + 10 });
     expect(await walk(sparse(0, 'marked'), pager)).toMatchObject({ notes: 3 });
     expect(await walk(sparse(29, 'marked'), pager)).toMatchObject({ notes: 3, pages: 90 });
     expect(await walk(sparse(99, 'marked', byTag), pager)).toMatchObject({ notes: 3, pages: 300 });
-    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 30 });
-    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
   });
 
   test('do not mark an end where there is no row to name', async () => {
     const pager = createPager();
+    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 30 });
     const none = createService([], { cursors: 'key', greatest: 100, above: 'reject', end: 'repeated' });
     expect(await walk(none, pager)).toMatchObject({ pages: 1 });
     expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
