@@ -83,8 +83,8 @@ export class Connection implements ProtocolSocket {
     this.close(subscriberExists, 'Subscriber already exists');
   }
 
-  reject(): void {
-    this.close(invalidMessage, 'Invalid message received');
+  reject(reason: string): void {
+    this.close(invalidMessage, reason);
   }
 
   fail(err: unknown): void {

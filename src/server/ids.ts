@@ -6,6 +6,8 @@ export type Handle = (text: string) => Promise<void>;
 
 /** What only a server says: graphql-ws knows these messages, and would take one from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
+/** Bytes of UTF-8: an id goes into every message of its operation, beside what is measured of them. */
+const longestId = 255;
 
 /** What is under way for an id of the client's. */
 class Operation {
@@ -46,8 +48,8 @@ class Operation {
 interface Owner {
   /** A third operation for one id. */
   refuse(): void;
-  /** A message that is not a client's to send. */
-  reject(): void;
+  /** A message that is not a client's to send, and why. */
+  reject(reason: string): void;
   /** A message could not be handled. */
   fail(error: unknown): void;
 }
@@ -71,8 +73,10 @@ export class Operations {
   /** Takes a message. */
   take(text: string): void {
     const { type, id } = parse(text);
-    if (ofServers.has(type)) this.#owner.reject();
+    if (ofServers.has(type)) this.#owner.reject('Invalid message received');
     else if (typeof id !== 'string') this.#pass(text);
+    else if (Buffer.byteLength(id) > longestId)
+      this.#owner.reject(`The id of an operation may have no more than ${longestId} bytes`);
     else if (type === 'subscribe') this.#begin(id, text);
     else if (type === 'complete') this.#leave(id, text);
     else this.#pass(text);

@@ -15,7 +15,7 @@ function createOperations() {
     },
     {
       refuse: () => handled.push('refused'),
-      reject: () => handled.push('rejected'),
+      reject: (reason) => handled.push(reason),
       fail: (error) => handled.push(error),
     },
   );
@@ -66,4 +66,13 @@ test('whoever waits for the answers waits for what comes meanwhile, not for a su
   ends[4]!.resolve();
   await answered;
   expect(failures).toEqual([new Error('It failed.')]);
+});
+
+test('an id of 255 bytes is taken, a longer one rejected with what begins an operation or ends it', () => {
+  const { handled, operations } = createOperations();
+  const take = (type: string, id: string) => operations.take(JSON.stringify({ type, id }));
+  take('subscribe', 'ü€'.repeat(51));
+  for (const type of ['subscribe', 'complete']) take(type, `${'ü€'.repeat(51)}x`);
+  const rejected = 'The id of an operation may have no more than 255 bytes';
+  expect(handled).toEqual(['subscribe', rejected, rejected]);
 });

@@ -259,6 +259,7 @@ describe('operations', () => {
       '{"type":"connection_ack"}',
       '{"type":"next","id":"a","payload":{}}',
       '{"type":"error","id":"a","payload":[{"message":"x"}]}',
+      `{"type":"subscribe","id":"${'x'.repeat(256)}","payload":{"query":"{ __typename }"}}`,
     ])('%s', async (message) => {
       const logged = errorsLogged();
       for (const socket of [await open(), await enter()]) {
@@ -537,7 +538,7 @@ describe('what one socket may take up', () => {
 
   test('4409 for an id that is too long to be named whole, too', async () => {
     const socket = await enter();
-    for (const _ of [1, 2]) begin(socket, 'ü€'.repeat(100), shipmentUpdates);
+    for (const _ of [1, 2]) begin(socket, 'ü€'.repeat(50), shipmentUpdates);
     expect(await socket.closed).toBe(4409);
   });
 
