@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.js';
 import type { LogEntry } from './log.js';
 
 /** Which entries of the log one wants: those of a family, or only a selection of them. */
@@ -15,11 +16,28 @@ export interface Selection {
 
 type Value = string | boolean;
 
-/** What a filter selects by: what it says nothing of, with null or undefined in place of values, is left out. */
-export function selections(
-  filter: readonly (readonly [of: Selection['of'], values: Selection['values'] | null | undefined])[],
-): readonly Selection[] {
-  return filter.flatMap(([of, values]) => (values == null ? [] : { of, values }));
+/** In a list of a filter: each is kept for as long as its subscription stands. */
+const mostValues = 1_000;
+
+/** By the names of a filter's members, what each is held against, and the values it gives. */
+type Filter = Readonly<
+  Record<string, readonly [of: Selection['of'], values: Selection['values'] | null | undefined]>
+>;
+
+/**
+ * What a filter selects by: what it says nothing of, with null or undefined in place of values, is left out.
+ * `BAD_USER_INPUT` for a list of more than 1,000 values.
+ */
+export function selections(filter: Filter): readonly Selection[] {
+  return Object.entries(filter).flatMap(([name, [of, values]]) => {
+    if (values == null) return [];
+    if (values.length > mostValues)
+      throw new GatewayError(
+        'BAD_USER_INPUT',
+        `\`${name}\` has ${values.length} values; it may have no more than ${mostValues}.`,
+      );
+    return { of, values };
+  });
 }
 
 /** Whether the entry is in all of these selections. */

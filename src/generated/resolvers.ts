@@ -470,9 +470,9 @@ export type PaymentUpdate = {
 export type PaymentUpdateFilter = {
   /** Only events with real money, or only those without; one that does not say is what its payment is known to be. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Only events of these payments, by the service's own ids. */
+  /** Only events of these payments, by the service's own ids; no more than 1,000. */
   readonly paymentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Only events of these types. */
+  /** Only events of these types; no more than 1,000. */
   readonly types?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
 };
 
@@ -783,11 +783,11 @@ export type ShipmentUpdate = {
 
 /** Which updates; all conditions together, any value within one. */
 export type ShipmentUpdateFilter = {
-  /** Only events of shipments of these carriers. */
+  /** Only events of shipments of these carriers; no more than 1,000. */
   readonly carriers?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Only events of these shipments, by the service's own ids. */
+  /** Only events of these shipments, by the service's own ids; no more than 1,000. */
   readonly shipmentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Only events that name one of these stages. */
+  /** Only events that name one of these stages; no more than 1,000. */
   readonly stages?: InputMaybe<ReadonlyArray<ShipmentStage>>;
 };
 

@@ -66,12 +66,13 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'PAYMENTS_READ');
         const { feed, signal } = context;
+        const wanted = selected(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
           const [event, payment] = [eventOf(entry), foldedAt(entry)];
           return { paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment } };
         };
-        return feed.follow({ family: 'payments', ...place }, view, selected(filter ?? {}));
+        return feed.follow({ family: 'payments', ...place }, view, wanted);
       },
     },
   },
@@ -98,11 +99,11 @@ const typeOf = (entry: LogEntry) => eventOf(entry).type;
 const livemodeOf = (entry: LogEntry) => eventOf(entry).livemode ?? foldedAt(entry).livemode;
 
 function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
-  return selections([
-    [paymentOf, paymentIds],
-    [typeOf, types],
-    [livemodeOf, livemode == null ? null : [livemode]],
-  ]);
+  return selections({
+    paymentIds: [paymentOf, paymentIds],
+    types: [typeOf, types],
+    livemode: [livemodeOf, livemode == null ? null : [livemode]],
+  });
 }
 
 /** The payments' types of `node`; null where the id is unknown or the caller lacks `PAYMENTS_READ`. */

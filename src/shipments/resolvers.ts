@@ -49,12 +49,13 @@ export const shipmentResolvers: Resolvers<ShipmentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'SHIPMENTS_READ');
         const { feed, signal } = context;
+        const wanted = selected(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
           const [event, shipment] = [eventOf(entry), foldedAt(entry)];
           return { shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment } };
         };
-        return feed.follow({ family: 'shipments', ...place }, view, selected(filter ?? {}));
+        return feed.follow({ family: 'shipments', ...place }, view, wanted);
       },
     },
   },
@@ -74,11 +75,11 @@ const carrierOf = (entry: LogEntry) => eventOf(entry).carrier ?? foldedAt(entry)
 const stageOf = (entry: LogEntry) => eventOf(entry).stage;
 
 function selected({ shipmentIds, carriers, stages }: ShipmentUpdateFilter): readonly Selection[] {
-  return selections([
-    [shipmentOf, shipmentIds],
-    [carrierOf, carriers],
-    [stageOf, stages],
-  ]);
+  return selections({
+    shipmentIds: [shipmentOf, shipmentIds],
+    carriers: [carrierOf, carriers],
+    stages: [stageOf, stages],
+  });
 }
 
 /** The shipments' types of `node`; null where the id is unknown or the caller lacks `SHIPMENTS_READ`. */

@@ -21,11 +21,11 @@ const only = (of: Selection['of'], ...values: readonly string[]): Selection => (
 
 test('an entry is selected by all that a filter has', () => {
   const filter = (types?: readonly string[] | null, entities?: readonly string[] | null) =>
-    selections([
-      [byType, types],
-      [byEntity, entities],
-      [({ seq }) => seq > 1, [false]],
-    ]);
+    selections({
+      types: [byType, types],
+      entities: [byEntity, entities],
+      later: [({ seq }) => seq > 1, [false]],
+    });
   expect(filter(['step'], null)).toHaveLength(2);
   expect(isSelected(entry(), filter())).toBe(true);
   expect(isSelected(entry(), filter(['leap', 'step'], ['entity']))).toBe(true);
@@ -34,6 +34,19 @@ test('an entry is selected by all that a filter has', () => {
   expect(isSelected(entry({ entityId: null }), filter(null, ['entity']))).toBe(false);
   expect(isSelected(entry({ seq: 2 }), filter())).toBe(false);
   expect(isSelected(entry({ seq: 2 }), [])).toBe(true);
+});
+
+test('a list of a filter has no more than 1,000 values', () => {
+  const ids = Array.from({ length: 1_001 }, (_, at) => `${at}`);
+  const select = (values: readonly string[]) =>
+    selections({ types: [byType, ['a']], ids: [byEntity, values] });
+  expect(select(ids.slice(1))).toHaveLength(2);
+  expect(() => select(ids)).toThrow(
+    expect.objectContaining({
+      code: 'BAD_USER_INPUT',
+      message: '`ids` has 1001 values; it may have no more than 1000.',
+    }),
+  );
 });
 
 test('finds those of the family, and of a selection only those that say the value', () => {

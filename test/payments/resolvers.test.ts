@@ -257,6 +257,13 @@ describe('paymentUpdates', () => {
     expect(await beyond).toEqual({ done: true, value: undefined });
   });
 
+  it.each(['paymentIds', 'types'])('take no more than 1,000 %s', async (name) => {
+    const filter = (count: number) => ({ [name]: Array.from({ length: count }, (_, at) => `${at}`) });
+    const refused = await refusal(contextOf(reader), source, { filter: filter(1_001) });
+    expect(refused).toEqual({ codes: ['BAD_USER_INPUT'] });
+    await (await begin(filter(1_000))).return?.();
+  });
+
   it('match an event that does not say its livemode by what its payment is known to be', async () => {
     const place = live.feed.cursor(live.feed.place());
     for (const event of silent) await live.log.append(deliveryOf(event, event.paymentId));

@@ -252,6 +252,14 @@ describe('shipmentUpdates', () => {
     expect(await beyond).toEqual({ done: true, value: undefined });
   });
 
+  it.each(['shipmentIds', 'stages', 'carriers'])('take no more than 1,000 %s', async (name) => {
+    const filter = (count: number) => ({
+      filter: { [name]: Array.from({ length: count }, () => 'CREATED') },
+    });
+    expect(await refusal(contextOf(reader), source, filter(1_001))).toEqual({ codes: ['BAD_USER_INPUT'] });
+    await (await begin(filter(1_000))).return?.();
+  });
+
   it('without `after` begin now, and tell what comes as it comes', async () => {
     const heard = await begin({ filter: { shipmentIds: ['live'] } });
     const update = hear(heard);

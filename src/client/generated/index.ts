@@ -105,9 +105,9 @@ export type PaymentFilter = {
 export type PaymentUpdateFilter = {
   /** Only events with real money, or only those without; one that does not say is what its payment is known to be. */
   readonly livemode?: boolean | null | undefined;
-  /** Only events of these payments, by the service's own ids. */
+  /** Only events of these payments, by the service's own ids; no more than 1,000. */
   readonly paymentIds?: ReadonlyArray<string> | null | undefined;
-  /** Only events of these types. */
+  /** Only events of these types; no more than 1,000. */
   readonly types?: ReadonlyArray<string> | null | undefined;
 };
 
@@ -142,11 +142,11 @@ export type ShipmentStage =
 
 /** Which updates; all conditions together, any value within one. */
 export type ShipmentUpdateFilter = {
-  /** Only events of shipments of these carriers. */
+  /** Only events of shipments of these carriers; no more than 1,000. */
   readonly carriers?: ReadonlyArray<string> | null | undefined;
-  /** Only events of these shipments, by the service's own ids. */
+  /** Only events of these shipments, by the service's own ids; no more than 1,000. */
   readonly shipmentIds?: ReadonlyArray<string> | null | undefined;
-  /** Only events that name one of these stages. */
+  /** Only events that name one of these stages; no more than 1,000. */
   readonly stages?: ReadonlyArray<ShipmentStage> | null | undefined;
 };
 
