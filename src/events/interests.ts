@@ -11,7 +11,7 @@ export interface Interest {
 export interface Selection {
   /** Those who give the same function are looked up together, so it is to be made once. */
   readonly of: (entry: LogEntry) => Value | null;
-  readonly values: readonly Value[];
+  readonly values: ReadonlySet<Value | null>;
 }
 
 type Value = string | boolean;
@@ -21,7 +21,7 @@ const mostValues = 1_000;
 
 /** By the names of a filter's members, what each is held against, and the values it gives. */
 type Filter = Readonly<
-  Record<string, readonly [of: Selection['of'], values: Selection['values'] | null | undefined]>
+  Record<string, readonly [of: Selection['of'], values: readonly Value[] | null | undefined]>
 >;
 
 /**
@@ -36,13 +36,13 @@ export function selections(filter: Filter): readonly Selection[] {
         'BAD_USER_INPUT',
         `\`${name}\` has ${values.length} values; it may have no more than ${mostValues}.`,
       );
-    return { of, values };
+    return { of, values: new Set(values) };
   });
 }
 
 /** Whether the entry is in all of these selections. */
 export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
-  return all.every(({ of, values }) => values.some((value) => value === of(entry)));
+  return all.every(({ of, values }) => values.has(of(entry)));
 }
 
 /** Who is interested in what: to find them takes as long as they are many, however many want something else. */
@@ -56,7 +56,7 @@ export interface Interests<T> {
 /** By what a selection's `of` says. */
 type Selected<T> = Map<Value | null, Set<T>>;
 
-const everything: Selection = { of: () => '', values: [''] };
+const everything: Selection = { of: () => '', values: new Set(['']) };
 
 /** Interests, none yet. */
 export function createInterests<T>(): Interests<T> {

@@ -17,7 +17,10 @@ const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({
 });
 const byType = ({ type }: LogEntry) => type;
 const byEntity = ({ entityId }: LogEntry) => entityId;
-const only = (of: Selection['of'], ...values: readonly string[]): Selection => ({ of, values });
+const only = (of: Selection['of'], ...values: readonly string[]): Selection => ({
+  of,
+  values: new Set(values),
+});
 
 test('an entry is selected by all that a filter has', () => {
   const filter = (types?: readonly string[] | null, entities?: readonly string[] | null) =>
@@ -34,6 +37,16 @@ test('an entry is selected by all that a filter has', () => {
   expect(isSelected(entry({ entityId: null }), filter(null, ['entity']))).toBe(false);
   expect(isSelected(entry({ seq: 2 }), filter())).toBe(false);
   expect(isSelected(entry({ seq: 2 }), [])).toBe(true);
+});
+
+test('what an entry says is asked once, however many values there are', () => {
+  let asked = 0;
+  const counted = (said: LogEntry) => {
+    asked += 1;
+    return said.type;
+  };
+  expect(isSelected(entry(), selections({ types: [counted, ['leap', 'rest', 'step']] }))).toBe(true);
+  expect(asked).toBe(1);
 });
 
 test('a list of a filter has no more than 1,000 values', () => {

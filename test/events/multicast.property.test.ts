@@ -42,7 +42,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 const entityOf = ({ entityId }: LogEntry) => entityId;
-const some = ['entity 0', 'entity 3', lastEntity];
+const some = new Set(['entity 0', 'entity 3', lastEntity]);
 
 /**
  * A group of one family, or of a selection of it; the payload is the entry's number. Where it is patient, one rendering of
@@ -52,7 +52,7 @@ function createGroup(family: (typeof families)[number], patient: boolean, only?:
   /** How often each live event was rendered. */
   const rendered = new Map<number, number>();
   const wants = (entry: LogEntry) =>
-    entry.family === family && entry.event !== null && (!only || only.values.includes(only.of(entry)!));
+    entry.family === family && entry.event !== null && (!only || only.values.has(only.of(entry)));
   const rendering: Rendering = {
     family,
     only,
