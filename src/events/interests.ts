@@ -47,7 +47,7 @@ export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean 
 
 /** Who is interested in what: to find them takes as long as they are many, however many want something else. */
 export interface Interests<T> {
-  /** Gives the way to take it back. */
+  /** Gives the way to take it back; where it fails, for want of room, nothing of it is left. */
   add(interest: Interest, who: T): () => void;
   /** Who wants this entry. What was skipped nobody wants. */
   in(entry: LogEntry): ReadonlySet<T>;
@@ -67,14 +67,20 @@ export function createInterests<T>(): Interests<T> {
       const functions = families.get(family) ?? new Map<Selection['of'], Selected<T>>();
       const selected: Selected<T> = functions.get(of) ?? new Map();
       families.set(family, functions.set(of, selected));
-      for (const value of values) selected.set(value, (selected.get(value) ?? new Set()).add(who));
-      return () => {
+      const forget = () => {
         for (const value of values) {
           const those = selected.get(value);
           those?.delete(who);
           if (those?.size === 0) selected.delete(value);
         }
       };
+      try {
+        for (const value of values) selected.set(value, (selected.get(value) ?? new Set()).add(who));
+      } catch (error) {
+        forget();
+        throw error;
+      }
+      return forget;
     },
     in(entry) {
       const found = new Set<T>();

@@ -30,13 +30,13 @@ export function createMulticast(sources: Sources): Multicast {
   }
 
   function open(key: string, rendering: Rendering): Group {
-    if (groups.size === 0) unfollow = sources.tail.follow(hear);
     const group = createGroup(sources, rendering, () => {
       groups.delete(key);
       forget();
       if (groups.size === 0) unfollow();
     });
     const forget = interests.add(rendering, group);
+    if (groups.size === 0) unfollow = sources.tail.follow(hear);
     groups.set(key, group);
     return group;
   }

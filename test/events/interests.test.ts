@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createInterests, isSelected, selections, type Selection } from '../../src/events/interests.js';
 import type { LogEntry } from '../../src/events/log.js';
 
@@ -85,6 +85,20 @@ test('finds each once, and nobody who has taken it back', () => {
   expect([...interests.in(entry())]).toEqual(['a', 'b']);
   forget();
   expect([...interests.in(entry())]).toEqual(['b']);
+});
+
+test('is left as it was by an interest that there is no room for', () => {
+  const interests = createInterests<string>();
+  interests.add({ family: 'shipments', only: only(byType, 'step') }, 'one');
+  const { set } = Map.prototype;
+  vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
+    if (key === 'too much') throw new RangeError('Map maximum size exceeded');
+    return set.call(this, key, value);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const much = { family: 'shipments', only: only(byType, 'step', 'leap', 'too much') };
+  expect(() => interests.add(much, 'two')).toThrow(RangeError);
+  expect([...interests.in(entry()), ...interests.in(entry({ type: 'leap' }))]).toEqual(['one']);
 });
 
 test('finds all who may want what cannot be read', () => {

@@ -84,6 +84,20 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(next, '1* 2* 3*');
     });
 
+    test('that there is no room for leaves nothing behind', async () => {
+      const values = new Set(['event 1']);
+      values[Symbol.iterator] = () => {
+        throw new RangeError('Map maximum size exceeded');
+      };
+      const tooMuch = { ...createRendering(), only: { of: ({ eventId }: LogEntry) => eventId, values } };
+      expect(() => feed.multicast.join('group', tooMuch, createMember())).toThrow(RangeError);
+      expect(feed.multicast.size).toBe(0);
+      const member = createMember();
+      feed.multicast.join('group', createRendering(), member);
+      await append(2);
+      await expectGot(member, '1 2');
+    });
+
     test('is one of several, each with its own rendering', async () => {
       const [one, other] = [createMember(), createMember()];
       feed.multicast.join('one', createRendering(), one);
