@@ -1,11 +1,6 @@
 import {
   createSourceEventStream,
   execute,
-  Kind,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
-  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
   type GraphQLFormattedError,
@@ -21,6 +16,7 @@ import type { Multicast } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
 import type { Messenger, Payloads } from './frames.js';
 import type { Rules } from './rules.js';
+import { createSurveys } from './survey.js';
 
 /** A subscription, and the socket and operation that its messages are for. */
 export interface SocketSubscription extends ExecutionArgs {
@@ -49,13 +45,7 @@ export function createFanout(options: {
   readonly messenger: Messenger;
 }): Fanout {
   const { schema, rules, multicast, messenger } = options;
-  const surveys = new WeakMap<DocumentNode, Survey>();
-
-  function surveyOf(document: DocumentNode): Survey {
-    const survey = surveys.get(document) ?? makeSurvey(schema, document);
-    surveys.set(document, survey);
-    return survey;
-  }
+  const surveyOf = createSurveys(schema);
 
   function groupOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const { isPersonal, places } = surveyOf(document);
@@ -167,39 +157,6 @@ function isOurs({ extensions }: GraphQLFormattedError): boolean {
 
 function isFollowing(source: AsyncIterable<unknown>): source is Following<unknown> {
   return 'wish' in source && 'view' in source;
-}
-
-/** What decides who may share a document's messages. */
-interface Survey {
-  /** Fields below the root that take arguments are read for the one who asks: they are not shared between users. */
-  readonly isPersonal: boolean;
-  /** The variables that tell where to begin and nothing else: those who differ in them alone want the same. */
-  readonly places: ReadonlySet<string>;
-}
-
-function makeSurvey(schema: GraphQLSchema, document: DocumentNode): Survey {
-  const types = new TypeInfo(schema);
-  const isRoot = () => types.getParentType() === schema.getSubscriptionType();
-  const places = new Set<string>();
-  const others = new Set<string>();
-  let isPersonal = false;
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      VariableDefinition: () => false,
-      Field() {
-        if (!isRoot() && (types.getFieldDef()?.args.length ?? 0) > 0) isPersonal = true;
-      },
-      Argument({ name, value }) {
-        if (!isRoot() || name.value !== 'after' || value.kind !== Kind.VARIABLE) return undefined;
-        places.add(value.name.value);
-        return false;
-      },
-      Variable: ({ name }) => void others.add(name.value),
-    }),
-  );
-  for (const name of others) places.delete(name);
-  return { isPersonal, places };
 }
 
 /** For `JSON.stringify`: the members of an object in the order of their names. */
