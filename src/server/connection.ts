@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import type { Session } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import { answer } from './backlog.js';
-import { Operations, type Handle } from './ids.js';
+import { Operations } from './ids.js';
 import { Pulse } from './pulse.js';
 
 const serviceRestart = 1012;
@@ -70,8 +70,9 @@ export class Connection implements ProtocolSocket {
     this.restart();
   }
 
-  onMessage(handle: Handle): void {
-    const operations = new Operations(handle, this);
+  onMessage(handle: (text: string) => Promise<void>): void {
+    // It takes messages that are parsed, too, though its type does not say so.
+    const operations = new Operations((message) => handle(message as string), this);
     this.operations = operations;
     this.socket.on('message', (data: Buffer) => {
       // The client may go on sending after we began to close.

@@ -1,8 +1,15 @@
 import type { Context } from '../context.js';
 import type { Ending } from '../signal.js';
 
-/** Handles the text of a message; resolves when what it asked for has ended. */
-export type Handle = (text: string) => Promise<void>;
+/** Handles a message, or the text of what is none; resolves when what it asked for has ended. */
+type Handle = (message: unknown) => Promise<void>;
+
+/** What a message tells. */
+interface Message {
+  readonly type?: unknown;
+  readonly id?: unknown;
+  readonly payload?: unknown;
+}
 
 /** What only a server says: graphql-ws knows these messages, and would take one from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
@@ -21,7 +28,7 @@ class Operation {
   /** Its client has completed it. */
   left = false;
   /** What the client has asked for since under the same id. */
-  next: string | undefined = undefined;
+  next: Message | undefined = undefined;
 
   constructor() {
     this.settled = new Promise((resolve) => (this.#settle = resolve));
@@ -72,14 +79,16 @@ export class Operations {
 
   /** Takes a message. */
   take(text: string): void {
-    const { type, id } = parse(text);
+    const message = parse(text);
+    const { type, id, payload } = message ?? {};
     if (ofServers.has(type)) this.#owner.reject('Invalid message received');
-    else if (typeof id !== 'string') this.#pass(text);
+    else if (typeof id !== 'string') this.#pass(message ?? text);
     else if (Buffer.byteLength(id) > longestId)
       this.#owner.reject(`The id of an operation may have no more than ${longestId} bytes`);
-    else if (type === 'subscribe') this.#begin(id, text);
-    else if (type === 'complete') this.#leave(id, text);
-    else this.#pass(text);
+    // Not the text, nor what else is in it: graphql-ws keeps what it gets for as long as a subscription stands.
+    else if (type === 'subscribe') this.#begin(id, { type, id, payload });
+    else if (type === 'complete') this.#leave(id, { type, id });
+    else this.#pass(message);
   }
 
   /** What is under way for this id. */
@@ -102,24 +111,24 @@ export class Operations {
     }
   }
 
-  #begin(id: string, text: string): void {
+  #begin(id: string, message: Message): void {
     const before = this.#underWay.get(id);
-    if (!before) this.#run(id, text);
-    else if (!before.left) this.#pass(text);
+    if (!before) this.#run(id, message);
+    else if (!before.left) this.#pass(message);
     else if (before.next !== undefined) this.#owner.refuse();
-    else before.next = text;
+    else before.next = message;
   }
 
-  #leave(id: string, text: string): void {
+  #leave(id: string, message: Message): void {
     const operation = this.#underWay.get(id);
     const waited = operation?.next !== undefined;
     if (operation) Object.assign(operation, { left: true, next: undefined });
     if (waited) return;
     operation?.ending?.abort();
-    this.#pass(text);
+    this.#pass(message);
   }
 
-  #run(id: string, text: string): void {
+  #run(id: string, message: Message): void {
     const operation = new Operation();
     this.#underWay.set(id, operation);
     const end = () => {
@@ -134,19 +143,20 @@ export class Operations {
       end();
       this.#owner.fail(error);
     };
-    this.#handle(text).then(ended, failed);
+    this.#handle(message).then(ended, failed);
   }
 
-  #pass(text: string): void {
-    this.#handle(text).catch((error: unknown) => this.#owner.fail(error));
+  #pass(message: unknown): void {
+    this.#handle(message).catch((error: unknown) => this.#owner.fail(error));
   }
 }
 
-/** What of a message tells the id it is about; graphql-ws says what is wrong with one that is none. */
-function parse(text: string): { readonly type?: unknown; readonly id?: unknown } {
+/** Undefined where it is none: graphql-ws says what is wrong with it. */
+function parse(text: string): Message | undefined {
   try {
-    return (JSON.parse(text) ?? {}) as object;
+    const message: unknown = JSON.parse(text);
+    return typeof message === 'object' && message !== null ? message : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

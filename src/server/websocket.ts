@@ -127,7 +127,7 @@ export function createGraphqlSockets(options: {
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
       operations?.get(id)?.stand();
-      Object.assign(payload, { variables: undefined });
+      for (const name of Object.keys(payload)) if (name !== 'query') Reflect.deleteProperty(payload, name);
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
     // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.

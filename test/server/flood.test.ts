@@ -6,6 +6,7 @@ import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { watchApollo } from '../support/apollo.js';
 import { startHouse, type House } from '../support/house.js';
+import { openSocket } from './sockets.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -55,6 +56,27 @@ describe('a flood of new documents', () => {
     // oxlint-disable-next-line no-console -- the figure that the bound is for
     console.log(`${grown.toFixed(1)} MB more after 3,000 documents than after 1,000`);
     expect(grown).toBeLessThan(10);
+  });
+
+  test('leaves nothing of what comes beside it with subscriptions that stand', async () => {
+    const token = await house.signIn();
+    const socket = await openSocket(`${house.url}/graphql`);
+    socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
+    await socket.next();
+    const answered = async (id: string) => {
+      socket.send({ id, type: 'subscribe', payload: { query: '{ __typename }' } });
+      for (const type of ['next', 'complete']) expect((await socket.next(id)).type).toBe(type);
+    };
+    await answered('before');
+    const before = inUse();
+    const much = 'x'.repeat(250_000);
+    for (let id = 0; id < 40; id += 1) {
+      const payload = { query: 'subscription { shipmentUpdates { cursor } }', extensions: { much }, much };
+      socket.send({ id: `${id}`, type: 'subscribe', payload, much });
+    }
+    await answered('after');
+    expect((inUse() - before) / megabyte).toBeLessThan(5);
+    socket.close();
   });
 
   test('at the other doors is bounded too', () => {

@@ -8,8 +8,8 @@ function createOperations() {
   const handled: unknown[] = [];
   const ends: (() => void)[] = [];
   const operations = new Operations(
-    async (text) => {
-      const { type } = JSON.parse(text) as { readonly type: string };
+    async (taken) => {
+      const { type } = taken as { readonly type: string };
       handled.push(type);
       if (type === 'subscribe') await new Promise<void>((resolve) => void ends.push(resolve));
     },
