@@ -52,8 +52,8 @@ export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
   /** Undefined where the entry is not selected. */
   readonly view: View<T | undefined>;
-  /** The selection that narrows most; undefined where all of the family are wanted. */
-  readonly only: Selection | undefined;
+  /** What is wanted of the family, that which narrows most first; nothing where all of it is. */
+  readonly selected: readonly Selection[];
 }
 
 /** What a feed works with. */
@@ -94,7 +94,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     follow: (wish, view, selected = []) => ({
       wish,
       view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),
-      only: selected[0],
+      selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
     multicast: createMulticast({ log, tail, persistence }),

@@ -10,11 +10,13 @@ import type { OperationResult } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Context } from '../context.js';
 import type { Following } from '../events/feed.js';
+import { GatewayError } from '../errors.js';
 import { Unrenderable } from '../events/insist.js';
 import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
 import { takesMore } from './backlog.js';
 import type { Messenger, Payloads } from './frames.js';
+import { createHoldings, weigh } from './holdings.js';
 import type { Rules } from './rules.js';
 import { createSurveys } from './survey.js';
 
@@ -46,16 +48,26 @@ export function createFanout(options: {
 }): Fanout {
   const { schema, rules, multicast, messenger } = options;
   const surveyOf = createSurveys(schema);
+  const holdings = createHoldings();
 
-  function groupOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
+  /** What else than its text tells a group from others of the same document. */
+  function askedOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const { isPersonal, places } = surveyOf(document);
     const variables = Object.entries(variableValues ?? {}).filter(([name]) => !places.has(name));
-    const who = isPersonal ? (contextValue as Context).caller?.userId : null;
-    const key = [document.loc?.source.body, operationName ?? null, Object.fromEntries(variables), who];
-    return JSON.stringify(key, inOrder);
+    const who = isPersonal ? userOf(contextValue) : null;
+    return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], inOrder);
   }
 
-  function rendering(args: ExecutionArgs, { wish, view, only }: Following<unknown>): Rendering {
+  /** The group, and the way to let go of what its user holds of it; `RATE_LIMITED` where that would be too much. */
+  function hold(args: ExecutionArgs, { selected }: Following<unknown>) {
+    const asked = askedOf(args);
+    const key = asked + args.document.loc?.source.body;
+    const release = holdings.take(userOf(args.contextValue), weigh(args.document, key, asked, selected));
+    if (!release) throw tooMuchHeld();
+    return { key, release };
+  }
+
+  function rendering(args: ExecutionArgs, { wish, view, selected }: Following<unknown>): Rendering {
     // Not the first member's: the group outlives it.
     const lasting = (args.contextValue as Context).lasting();
     const toPayload = (result: ExecutionResult, context: Context): string => {
@@ -65,7 +77,7 @@ export function createFanout(options: {
     };
     return {
       family: wish.family,
-      only,
+      only: selected[0],
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
@@ -84,7 +96,14 @@ export function createFanout(options: {
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isFollowing(source)) throw new Error('A subscription resolver gives what `Feed.follow` gives.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.wish.after);
-      subscriber.leave = multicast.join(groupOf(args), rendering(args, source), subscriber);
+      const { key, release } = hold(args, source);
+      try {
+        subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
+      } catch (error) {
+        release();
+        throw error;
+      }
+      subscriber.release = release;
       return subscriber;
     },
   };
@@ -97,6 +116,8 @@ export function createFanout(options: {
 class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly after: number | undefined;
   leave: () => void = ignore;
+  /** Lets go of what it holds. */
+  release: () => void = ignore;
   readonly #messenger: Messenger;
   readonly #socket: WebSocket;
   readonly #operationId: string;
@@ -125,6 +146,8 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   }
 
   end(reason?: unknown): void {
+    this.release();
+    this.release = ignore;
     // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
     if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
     if (reason === undefined) return this.#resolve(over);
@@ -148,6 +171,15 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+}
+
+function userOf(context: unknown): string {
+  return (context as Context).caller?.userId ?? '';
+}
+
+function tooMuchHeld(): GatewayError {
+  const message = 'Your subscriptions take up all that one user may: complete some, or filter by less.';
+  return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
 }
 
 /** A failure that is none of the client's doing, and may be over soon: sent as an answer, it would cost the event. */

@@ -5,18 +5,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket, type ClientOptions } from 'ws';
-import { codesOf, demo, startHouse, type House } from '../support/house.js';
+import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
 import { endless, excessive } from './documents.js';
 import { openSocket, type Message, type RawSocket } from './sockets.js';
 
 const allowedOrigin = 'https://app.example';
+const somebody = { email: 'somebody@example.com', password: 'word' };
 const nobody = { email: 'nobody@example.com', password: 'word' };
 
 let house: House;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse({ settings: { ALLOWED_ORIGINS: allowedOrigin } });
+  const grants = { [demo.email]: allGrants, [somebody.email]: allGrants };
+  house = await startHouse({
+    settings: { ALLOWED_ORIGINS: allowedOrigin, GRANTS: JSON.stringify(grants) },
+  });
+  house.sandbox.notes.addUser({ ...somebody, name: 'Somebody' });
   house.sandbox.notes.addUser({ ...nobody, name: 'Nobody' });
   token = await house.signIn();
 });
@@ -222,13 +227,14 @@ describe('operations', () => {
     const socket = await enter();
     begin(socket, 'other', shipmentUpdates);
     // What is asked for is written down, to tell who wants the same: this cannot be.
-    const query = `${shipmentUpdates} # fails`;
+    const variables = { after: null, filter: { carriers: ['fails'] } };
+    const asked = JSON.stringify([null, { filter: variables.filter }, null]);
     const usual = JSON.stringify.bind(JSON);
     const writing = vi.spyOn(JSON, 'stringify').mockImplementation((value: unknown, ...how: unknown[]) => {
-      if (Array.isArray(value) && value[0] === query) throw new Error('It cannot be written.');
+      if (usual(value) === asked) throw new Error('It cannot be written.');
       return usual(value, ...(how as []));
     });
-    const answer = await ask(socket, query).finally(() => writing.mockRestore());
+    const answer = await ask(socket, shipmentUpdates, variables).finally(() => writing.mockRestore());
     expect([answer.type, codes(answer)]).toEqual(['error', ['INTERNAL_SERVER_ERROR']]);
     expect(house.logged()).toContain(answer.payload[0].extensions.requestId);
     await house.sandbox.webhooks.emitShipment();
@@ -452,6 +458,35 @@ describe('what one socket may take up', () => {
     socket.send({ id: '0', type: 'complete' });
     await expect.poll(async () => (await ask(socket, '{ __typename }')).type).toBe('next');
     socket.close();
+  });
+
+  test('64 MiB for the subscriptions of one user, mostly by the values of their filters', async () => {
+    const [socket, another] = [await enter(), await enter()];
+    const other = await enter(await house.signIn(somebody));
+    const shipmentOf = (at: number) => `${at} 999`;
+    const follow = (on: RawSocket, at: number) =>
+      begin(on, `${at}`, shipmentUpdates, {
+        filter: { shipmentIds: numbers(1_000).map((id) => `${at} ${id}`) },
+      });
+    /** Whether there is room for it. */
+    const succeed = async (on: RawSocket, at: number) => {
+      follow(on, at);
+      await house.sandbox.webhooks.emitShipment({ shipment: { id: shipmentOf(at) } });
+      const { type } = await on.next(`${at}`);
+      on.send({ id: `${at}`, type: 'complete' });
+      return type === 'next';
+    };
+    for (const at of Array.from({ length: 250 }).keys()) follow(socket, at);
+    const { id, type, payload } = await socket.next();
+    expect([type, payload[0].extensions]).toEqual(['error', { code: 'RATE_LIMITED', retryAfter: 1 }]);
+    expect(Number(id)).toBeGreaterThan(150);
+    expect(await succeed(another, 250)).toBe(false);
+    // What is there already takes up no more, and others have as much.
+    expect(await succeed(another, 0)).toBe(true);
+    expect(await succeed(other, 250)).toBe(true);
+    socket.close();
+    await expect.poll(() => succeed(another, 250)).toBe(true);
+    for (const on of [another, other]) on.close();
   });
 
   test('one that asks for too much is refused by its own id, by its variables', async () => {

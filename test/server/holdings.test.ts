@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { createHoldings } from '../../src/server/holdings.js';
+
+const thing = (what: string, bytes: number) => ({ what, bytes });
+
+test('a user holds no more than that, and others as much', () => {
+  const holdings = createHoldings(10);
+  const leave = holdings.take('one', [thing('a', 4), thing('b', 6)]);
+  expect(holdings.take('one', [thing('c', 1)])).toBeUndefined();
+  expect(holdings.take('other', [thing('c', 10)])).toBeTypeOf('function');
+  leave!();
+  expect(holdings.take('one', [thing('c', 10)])).toBeTypeOf('function');
+});
+
+test('what is shared counts once, until the last has let go of it', () => {
+  const holdings = createHoldings(10);
+  const leave = holdings.take('one', [thing('a', 6), thing('b', 4)])!;
+  const [second, third] = [holdings.take('one', [thing('a', 6)])!, holdings.take('one', [thing('a', 6)])!];
+  leave();
+  second();
+  expect(holdings.take('one', [thing('c', 5)])).toBeUndefined();
+  third();
+  expect(holdings.take('one', [thing('c', 10)])).toBeTypeOf('function');
+});
