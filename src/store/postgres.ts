@@ -17,7 +17,8 @@ import { channelName, createSignals, type Channel } from './signals.js';
 import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;
-const connections = 10;
+/** Ten in all, and one that listens. */
+const connections = { reading: 6, writing: 4 };
 /** For a connection. */
 const patienceMs = 5_000;
 
@@ -47,11 +48,19 @@ const settings: ClientConfig = {
   },
 };
 
+/** What only reads has connections of its own: however much is read, no commit waits for its end. */
+interface Pools {
+  readonly reading: Pool;
+  readonly writing: Pool;
+}
+
 /**
- * A pooled connection that checks what it is given. One in doubt is thrown away on release: where the server
- * was not heard to refuse, the statement may still run, in a transaction that is still open.
+ * A pooled connection that checks what it is given; its first statement tells from which pool. One in doubt is thrown
+ * away on release: where the server was not heard to refuse, the statement may still run, in a transaction that is
+ * still open.
  */
-function guard(client: PoolClient): PostgresPoolClient {
+function guard({ reading, writing }: Pools): PostgresPoolClient {
+  let client: PoolClient | undefined;
   let inDoubt = false;
   let ending = false;
   const guarded = {
@@ -62,6 +71,7 @@ function guard(client: PoolClient): PostgresPoolClient {
       const ends = sql === 'commit' || sql === 'rollback';
       if (ends) ending = true;
       try {
+        client ??= await (isLookUp(sql) ? reading : writing).connect();
         return await client.query({ ...nameOfWrite(sql, values), text: sql, values });
       } catch (error) {
         inDoubt ||= !(error instanceof DatabaseError);
@@ -70,7 +80,7 @@ function guard(client: PoolClient): PostgresPoolClient {
         if (ends) ending = false;
       }
     },
-    release: () => client.release(inDoubt),
+    release: () => client?.release(inDoubt),
   };
   return guarded as unknown as PostgresPoolClient; // without cursors, Kysely uses just these two
 }
@@ -80,8 +90,12 @@ function guard(client: PoolClient): PostgresPoolClient {
  * done depends on how much is there by then.
  */
 function nameOfWrite(sql: string, values: readonly unknown[]): { readonly name?: string } {
-  const lasting = values.some(Buffer.isBuffer) && !sql.startsWith('select');
+  const lasting = values.some(Buffer.isBuffer) && !isLookUp(sql);
   return lasting ? { name: digest(sql) } : {};
+}
+
+function isLookUp(sql: string): boolean {
+  return sql.startsWith('select');
 }
 
 class ForgivingDriver extends PostgresDriver {
@@ -92,25 +106,27 @@ class ForgivingDriver extends PostgresDriver {
 }
 
 class GuardedDialect extends PostgresDialect {
-  readonly #pool: Pool;
+  readonly #pools: Pools;
 
-  constructor(pool: Pool) {
-    super({ pool });
-    this.#pool = pool;
+  constructor(pools: Pools) {
+    super({ pool: pools.writing });
+    this.#pools = pools;
   }
 
   override createDriver(): PostgresDriver {
-    const pool = this.#pool;
-    return new ForgivingDriver({
-      pool: { connect: async () => guard(await pool.connect()), end: () => pool.end() },
-    });
+    const pools = this.#pools;
+    return new ForgivingDriver({ pool: { connect: async () => guard(pools), end: () => end(pools) } });
   }
 }
 
-function createPool(config: ClientConfig, log: Logger): Pool {
+async function end({ reading, writing }: Pools): Promise<void> {
+  await Promise.all([reading.end(), writing.end()]);
+}
+
+function createPool(config: ClientConfig, max: number, log: Logger): Pool {
   const pool = new Pool({
     ...config,
-    max: connections,
+    max,
     // pg-pool waits for the promise, whatever its types say, and has no patience of its own for it.
     onConnect: ((client) => client.query(durably)) as (client: ClientBase) => void,
   });
@@ -142,17 +158,20 @@ function nameOf(config: ClientConfig): string {
 export async function openPostgres(url: string, log: Logger) {
   const config = { ...settings, connectionString: url };
   const name = nameOf(config);
-  const pool = createPool(config, log);
+  const pools: Pools = {
+    reading: createPool(config, connections.reading, log),
+    writing: createPool(config, connections.writing, log),
+  };
   const signals = createSignals(log);
   try {
-    await checkVersion(pool);
+    await checkVersion(pools.reading);
     const listener = await startListener(config, signals, log);
     return {
-      ...assemble(pool, signals, listener, log),
+      ...assemble(pools, signals, listener, log),
       cannotOpen: (error: unknown) => cannotOpen(name, error),
     };
   } catch (error) {
-    await pool.end();
+    await end(pools);
     throw cannotOpen(name, error);
   }
 }
@@ -163,12 +182,12 @@ function cannotOpen(name: string, error: unknown): UnusableDatabase {
 }
 
 function assemble(
-  pool: Pool,
+  pools: Pools,
   signals: ReturnType<typeof createSignals>,
   listener: Awaited<ReturnType<typeof startListener>>,
   log: Logger,
 ) {
-  const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pool) });
+  const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pools) });
   const store = { engine: 'postgres' as const, kysely };
   return {
     ...store,
@@ -176,7 +195,7 @@ function assemble(
       return begin(store, chosen);
     },
     signal(channel: Channel, payload: string) {
-      pool
+      pools.writing
         .query('select pg_notify($1, $2)', [channelName(channel), payload])
         .catch((error: unknown) => log.warn({ err: error, channel }, 'a signal was lost'));
     },

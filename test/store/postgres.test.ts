@@ -101,6 +101,19 @@ describe.skipIf(noPostgres)('a postgres', () => {
     expect(await database.kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 0 }]);
   });
 
+  test('takes a write, and says so, however much is read', async () => {
+    let reads: Promise<unknown>[] = [];
+    await database.kysely.transaction().execute(async (transaction) => {
+      await sql`select pg_advisory_xact_lock(1)`.execute(transaction);
+      reads = Array.from({ length: 30 }, () =>
+        sql`select pg_advisory_xact_lock_shared(1)`.execute(database.kysely),
+      );
+      await database.ready();
+      await database.kysely.transaction().execute((other) => sql`select 1`.execute(other));
+    });
+    expect(await Promise.all(reads)).toHaveLength(30);
+  });
+
   test('acknowledges a commit only once it is on the disk', async () => {
     await execute(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
     const other = await openDatabase(url, { log: silent });
