@@ -13,6 +13,7 @@ const ground = [
   'seal',
   'signal',
   'telemetry',
+  'turns',
   'generated',
 ];
 const edges = ['server', 'schema', 'context', 'config'];

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/notes/turns.js';
+import { createTurns } from '../src/turns.js';
 
 test('work is done in order, a few at a time, whether it fails or not', async () => {
   const inTurn = createTurns(3);
