@@ -5,6 +5,7 @@ import { createPersistence, type Bound } from './insist.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
+import { createPast } from './past.js';
 import { expired, type Place } from './place.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
@@ -97,7 +98,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({ log, tail, persistence }),
+    multicast: createMulticast({ past: createPast(log, tail), tail, persistence }),
     stop() {
       stopped = true;
       tail.stop();

@@ -1,11 +1,12 @@
 import type { Persistence } from './insist.js';
-import type { Log, LogEntry } from './log.js';
+import type { LogEntry } from './log.js';
+import { entryOf, type Past } from './past.js';
 import { expired } from './place.js';
 import type { Tail } from './tail.js';
 
-/** What is read from: the log, and its newest entries in memory. */
+/** What is read from: the newest entries in memory, and the log before them. */
 export interface Sources {
-  readonly log: Log;
+  readonly past: Past;
   readonly tail: Tail;
   readonly persistence: Persistence;
 }
@@ -17,36 +18,37 @@ export interface Reader {
    * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept.
    */
   entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
+  /** The same, where it is at hand. */
+  atHand(seq: number): LogEntry | undefined;
 }
 
-const pageSize = 32;
 /** Characters of events that are held for a reader that is slow. */
 const mostHeld = 1_000_000;
 
 /** A reader for as long as `wanted`; a database that does not answer is asked again. */
-export function createReader({ log, tail, persistence }: Sources, wanted: () => boolean): Reader {
+export function createReader({ past, tail, persistence }: Sources, wanted: () => boolean): Reader {
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await persistence.insist(() => log.read(seq - 1, pageSize), { given: wanted })) ?? [];
-    const entry = entries.find((candidate) => candidate.seq === seq);
-    page = holdable(entries);
+    const entries = (await persistence.insist(() => past.page(seq), { given: wanted })) ?? [];
+    const entry = entryOf(entries, seq);
+    page = holdable(entries, seq);
     // The log has no gaps: an entry that is missing is gone.
     if (!entry && wanted()) throw expired();
     return entry;
   }
 
-  return {
-    entry(seq) {
-      const recent = tail.entry(seq);
-      if (!recent) return page.find((candidate) => candidate.seq === seq) ?? read(seq);
-      page = [];
-      return recent;
-    },
-  };
+  function atHand(seq: number): LogEntry | undefined {
+    const recent = tail.entry(seq);
+    if (!recent) return entryOf(page, seq);
+    page = [];
+    return recent;
+  }
+
+  return { entry: (seq) => atHand(seq) ?? read(seq), atHand };
 }
 
-function holdable(entries: readonly LogEntry[]): readonly LogEntry[] {
+function holdable(entries: readonly LogEntry[], from: number): readonly LogEntry[] {
   let weight = 0;
-  return entries.filter((entry) => (weight += entry.weight) <= mostHeld);
+  return entries.filter(({ seq, weight: more }) => seq >= from && (weight += more) <= mostHeld);
 }

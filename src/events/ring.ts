@@ -4,7 +4,7 @@ export interface Weighed {
   readonly weight: number;
 }
 
-/** What was added last, bounded in number and in weight. */
+/** What was added last, bounded in number and in weight; of one place there is one. */
 export interface Ring<T extends Weighed> {
   get(seq: number): T | undefined;
   add(item: T): void;
@@ -21,8 +21,8 @@ export function createRing<T extends Weighed>(greatest: {
   return {
     get: (seq) => items.get(seq),
     add(item) {
+      weight += item.weight - (items.get(item.seq)?.weight ?? 0);
       items.set(item.seq, item);
-      weight += item.weight;
       for (const [seq, oldest] of items) {
         if (items.size <= greatest.items && weight <= greatest.weight) break;
         items.delete(seq);

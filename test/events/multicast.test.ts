@@ -310,6 +310,21 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(past);
     });
 
+    test('shares the reading of the past with those who come at the same time, in whatever group', async () => {
+      await append(100);
+      const begun: number[] = [];
+      const read: Log['read'] = async (after, limit) => {
+        begun.push(after);
+        return journal.log.read(after, limit);
+      };
+      const late = await openFeed({ log: { read } });
+      const members = numbers(40).map((n) => createMember(n));
+      for (const [at, member] of members.entries())
+        late.multicast.join(`group ${at % 4}`, createRendering(), member);
+      for (const [at, { got }] of members.entries()) await expect.poll(() => got.length).toBe(99 - at);
+      expect(begun.toSorted((a, b) => a - b)).toEqual([0, 32, 64, 96]);
+    });
+
     test('shares the past that is made with patience, too', async () => {
       await append(3);
       await settle();

@@ -1,0 +1,169 @@
+import { setImmediate as aTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Log, LogEntry } from '../../src/events/log.js';
+import { createPast, entryOf } from '../../src/events/past.js';
+import { expired } from '../../src/events/place.js';
+import { createReader } from '../../src/events/reader.js';
+import type { Follower, Tail } from '../../src/events/tail.js';
+
+/** A log of `head` events, of which those up to `pruned` are gone; `reads` are the places after which it was read. */
+function createWorld(head: number) {
+  const followers = new Set<Follower>();
+  const world = {
+    head,
+    pruned: 0,
+    weight: 100,
+    witness: 'first',
+    reads: [] as number[],
+    under: 0,
+    most: 0,
+    failures: 0,
+    followers,
+    log: {
+      async read(after: number, limit: number) {
+        world.reads.push(after);
+        world.most = Math.max(world.most, (world.under += 1));
+        const entries = Array.from({ length: limit }, (_, at) => entry(after + at + 1)).filter(
+          ({ seq }) => seq > world.pruned && seq <= world.head,
+        );
+        await aTurn();
+        world.under -= 1;
+        if (world.failures-- > 0) throw new Error('The database is away.');
+        return entries;
+      },
+    } as Partial<Log> as Log,
+    tail: {
+      entry: () => undefined,
+      follow(hear: Follower) {
+        followers.add(hear);
+        return () => void followers.delete(hear);
+      },
+    } as Partial<Tail> as Tail,
+  };
+  const entry = (seq: number) => ({ seq, weight: world.weight, witness: world.witness }) as LogEntry;
+  return world;
+}
+
+const seqs = (page: readonly LogEntry[]) => page.map(({ seq }) => seq);
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+describe('the past', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('is read once for all who want a page, at the same moment or a little later', async () => {
+    const world = createWorld(100);
+    const past = createPast(world.log, world.tail);
+    const pages = await Promise.all([33, 40, 64, 33].map(past.page));
+    for (const page of [...pages, await past.page(50)]) expect(seqs(page)).toEqual(range(33, 64));
+    expect(world.reads).toEqual([32]);
+  });
+
+  test('is read again, once, for an entry that came after its page was read', async () => {
+    const world = createWorld(3);
+    const past = createPast(world.log, world.tail);
+    const early = past.page(3);
+    world.head = 5;
+    const late = await Promise.all([past.page(4), past.page(5), past.page(2)]);
+    expect([await early, ...late].map(seqs)).toEqual([range(1, 3), range(1, 5), range(1, 5), range(1, 3)]);
+    world.head = 7;
+    expect((await Promise.all([past.page(7), past.page(6)])).map(seqs)).toEqual([range(1, 7), range(1, 7)]);
+    expect(world.reads).toEqual([0, 0, 0]);
+  });
+
+  test('lacks what the log no longer has', async () => {
+    const world = createWorld(100);
+    world.pruned = 40;
+    const past = createPast(world.log, world.tail);
+    const page = await past.page(40);
+    expect([entryOf(page, 40), entryOf(page, 41)?.seq]).toEqual([undefined, 41]);
+    world.pruned = 64;
+    expect(await past.page(40)).toEqual([]);
+    expect(entryOf(await past.page(41), 41)?.seq).toBe(undefined);
+  });
+
+  test('is read a few pages at a time', async () => {
+    const world = createWorld(1_000);
+    const past = createPast(world.log, world.tail);
+    const pages = await Promise.all(range(0, 30).map((at) => past.page(at * 32 + 1)));
+    expect(pages.flatMap(seqs)).toEqual(range(1, 992));
+    expect(world.most).toBe(4);
+  });
+
+  test('fails with the database for all who wait for it, and for nobody after', async () => {
+    const world = createWorld(10);
+    world.failures = 1;
+    const past = createPast(world.log, world.tail);
+    const failed = await Promise.allSettled([past.page(1), past.page(2)]);
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(seqs(await past.page(1))).toEqual(range(1, 10));
+    expect(world.reads).toEqual([0, 0]);
+  });
+
+  test('can be read on from an event that can be read no more', async () => {
+    const world = createWorld(64);
+    const { log } = world;
+    const read: Log['read'] = async (after, limit) =>
+      after < 10 ? (JSON.parse('{') as never) : log.read(after, limit);
+    const past = createPast({ ...log, read }, world.tail);
+    expect(seqs(await past.page(11))).toEqual(range(11, 42));
+    await expect(past.page(10)).rejects.toThrow(SyntaxError);
+  });
+
+  test('is in memory up to so many characters, read again however often its end is', async () => {
+    const world = createWorld(1);
+    world.weight = 2_000_000;
+    const past = createPast(world.log, world.tail);
+    for (world.head = 1; world.head <= 4; world.head += 1) await past.page(world.head);
+    await past.page(4);
+    expect(world.reads).toHaveLength(4);
+    world.head = 40;
+    await past.page(33);
+    await past.page(33);
+    expect(world.reads).toHaveLength(6); // sixteen million: too much
+  });
+
+  test('is forgotten some seconds after the last who read it', async () => {
+    const world = createWorld(64);
+    const past = createPast(world.log, world.tail);
+    await past.page(1);
+    vi.advanceTimersByTime(4_000);
+    await past.page(2);
+    vi.advanceTimersByTime(4_000);
+    await past.page(3);
+    expect([world.reads, world.followers.size]).toEqual([[0], 1]);
+    vi.advanceTimersByTime(5_000);
+    expect(world.followers.size).toBe(0);
+    await past.page(3);
+    expect(world.reads).toEqual([0, 0]);
+  });
+
+  test('of a log that was restored is forgotten at once, that which is being read, too', async () => {
+    const world = createWorld(64);
+    const past = createPast(world.log, world.tail);
+    await past.page(1);
+    const reading = past.page(33);
+    world.witness = 'second';
+    for (const hear of world.followers) hear(null, expired());
+    const pages = [await reading, await past.page(1), await past.page(33)];
+    expect(pages.map((page) => page[0]?.witness)).toEqual(['first', 'second', 'second']);
+    expect(world.followers.size).toBe(1);
+  });
+});
+
+test('a reader has at hand what follows in the page, as far as it may be held', async () => {
+  const world = createWorld(64);
+  world.weight = 300_000;
+  const persistence = { insist: (read: () => Promise<never>) => read() } as never;
+  const past = createPast(world.log, world.tail);
+  const reader = createReader({ past, tail: world.tail, persistence }, () => true);
+  expect((await reader.entry(10))?.seq).toBe(10);
+  expect(range(9, 14).map((seq) => reader.atHand(seq)?.seq)).toEqual([
+    undefined,
+    10,
+    11,
+    12,
+    undefined,
+    undefined,
+  ]);
+});
