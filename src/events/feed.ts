@@ -7,6 +7,7 @@ import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { createPast } from './past.js';
 import { expired, type Place } from './place.js';
+import { createReread } from './reread.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
 
@@ -76,14 +77,17 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors } = options;
   const persistence = createPersistence(options);
   const tail = await startTail({ ...options, persistence });
-  const placeAt = async (seq: number) => tail.entry(seq) ?? log.place(seq);
+  const past = createPast(log, tail);
+  // Those who come back all at once ask once.
+  const readBounds = createReread(() => log.bounds(), { pauseMs: 0, most: Infinity });
+  const placeAt = async (seq: number) => tail.entry(seq) ?? past.entry(seq);
   let stopped = false;
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
     async position(cursor, signal) {
       const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
       const patience = { given: () => !stopped && !signal?.aborted };
-      const read = await persistence.insist(() => Promise.all([log.bounds(), placeAt(seq)]), patience);
+      const read = await persistence.insist(() => Promise.all([readBounds(), placeAt(seq)]), patience);
       if (!read) return seq;
       const [bounds, found] = read;
       if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
@@ -98,7 +102,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({ past: createPast(log, tail), tail, persistence }),
+    multicast: createMulticast({ past, tail, persistence }),
     stop() {
       stopped = true;
       tail.stop();

@@ -13,6 +13,8 @@ export interface Past {
    * it where the log no longer has it. Rejects where the database fails.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
+  /** The one entry; undefined where the log has none of this number. */
+  entry(seq: number): Promise<LogEntry | undefined>;
 }
 
 /** The entries from `seq` on. */
@@ -87,7 +89,10 @@ export function createPast(log: Log, tail: Tail): Past {
     }
   }
 
-  return { page };
+  return {
+    page,
+    entry: async (seq) => (seq > 0 ? entryOf(await page(seq), seq) : undefined),
+  };
 }
 
 /** The entry with this number in a page. */

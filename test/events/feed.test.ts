@@ -162,6 +162,23 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await expect(feed.position(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
     });
 
+    test('is looked up by few reads where many come back at the same time', async () => {
+      await append(60);
+      let reads = 0;
+      const count =
+        <I extends unknown[], O>(read: (...given: I) => O) =>
+        (...given: I) => {
+          reads += 1;
+          return read(...given);
+        };
+      const { bounds, place, read } = journal.log;
+      const late = await openFeed({ log: { bounds: count(bounds), place: count(place), read: count(read) } });
+      reads = 0;
+      const given = await Promise.all(numbers(60).map(cursorAt));
+      expect(await Promise.all(given.map((cursor) => late.position(cursor)))).toEqual(numbers(60));
+      expect(reads).toBeLessThanOrEqual(4); // where the log ends, twice at most, and two pages
+    });
+
     test('is CURSOR_EXPIRED in another log, and past the end of this one', async () => {
       const other = await openFeed({
         log: { bounds: async () => ({ ...(await journal.log.bounds()), id: 'another log' }) },

@@ -110,6 +110,14 @@ describe('the past', () => {
     await expect(past.page(10)).rejects.toThrow(SyntaxError);
   });
 
+  test('has one entry, where it has it', async () => {
+    const world = createWorld(40);
+    world.pruned = 3;
+    const past = createPast(world.log, world.tail);
+    const found = await Promise.all([0, 3, 4, 40, 41].map(past.entry));
+    expect(found.map((entry) => entry?.seq)).toEqual([undefined, undefined, 4, 40, undefined]);
+  });
+
   test('is in memory up to so many characters, read again however often its end is', async () => {
     const world = createWorld(1);
     world.weight = 2_000_000;
