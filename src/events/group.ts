@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Interest } from './interests.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
-import { createRing } from './ring.js';
+import { createReplays, type Payload } from './replays.js';
 
 /** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
 export interface Rendering extends Interest {
@@ -14,8 +14,8 @@ export interface Rendering extends Interest {
 export interface Member {
   /** The place in the log after which to begin; the log's end where it is undefined. */
   readonly after: number | undefined;
-  /** Takes a payload of the past; resolves when it is on its way, with whether to go on. Must not reject. */
-  replay(payload: string): Promise<boolean>;
+  /** Takes payloads of the past; resolves when they are on their way, with whether to go on. Must not reject. */
+  replay(payloads: readonly string[]): Promise<boolean>;
   /** Takes live payloads, says whether to go on, and never makes the others wait. All get the same array, in turn. */
   deliver(payloads: readonly string[]): boolean;
   /** There is nothing more for this member: the feed has ended, its place is not kept, or an event is `Unrenderable`. */
@@ -34,9 +34,6 @@ export interface Group {
   end(error?: unknown): void;
 }
 
-/** Undefined where the entry is left out, or where nobody waits for it any more. */
-type Payload = string | undefined;
-
 /** What a group reads and renders in one turn. */
 interface Stretch {
   readonly payloads: readonly string[];
@@ -50,8 +47,6 @@ interface Stretch {
 
 /** Characters that a group sends to each of its members in one turn; a greater payload goes alone. */
 const mostInTurn = 32_768;
-/** What a group keeps of the past for those who come back at the same time. */
-const mostKept = { items: 256, weight: 1_000_000 };
 
 /**
  * A group walks the log once for all its members, from one entry that concerns it to the next. A newcomer first reads, at
@@ -101,7 +96,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
         const found = reader.entry(due[0]!);
         const entry = found instanceof Promise ? await found : found;
         if (!entry) break;
-        const stretch = readOn(entry);
+        const stretch = gather(entry, recent, present);
         advance(stretch);
         if (stretch.next) advance(single(due[0]!, await stretch.next));
         if (stretch.next || stretch.payloads.length > 0) await turn();
@@ -113,27 +108,17 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     }
   }
 
-  /** This entry, and those due after it as far as they are in memory and are rendered at once. */
-  function readOn(first: LogEntry): Stretch {
-    const payloads: string[] = [];
-    const seqs: number[] = [];
-    let length = 0;
-    let size = 0;
-    for (let entry: LogEntry | undefined = first; entry && size < mostInTurn; entry = recent(length)) {
-      // Where nobody has joined, those who arrive will read it themselves.
-      const payload = joined.size > 0 ? make(entry, false, isWanted) : undefined;
-      if (payload instanceof Promise) return { payloads, seqs, length, next: payload };
-      length += 1;
-      if (payload === undefined) continue;
-      size += payload.length;
-      payloads.push(payload);
-      seqs.push(entry.seq);
-    }
-    return { payloads, seqs, length };
-  }
-
   function recent(index: number): LogEntry | undefined {
     return index < due.length ? tail.entry(due[index]!) : undefined;
+  }
+
+  function present(entry: LogEntry): Payload | Promise<Payload> {
+    // Where nobody has joined, those who arrive will read it themselves.
+    return joined.size > 0 ? make(entry, false, isWanted) : undefined;
+  }
+
+  function past(entry: LogEntry): Payload | Promise<Payload> {
+    return entry.family === family && entry.event !== null ? replays.of(entry) : undefined;
   }
 
   /** One whose place is past an entry came from a replica that had read further. */
@@ -147,17 +132,19 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   async function arrive(member: Member): Promise<void> {
-    const past = createReader(sources, () => arriving.has(member));
+    const own = createReader(sources, () => arriving.has(member));
     let place = member.after ?? tail.position();
     while (arriving.has(member) && place < position()) {
-      const entry = await past.entry(place + 1);
+      const entry = await own.entry(place + 1);
       // What is made for nobody is given up, and would stand among the replays as an event that is left out.
       if (!entry || !arriving.has(member)) return;
-      place = entry.seq;
-      const isOfFamily = entry.family === family && entry.event !== null;
-      const payload = isOfFamily ? await replays.of(entry) : undefined;
-      if (payload === undefined || !arriving.has(member)) continue;
-      if (!(await member.replay(payload))) return leave(member);
+      const further = (index: number) =>
+        place + index < position() ? own.atHand(place + 1 + index) : undefined;
+      const stretch = gather(entry, further, past);
+      const { payloads, length } = stretch.length > 0 ? stretch : single(entry.seq, await stretch.next);
+      place += length;
+      if (payloads.length === 0 || !arriving.has(member)) continue;
+      if (!(await member.replay(payloads))) return leave(member);
       await turn();
     }
     if (!arriving.delete(member)) return;
@@ -194,6 +181,28 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   };
 }
 
+/** This entry, and those after it as far as they are at hand and their payloads are there at once. */
+function gather(
+  first: LogEntry,
+  after: (index: number) => LogEntry | undefined,
+  payloadOf: (entry: LogEntry) => Payload | Promise<Payload>,
+): Stretch {
+  const payloads: string[] = [];
+  const seqs: number[] = [];
+  let length = 0;
+  let size = 0;
+  for (let entry: LogEntry | undefined = first; entry && size < mostInTurn; entry = after(length)) {
+    const payload = payloadOf(entry);
+    if (payload instanceof Promise) return { payloads, seqs, length, next: payload };
+    length += 1;
+    if (payload === undefined) continue;
+    size += payload.length;
+    payloads.push(payload);
+    seqs.push(entry.seq);
+  }
+  return { payloads, seqs, length };
+}
+
 function single(seq: number, payload: Payload): Stretch {
   return payload === undefined
     ? { payloads: [], seqs: [], length: 1 }
@@ -211,27 +220,4 @@ function begin(
   } catch (error) {
     return Promise.reject(error);
   }
-}
-
-/** Payloads of the past, made once for those who want them at about the same time. */
-function createReplays(make: (entry: LogEntry) => Payload | Promise<Payload>) {
-  const kept = createRing<Replay>(mostKept);
-  return {
-    of(entry: LogEntry) {
-      const known = kept.get(entry.seq);
-      if (known) return known.payload;
-      const { seq, weight } = entry;
-      const payload = Promise.resolve(make(entry));
-      kept.add({ seq, weight, payload });
-      payload.catch(kept.clear); // who comes again tries again
-      return payload;
-    },
-    clear: kept.clear,
-  };
-}
-
-interface Replay {
-  readonly seq: number;
-  readonly weight: number;
-  readonly payload: Promise<Payload>;
 }

@@ -132,10 +132,10 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
     this.#ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
-  replay(payload: string): Promise<boolean> {
+  replay(payloads: Payloads): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.#socket.readyState !== this.#socket.OPEN) return resolve(false);
-      this.#messenger.send(this.#socket, this.#operationId, [payload], (error) => resolve(!error));
+      this.#messenger.send(this.#socket, this.#operationId, payloads, (error) => resolve(!error));
     });
   }
 

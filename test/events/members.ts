@@ -25,9 +25,9 @@ export function createMember(after?: number, changes: Partial<Member> = {}) {
   const ended = new Promise<unknown>((resolve) => (end = resolve));
   const member: Member = {
     after,
-    async replay(payload) {
-      got.push(payload);
-      return changes.replay?.(payload) ?? true;
+    async replay(payloads) {
+      got.push(...payloads);
+      return changes.replay?.(payloads) ?? true;
     },
     deliver(payloads) {
       got.push(...payloads);

@@ -102,9 +102,9 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
     let here = true;
     const gone = feed.multicast.join(key, rendering, {
       after,
-      async replay(payload) {
+      async replay(payloads) {
         if (slow > 0) await sleep(slow);
-        return here && take(payload);
+        return here && payloads.every(take);
       },
       deliver: (payloads) => (here ? payloads.every(take) : expect.fail('It has left.')),
       end: (error) => (failure ??= error ?? new Error('It ended.')),
