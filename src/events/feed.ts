@@ -5,6 +5,7 @@ import { createPersistence, type Bound } from './insist.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
+import { createPace } from './pace.js';
 import { createPast } from './past.js';
 import { expired, type Place } from './place.js';
 import { createReread } from './reread.js';
@@ -71,6 +72,8 @@ export interface FeedOptions {
 }
 
 const connection = { connection: 'log' };
+/** Members of groups that get a stretch of the past in one round of the event loop. */
+const replayedARound = 32;
 
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
@@ -102,7 +105,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({ past, tail, persistence }),
+    multicast: createMulticast({ past, pace: createPace(replayedARound), tail, persistence }),
     stop() {
       stopped = true;
       tail.stop();

@@ -56,7 +56,7 @@ const mostInTurn = 32_768;
  * they were given: a burst must not pass for slowness.
  */
 export function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
-  const { tail, persistence } = sources;
+  const { tail, persistence, pace } = sources;
   const arriving = new Set<Member>();
   /** With the place in the log after which each of them takes part. */
   const joined = new Map<Member, number>();
@@ -136,6 +136,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     let place = member.after ?? tail.position();
     while (arriving.has(member) && place < position()) {
       const entry = await own.entry(place + 1);
+      await pace();
       // What is made for nobody is given up, and would stand among the replays as an event that is left out.
       if (!entry || !arriving.has(member)) return;
       const further = (index: number) =>
@@ -145,7 +146,6 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       place += length;
       if (payloads.length === 0 || !arriving.has(member)) continue;
       if (!(await member.replay(payloads))) return leave(member);
-      await turn();
     }
     if (!arriving.delete(member)) return;
     joined.set(member, place);

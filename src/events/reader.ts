@@ -1,5 +1,6 @@
 import type { Persistence } from './insist.js';
 import type { LogEntry } from './log.js';
+import type { Pace } from './pace.js';
 import { entryOf, type Past } from './past.js';
 import { expired } from './place.js';
 import type { Tail } from './tail.js';
@@ -9,6 +10,8 @@ export interface Sources {
   readonly past: Past;
   readonly tail: Tail;
   readonly persistence: Persistence;
+  /** How all who read the past go on. */
+  readonly pace: Pace;
 }
 
 /** Reads the log entry by entry, wherever each is; of what the tail no longer has it holds one small page. */

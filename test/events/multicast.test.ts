@@ -347,6 +347,24 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(stretches.slice(2)).toEqual(['36*', '37* 38* 39* 40*']);
     });
 
+    test('gets the past by turns, a few in each, however many they are', async () => {
+      await append(3);
+      await settle();
+      let turn = 0;
+      const count = () => {
+        turn += 1;
+        counting = setImmediate(count);
+      };
+      let counting = setImmediate(count);
+      const turns = new Map<number, number>();
+      const replay = async () => turns.set(turn, (turns.get(turn) ?? 0) + 1).size > 0;
+      const members = numbers(200).map(() => createMember(0, { replay }));
+      for (const member of members) feed.multicast.join('group', createRendering(), member);
+      for (const member of members) await expectGot(member, '1* 2* 3*');
+      clearImmediate(counting);
+      expect(Math.max(...turns.values())).toBeLessThanOrEqual(64);
+    });
+
     test('shares the past that is made with patience, too', async () => {
       await append(3);
       await settle();
