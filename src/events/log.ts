@@ -35,8 +35,6 @@ export interface LogEntry extends Place {
 export interface Log {
   /** Resolves once the event is durable. Rejects where it could not be stored: then the sender should try again. */
   append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
-  /** The greatest number committed; 0 when the log is empty. */
-  head(): Promise<number>;
   /** The place just after the entry with this number; undefined where there is none, or it is gone. */
   place(seq: number): Promise<Place | undefined>;
   bounds(): Promise<Bounds>;
@@ -109,7 +107,6 @@ export function createLog(options: LogOptions): Log {
   return {
     append: async (delivery) => ((await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate'),
     bounds: () => readBounds(database.kysely),
-    head: async () => (await readBounds(database.kysely)).head,
     place: (seq) => readPlace(database.kysely, seq),
     read: async (after, limit) => (await readRows(database.kysely, { after, limit })).map(entryOf),
     async readOn(after, limit) {

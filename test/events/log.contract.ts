@@ -13,7 +13,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
   const { append, read, head, everything, count, renderings } = {
     append: (...given: Parameters<typeof delivery>) => journal.log.append(delivery(...given)),
     read: (after: number, limit: number) => journal.log.read(after, limit),
-    head: () => journal.log.head(),
+    head: async () => (await journal.log.bounds()).head,
     everything: () => journal.log.read(0, 10_000),
     count: (name: string) => journal.telemetry.counts.get(`${name}{family="shipments"}`) ?? 0,
     renderings: () =>

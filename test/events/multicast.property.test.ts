@@ -95,10 +95,10 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
   async function join(exact: boolean, slow: number): Promise<void> {
     if (leave) return;
     const last = resumable();
-    const seq = last ?? (exact ? await log.head() : undefined);
+    const seq = last ?? (exact ? (await log.bounds()).head : undefined);
     const after = seq === undefined ? undefined : await feed.position(await cursorAt(seq));
     refusing = false;
-    if (last === undefined) began = [after ?? feed.place().seq, after ?? (await log.head())];
+    if (last === undefined) began = [after ?? feed.place().seq, after ?? (await log.bounds()).head];
     let here = true;
     const gone = feed.multicast.join(key, rendering, {
       after,
@@ -109,7 +109,7 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
       deliver: (payloads) => (here ? payloads.every(take) : expect.fail('It has left.')),
       end: (error) => (failure ??= error ?? new Error('It ended.')),
     });
-    if (last === undefined && after === undefined) began = [began![0], await log.head()];
+    if (last === undefined && after === undefined) began = [began![0], (await log.bounds()).head];
     leave = () => {
       here = false;
       gone();
@@ -171,7 +171,7 @@ async function run(log: Log, feed: Feed, commands: readonly Command[], name: str
   const lasts = new Map<string, number>();
   for (const family of families) {
     await log.append(delivery(`${name} last`, { entityId: lastEntity }, { family }));
-    lasts.set(family, await log.head());
+    lasts.set(family, (await log.bounds()).head);
   }
   await Promise.all(members.map((member) => member.finish(lasts.get(member.family)!)));
   return { groups, members };
@@ -199,7 +199,7 @@ describe.each(engines)('the multicast on %s', (engine, freshUrl) => {
         fc.integer({ min: 1, max: 30 }),
         async (commands, recent) => {
           runs += 1;
-          const start = await journal.log.head();
+          const start = (await journal.log.bounds()).head;
           const feed = await createFeed({ ...journal, cursors, recent });
           try {
             const { groups, members } = await run(journal.log, feed, commands, `run ${runs}`);
