@@ -3,16 +3,19 @@ import type { Deadline } from './deadline.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 
 /**
- * Makes a call of a caller as soon as there is room among theirs, and gives it its whole time from then on. Rejects with
- * an `UpstreamError` where its deadline is over before: then it was not made.
+ * Lets a caller's call in as soon as there is room among theirs, with its whole time from then on, and gives what lets
+ * it out; at once where there is room. Rejects with an `UpstreamError` where its deadline is over before.
  */
-export type Bulkhead = <T>(caller: string, deadline: Deadline, call: () => Promise<T>) => Promise<T>;
+export type Bulkhead = (caller: string, deadline: Deadline) => Leave | Promise<Leave>;
+
+type Leave = () => void;
 
 /** What one caller has of a service. */
 interface Compartment {
   free: number;
   /** The calls that wait, in the order in which they came; each is begun by what is kept here. */
   readonly waiting: Set<() => void>;
+  readonly leave: Leave;
 }
 
 const mostCompartments = 10_000;
@@ -25,12 +28,12 @@ export function createBulkhead(upstream: UpstreamName, size: number): Bulkhead {
   const compartments = createMemory<Compartment>(mostCompartments, Infinity);
 
   function open(caller: string): Compartment {
-    const compartment = { free: size, waiting: new Set<() => void>() };
+    const compartment: Compartment = { free: size, waiting: new Set(), leave: () => passOn(compartment) };
     compartments.set(caller, compartment);
     return compartment;
   }
 
-  function wait({ waiting }: Compartment, deadline: Deadline): Promise<void> {
+  function wait({ waiting, leave }: Compartment, deadline: Deadline): Promise<Leave> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
         waiting.delete(begin);
@@ -40,7 +43,7 @@ export function createBulkhead(upstream: UpstreamName, size: number): Bulkhead {
         forget();
         // With the moment that is left it would be late at once, and that be taken for a failure of the service.
         deadline.renew();
-        resolve();
+        resolve(leave);
       };
       waiting.add(begin);
       const forget = deadline.whenOver(giveUp);
@@ -48,15 +51,11 @@ export function createBulkhead(upstream: UpstreamName, size: number): Bulkhead {
     });
   }
 
-  return async (caller, deadline, call) => {
+  return (caller, deadline) => {
     const compartment = compartments.get(caller) ?? open(caller);
-    if (compartment.free > 0) compartment.free -= 1;
-    else await wait(compartment, deadline);
-    try {
-      return await call();
-    } finally {
-      passOn(compartment);
-    }
+    if (compartment.free === 0) return wait(compartment, deadline);
+    compartment.free -= 1;
+    return compartment.leave;
   };
 }
 

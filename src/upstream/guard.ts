@@ -33,7 +33,8 @@ const failed =
 
 const isOutage = failed('broken', 'failing');
 const isLate = failed('late');
-const isUndecided = failed('late', 'abandoned', 'limited');
+/** Of the call that is to find out whether the service is back: it has to be decided. */
+const isUnsuccessful = failed('broken', 'failing', 'late', 'abandoned', 'limited');
 /** May pass within the pauses, and so is retried; not one that says when to come again, which it says in seconds. */
 const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === undefined;
 const retrying = retry(handleWhen(isTransient), retries);
@@ -43,43 +44,62 @@ const retrying = retry(handleWhen(isTransient), retries);
  * caller only the first late call counts until a call succeeds: what hangs may be theirs alone.
  */
 export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>): Guard {
-  const failures = new WeakSet<Error>();
-  const breaker = circuitBreaker(
-    handleWhen((error) => failures.has(error)),
-    { halfOpenAfter: restMs, breaker: new ConsecutiveBreaker(failuresToRest) },
-  );
+  const breaker = circuitBreaker(handleWhen(isUnsuccessful), {
+    halfOpenAfter: restMs,
+    breaker: new ConsecutiveBreaker(failuresToRest),
+  });
   breaker.onBreak(() => log.warn({ upstream: name }, 'upstream fails and is left alone'));
   breaker.onReset(() => log.info({ upstream: name }, 'upstream is back'));
-  /** Few: the breaker opens at the tenth. */
+  /** Since the last success. */
+  let hasFailed = false;
+  /** Since the last success, too. Few: the breaker opens at the tenth. */
   const lateCallers = new Set<string>();
 
-  /** `isTrial` where the call was to find out whether the service is back: then it has to be decided. */
-  function isFailure(error: unknown, caller: string | undefined, isTrial: boolean): error is UpstreamError {
-    if (isOutage(error) || (isTrial && isUndecided(error))) return true;
-    if (!isLate(error)) return false;
+  function counts(error: unknown, caller: string | undefined): boolean {
+    if (!isLate(error)) return isOutage(error);
     if (caller === undefined) return true;
     const known = lateCallers.size;
     return lateCallers.add(caller).size > known;
   }
 
-  return async ({ repeatable, caller }, run) => {
-    // One call at a time finds out whether the service is back; the others do not wait for it.
-    if (breaker.state === CircuitState.HalfOpen) throw new UpstreamError(name, 'resting');
-    const isTrial = breaker.state === CircuitState.Open;
-    const watched = async () => {
-      try {
-        const reply = await (repeatable ? insist(run) : run());
-        lateCallers.clear();
-        return reply;
-      } catch (error) {
-        if (isFailure(error, caller, isTrial)) failures.add(error);
-        throw error;
-      }
-    };
+  /** The breaker hears of each failure, and of the first success after one: of most calls it need not. */
+  async function tell(outcome: () => unknown): Promise<void> {
+    if (breaker.state === CircuitState.Closed) await breaker.execute(outcome).catch(() => {});
+  }
+
+  function forgive(): void {
+    hasFailed = false;
+    lateCallers.clear();
+  }
+
+  async function tryOut(send: () => Promise<Reply>): Promise<Reply> {
     try {
-      return await breaker.execute(watched);
+      const reply = await breaker.execute(send);
+      forgive();
+      return reply;
     } catch (error) {
       throw isBrokenCircuitError(error) ? new UpstreamError(name, 'resting') : error;
+    }
+  }
+
+  return async ({ repeatable, caller }, run) => {
+    const send = repeatable ? () => insist(run) : run;
+    // One call at a time finds out whether the service is back; the others do not wait for it.
+    if (breaker.state === CircuitState.HalfOpen) throw new UpstreamError(name, 'resting');
+    if (breaker.state === CircuitState.Open) return tryOut(send);
+    try {
+      const reply = await send();
+      if (hasFailed) {
+        forgive();
+        await tell(() => reply);
+      }
+      return reply;
+    } catch (error) {
+      if (counts(error, caller)) {
+        hasFailed = true;
+        await tell(() => Promise.reject(error));
+      }
+      throw error;
     }
   };
 }

@@ -147,23 +147,26 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
     const started = performance.now();
     const deadline = startDeadline(timeoutMs, signal);
+    let leave: (() => void) | undefined;
     try {
       if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
+      const caller = callsAtOnce === undefined ? undefined : token;
+      // What waits in vain says nothing of the service: the breaker does not hear of it.
+      const entering = caller === undefined ? undefined : bulkhead(caller, deadline);
+      leave = entering instanceof Promise ? await entering : entering;
       // Before the breaker: what is not made cannot find out whether the service is back.
       if (token !== undefined) refuseLimited(quota.wait(token));
-      const caller = callsAtOnce === undefined ? undefined : token;
       const repeatable = method === 'GET';
-      // What waits in vain says nothing of the service: the breaker does not hear of it.
-      const call = () => guard({ repeatable, caller }, () => attempt(sent, token, deadline));
-      const answer = accept(await (caller === undefined ? call() : bulkhead(caller, deadline, call)), token);
+      const reply = await guard({ repeatable, caller }, () => attempt(sent, token, deadline));
+      const answer = accept(reply, token);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
-      const { status } = answer;
-      throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status } });
+      throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });
     } catch (error) {
       complain(sent, error, started);
       throw error;
     } finally {
+      leave?.();
       deadline.stop();
     }
   }
