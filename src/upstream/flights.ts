@@ -1,3 +1,4 @@
+import { createMemory } from '../memory.js';
 import { Ending, whenAborted, type Signal } from '../signal.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 
@@ -12,63 +13,82 @@ export interface Flights<T> {
   drop(owner: string): void;
 }
 
-/** Its outcome is let go of once it has landed: what a `Map` was before it grew lingers, and with it all that was in it. */
-interface Flight<T> {
-  readonly owner: string;
-  outcome: Promise<T> | undefined;
-  readonly ending: Ending;
-  waiting: number;
+/** One who waits for a flight. */
+interface Passenger<T> {
+  readonly resolve: (outcome: T) => void;
+  readonly reject: (error: unknown) => void;
+  /** From then on nobody listens for their going. */
+  stay: () => void;
 }
 
-/** The flights to one service that bring back a `T`. */
-export function createFlights<T>(upstream: UpstreamName): Flights<T> {
-  const flights = new Map<string, Flight<T>>();
+interface Flight<T> {
+  readonly key: string;
+  readonly ending: Ending;
+  passengers: Passenger<T>[];
+}
 
-  function close(name: string, flight: Flight<T>): void {
-    if (flights.get(name) === flight) flights.delete(name);
+/** Where the flights of one owner begin and end: few, so a list finds them soonest. */
+interface Port<T> {
+  flights: readonly Flight<T>[];
+}
+
+const mostPorts = 10_000;
+const ignore = (): void => undefined;
+
+/** The flights to one service that bring back a `T`; of their owners the latest 10,000 or so are known. */
+export function createFlights<T>(upstream: UpstreamName): Flights<T> {
+  // Kept, empty too: a `Map` that each call is added to and deleted from leaves tables behind, with what was in them.
+  const ports = createMemory<Port<T>>(mostPorts, Infinity);
+
+  function open(owner: string): Port<T> {
+    const port: Port<T> = { flights: [] };
+    ports.set(owner, port);
+    return port;
   }
 
-  function depart(name: string, owner: string, start: (signal: Signal) => Promise<T>): Flight<T> {
-    const ending = new Ending();
-    const outcome = start(ending);
-    const flight: Flight<T> = { owner, outcome, ending, waiting: 0 };
-    const land = () => {
-      flight.outcome = undefined;
-      close(name, flight);
+  function close(port: Port<T>, flight: Flight<T>): void {
+    port.flights = port.flights.filter((each) => each !== flight);
+  }
+
+  function depart(port: Port<T>, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
+    const flight: Flight<T> = { key, ending: new Ending(), passengers: [] };
+    const land = (release: (passenger: Passenger<T>) => void) => {
+      close(port, flight);
+      for (const passenger of flight.passengers) {
+        passenger.stay();
+        release(passenger);
+      }
     };
-    outcome.then(land, land);
-    flights.set(name, flight);
+    start(flight.ending).then(
+      (outcome) => land(({ resolve }) => resolve(outcome)),
+      (error: unknown) => land(({ reject }) => reject(error)),
+    );
+    port.flights = [...port.flights, flight];
     return flight;
+  }
+
+  function leave(port: Port<T>, flight: Flight<T>, passenger: Passenger<T>): void {
+    flight.passengers = flight.passengers.filter((each) => each !== passenger);
+    passenger.reject(new UpstreamError(upstream, 'abandoned'));
+    if (flight.passengers.length > 0) return;
+    close(port, flight);
+    flight.ending.abort();
   }
 
   return {
     share(owner, key, start, signal) {
       if (signal?.aborted) return Promise.reject(new UpstreamError(upstream, 'abandoned'));
-      const name = `${key}\n${owner}`;
-      const flight = flights.get(name) ?? depart(name, owner, start);
-      const outcome = flight.outcome!; // it has not landed: nobody finds it then
-      flight.waiting += 1;
-      if (!signal) return outcome;
+      const port = ports.get(owner) ?? open(owner);
+      const flight = port.flights.find((each) => each.key === key) ?? depart(port, key, start);
       return new Promise((resolve, reject) => {
-        const forget = whenAborted(signal, () => {
-          reject(new UpstreamError(upstream, 'abandoned'));
-          flight.waiting -= 1;
-          if (flight.waiting > 0) return;
-          close(name, flight);
-          flight.ending.abort();
-        });
-        outcome.then(after(forget, resolve), after(forget, reject));
+        const passenger: Passenger<T> = { resolve, reject, stay: ignore };
+        flight.passengers.push(passenger);
+        if (signal) passenger.stay = whenAborted(signal, () => leave(port, flight, passenger));
       });
     },
     drop(owner) {
-      for (const [name, flight] of flights) if (flight.owner === owner) flights.delete(name);
+      const port = ports.get(owner);
+      if (port) port.flights = [];
     },
-  };
-}
-
-function after<T>(first: () => void, then: (value: T) => void): (value: T) => void {
-  return (value) => {
-    first();
-    then(value);
   };
 }

@@ -7,7 +7,7 @@ import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 import { createGuard } from './guard.js';
-import { createQuota } from './quota.js';
+import { type Account, createQuota } from './quota.js';
 import { isLimit, parse, secondsToWait } from './reply.js';
 import type { Signal } from '../signal.js';
 
@@ -84,6 +84,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const prefix = pathname.replace(/\/+$/, '');
   const pool = new Pool(origin, { connections });
   const counters = new Map<string, () => void>();
+  const isTold = telemetry.log.isLevelEnabled('debug');
   const quota = createQuota({ perHour: callsPerHour, clock });
   const complain = createComplaints(telemetry);
   const bulkhead = createBulkhead(name, callsAtOnce ?? Infinity);
@@ -93,7 +94,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const count = counters.get(status) ?? telemetry.counter('upstream_call', { upstream: name, status });
     counters.set(status, count);
     count();
-    if (!telemetry.log.isLevelEnabled('debug')) return;
+    if (!isTold) return;
     const [route] = path.split('?');
     const ms = Math.round(performance.now() - started);
     telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
@@ -103,8 +104,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     if (retryAfter !== undefined) throw new UpstreamError(name, 'limited', { retryAfter });
   }
 
-  async function attempt(sent: Exchange, token: string | undefined, deadline: Deadline): Promise<Reply> {
-    if (token !== undefined) refuseLimited(quota.take(token));
+  async function attempt(sent: Exchange, account: Account | undefined, deadline: Deadline): Promise<Reply> {
+    refuseLimited(account?.take());
     const started = performance.now();
     let outcome = 'broken';
     let reply: Reply;
@@ -123,16 +124,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     throw new UpstreamError(name, 'failing', { uncertain: true, retryAfter, cause: { status } });
   }
 
-  function accept(reply: Reply, token: string | undefined): UpstreamAnswer {
+  function accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
     const { status, body } = reply;
     if (status >= 300 && status < 400)
       throw new UpstreamError(name, 'redirected', {
         uncertain: !sentElsewhere.includes(status),
         cause: { status },
       });
-    if (!isLimit(reply, token)) return { status, body: parse(body), bytes: body.length };
+    if (!isLimit(reply, account !== undefined)) return { status, body: parse(body), bytes: body.length };
     const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsUnlessTold, 1);
-    if (token !== undefined) quota.pause(token, retryAfter);
+    account?.pause(retryAfter);
     throw new UpstreamError(name, 'limited', { retryAfter });
   }
 
@@ -145,6 +146,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
     const text = body === undefined ? null : JSON.stringify(body);
     const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
+    const account = token === undefined ? undefined : quota.of(token);
     const started = performance.now();
     const deadline = startDeadline(timeoutMs, signal);
     let leave: (() => void) | undefined;
@@ -155,10 +157,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       const entering = caller === undefined ? undefined : bulkhead(caller, deadline);
       leave = entering instanceof Promise ? await entering : entering;
       // Before the breaker: what is not made cannot find out whether the service is back.
-      if (token !== undefined) refuseLimited(quota.wait(token));
+      refuseLimited(account?.wait());
       const repeatable = method === 'GET';
-      const reply = await guard({ repeatable, caller }, () => attempt(sent, token, deadline));
-      const answer = accept(reply, token);
+      const reply = await guard({ repeatable, caller }, () => attempt(sent, account, deadline));
+      const answer = accept(reply, account);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });

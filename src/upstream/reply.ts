@@ -15,8 +15,8 @@ export function parse(body: Buffer): unknown {
 }
 
 /** The answer when a rate limit is exceeded is not shown (apis/notes.md §8); without a token a 403 says who may not. */
-export function isLimit({ status, headers }: Reply, token: string | undefined): boolean {
-  return status === 429 || (status === 403 && token !== undefined && headers['retry-after'] !== undefined);
+export function isLimit({ status, headers }: Reply, hasToken: boolean): boolean {
+  return status === 429 || (status === 403 && hasToken && headers['retry-after'] !== undefined);
 }
 
 const mostSeconds = 3600;

@@ -6,16 +6,17 @@ const minute = 60_000;
 function start(perHour: number, at = 0) {
   const clock = { at, now: () => clock.at };
   const quota = createQuota({ perHour, clock });
-  const take = (count: number, token = 'token') => Array.from({ length: count }, () => quota.take(token));
+  const take = (count: number, token = 'token') =>
+    Array.from({ length: count }, () => quota.of(token).take());
   return { clock, quota, take };
 }
 
 describe('a quota', () => {
   it('gives a token its calls of an hour, and then tells how long to wait for the first to count no more', () => {
     const { clock, quota, take } = start(1000, 30_000);
-    expect(Array.from({ length: 2000 }, () => quota.wait('token'))).toEqual(Array(2000).fill(undefined));
+    expect(Array.from({ length: 2000 }, () => quota.of('token').wait())).toEqual(Array(2000).fill(undefined));
     expect(take(1000)).toEqual(Array(1000).fill(undefined));
-    expect([quota.wait('token'), ...take(1)]).toEqual([3630, 3630]);
+    expect([quota.of('token').wait(), ...take(1)]).toEqual([3630, 3630]);
     clock.at += 3_629_000;
     expect(take(1)).toEqual([1]);
     clock.at += 1_000;
@@ -48,7 +49,7 @@ describe('a quota', () => {
 
   it('pauses a token', () => {
     const { clock, quota, take } = start(Infinity);
-    quota.pause('token', 90);
+    quota.of('token').pause(90);
     expect([...take(1), ...take(1, 'other')]).toEqual([90, undefined]);
     clock.at = 90_000;
     expect(take(1)).toEqual([undefined]);
