@@ -72,7 +72,8 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
     ...engine,
     ready: createReadiness(opened.kysely, { fault, log }),
     async ping() {
-      await sql`select 1`.execute(opened.kysely);
+      // No `select`: what only reads has connections of its own, which say nothing of those that write.
+      await sql`values (1)`.execute(opened.kysely);
     },
   };
 }
