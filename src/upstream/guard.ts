@@ -78,6 +78,7 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
       forgive();
       return reply;
     } catch (error) {
+      hasFailed = true;
       throw isBrokenCircuitError(error) ? new UpstreamError(name, 'resting') : error;
     }
   }

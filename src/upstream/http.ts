@@ -64,7 +64,7 @@ export interface UpstreamOptions {
 }
 
 const connections = 128;
-/** Redirects by which nothing was done here; by another, what was asked for may be (RFC 9110 §15.4). */
+/** Redirects by which nothing was done here; by any other, it may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** Of a limit. */
 const secondsUnlessTold = 60;
@@ -84,7 +84,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const prefix = pathname.replace(/\/+$/, '');
   const pool = new Pool(origin, { connections });
   const counters = new Map<string, () => void>();
-  const isTold = telemetry.log.isLevelEnabled('debug');
+  const isDebugging = telemetry.log.isLevelEnabled('debug');
   const quota = createQuota({ perHour: callsPerHour, clock });
   const complain = createComplaints(telemetry);
   const bulkhead = createBulkhead(name, callsAtOnce ?? Infinity);
@@ -94,7 +94,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const count = counters.get(status) ?? telemetry.counter('upstream_call', { upstream: name, status });
     counters.set(status, count);
     count();
-    if (!isTold) return;
+    if (!isDebugging) return;
     const [route] = path.split('?');
     const ms = Math.round(performance.now() - started);
     telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
