@@ -48,18 +48,13 @@ const smallerLimits = [50, 20];
 const repeatedPagesAtMost = 200;
 /**
  * So many empty pages in a row are the end, since a service may count on for ever behind its last note; not fewer, since
- * one may cut its pages first and then leave out deleted notes, or those of other tags. Where the latest end was no other,
- * a tenth of that: twenty lists by tag still fit into the 250 pages of an operation.
+ * one may cut its pages first and then leave out deleted notes, or those of other tags.
  */
 const emptyPagesAtMost = { whole: 30, filtered: 100 };
 
-/**
- * A pager that remembers what is not shown (apis/notes.md §2, §8): the greatest limit that the service takes, and whether
- * it marks ends by a page without a next cursor, as it did the latest; it is taken to until one is not.
- */
+/** A pager that remembers which limit the service takes: the greatest one is not shown (apis/notes.md §8). */
 export function createPager(): Pager {
   let taken = greatestLimit;
-  let marksEnds = true;
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
     const first = Math.min(limit, taken);
@@ -78,24 +73,18 @@ export function createPager(): Pager {
     throw failure ?? invalidQuery(list.filter, cursor);
   }
 
-  function mostEmpty({ tag, pinned }: NoteFilter): number {
-    const most = emptyPagesAtMost[tag === undefined && pinned === undefined ? 'whole' : 'filtered'];
-    return marksEnds ? most : most / 10;
-  }
-
   async function* walk(list: NoteList, greatest: number, start?: string): AsyncGenerator<Page, void> {
     const asked = new Set<string>();
     const given = new Set<string>();
     const empty = new Set<string | undefined>(); // the cursors of empty pages, in a row
+    const mostEmpty = emptyPagesAtMost[isFiltered(list) ? 'filtered' : 'whole'];
     let repeated = 0;
     for (let cursor = start, limit = greatest; ;) {
       const page = await read(list, limit, cursor);
       const { notes, nextCursor } = page;
       if (notes.length > 0) empty.clear();
       else empty.add(cursor);
-      if (nextCursor === undefined || empty.has(nextCursor) || empty.size >= mostEmpty(list.filter)) {
-        // In a list without notes a service that names the last row of each page has none to name: that marks nothing.
-        if (notes.length > 0 || cursor !== undefined) marksEnds = nextCursor === undefined;
+      if (nextCursor === undefined || empty.has(nextCursor) || empty.size >= mostEmpty) {
         yield { ...page, nextCursor: undefined };
         return;
       }
@@ -112,6 +101,10 @@ export function createPager(): Pager {
   }
 
   return { read, walk };
+}
+
+function isFiltered({ filter: { tag, pinned } }: NoteList): boolean {
+  return tag !== undefined || pinned !== undefined;
 }
 
 /** For `catch`: that a page is too large is an outcome; any other failure stays one. */

@@ -204,22 +204,4 @@ describe('empty pages', () => {
     expect(await walk(fewer)).toMatchObject({ notes: 3, pages: 4 * most });
     expect(await walk(sparse(most, 'unmarked', filter))).toMatchObject({ notes: 0, pages: most });
   });
-
-  test('are the end ten times as soon where the latest end was no other', async () => {
-    const pager = createPager();
-    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 30 });
-    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
-    expect(await walk(sparse(0, 'unmarked', byTag), pager)).toMatchObject({ notes: 3, pages: 3 + 10 });
-    expect(await walk(sparse(0, 'marked'), pager)).toMatchObject({ notes: 3 });
-    expect(await walk(sparse(29, 'marked'), pager)).toMatchObject({ notes: 3, pages: 90 });
-    expect(await walk(sparse(99, 'marked', byTag), pager)).toMatchObject({ notes: 3, pages: 300 });
-  });
-
-  test('do not mark an end where there is no row to name', async () => {
-    const pager = createPager();
-    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 30 });
-    const none = createService([], { cursors: 'key', greatest: 100, above: 'reject', end: 'repeated' });
-    expect(await walk(none, pager)).toMatchObject({ pages: 1 });
-    expect(await walk(sparse(0, 'unmarked'), pager)).toMatchObject({ notes: 3, pages: 3 + 3 });
-  });
 });
