@@ -12,10 +12,10 @@ export interface Replays {
 }
 
 interface Replay extends Weighed {
-  payload: Payload | Promise<Payload>;
+  readonly payload: Payload | Promise<Payload>;
 }
 
-/** What a group keeps of the past for those who come back at the same time. */
+/** What a group keeps of the past for those who come back at the same time: payloads, and the characters of all. */
 const mostKept = { items: 256, weight: 1_000_000 };
 
 /** Replays of one group, whose payloads this makes. */
@@ -25,13 +25,20 @@ export function createReplays(make: (entry: LogEntry) => Payload | Promise<Paylo
     of(entry) {
       const known = kept.get(entry.seq);
       if (known) return known.payload;
-      const { seq, weight } = entry;
-      const replay: Replay = { seq, weight, payload: make(entry) };
-      kept.add(replay);
-      if (replay.payload instanceof Promise)
-        replay.payload.then((payload) => (replay.payload = payload), kept.clear);
-      return replay.payload;
+      const { seq } = entry;
+      const payload = make(entry);
+      if (payload instanceof Promise) {
+        const making = { seq, weight: 0, payload };
+        const isWanted = () => kept.get(seq) === making;
+        kept.add(making);
+        payload.then((made) => isWanted() && kept.add(replayOf(seq, made)), kept.clear);
+      } else kept.add(replayOf(seq, payload));
+      return payload;
     },
     clear: kept.clear,
   };
+}
+
+function replayOf(seq: number, payload: Payload): Replay {
+  return { seq, weight: payload?.length ?? 0, payload };
 }
