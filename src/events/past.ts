@@ -9,8 +9,8 @@ import type { Tail } from './tail.js';
  */
 export interface Past {
   /**
-   * The page with the entry of this number, which the tail has read already, in order and without a gap; one that lacks
-   * it where the log no longer has it. Rejects where the database fails.
+   * The page with the entry of this number, in order and without a gap; one that lacks it where the log has none.
+   * Rejects where the database fails.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
   /** The one entry; undefined where the log has none of this number. */

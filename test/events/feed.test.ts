@@ -369,6 +369,17 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     expect(feed.multicast.size).toBe(1);
   });
 
+  test('goes on from behind an event that can be read no more, on a replica that has not read it', async () => {
+    await append(1);
+    const cursor = await cursorAt(1);
+    await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
+    const other = await openFeed();
+    expect(await other.position(cursor)).toBe(1);
+    const member = follow(1, { of: other });
+    await append(2);
+    await expectGot(member, '2 3');
+  });
+
   test('finds what no signal told of', async () => {
     const database = { ...journal.database, listen: () => () => undefined };
     const deaf = await createFeed({ ...journal, database, cursors });
