@@ -20,8 +20,11 @@ const mostHeld = 64 * 1024 * 1024;
 /** Bytes, as measured with Node.js 24: a token of a parsed document; a value by which entries are found. */
 const ofToken = 300;
 const ofValue = 250;
-/** Of what variables are written with: they are kept as texts and arrays, an empty object takes 20 for each of its. */
+/** Of what variables are written with: they are kept as texts and arrays, an empty object takes 20 for each of its characters. */
 const ofCharacter = 8;
+/** A group that has one value; a subscription on its socket. */
+const ofGroup = 3_500;
+const ofSubscription = 4_000;
 
 interface Held {
   bytes: number;
@@ -39,7 +42,8 @@ export function weigh(
   const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
   return [
     { what: document, bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * ofToken },
-    { what: key, bytes: key.length + asked.length * ofCharacter + values * ofValue },
+    { what: key, bytes: ofGroup + key.length + asked.length * ofCharacter + values * ofValue },
+    { what: Symbol('a subscription'), bytes: ofSubscription },
   ];
 }
 

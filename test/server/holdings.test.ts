@@ -1,5 +1,6 @@
+import { parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { createHoldings } from '../../src/server/holdings.js';
+import { createHoldings, weigh } from '../../src/server/holdings.js';
 
 const thing = (what: string, bytes: number) => ({ what, bytes });
 
@@ -21,4 +22,13 @@ test('what is shared counts once, until the last has let go of it', () => {
   expect(holdings.take('one', [thing('c', 5)])).toBeUndefined();
   third();
   expect(holdings.take('one', [thing('c', 10)])).toBeTypeOf('function');
+});
+
+test('a subscription weighs something by itself, however much it shares', () => {
+  const document = parse('subscription { shipmentUpdates { cursor } }');
+  const [, , ...own] = weigh(document, 'key', '', []);
+  const [, , ...others] = weigh(document, 'key', '', []);
+  const holdings = createHoldings(own.reduce((sum, { bytes }) => sum + bytes, 0));
+  expect(holdings.take('one', own)).toBeTypeOf('function');
+  expect(holdings.take('one', others)).toBeUndefined();
 });
