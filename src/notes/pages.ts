@@ -77,7 +77,7 @@ export function createPager(): Pager {
     const asked = new Set<string>();
     const given = new Set<string>();
     const empty = new Set<string | undefined>(); // the cursors of empty pages, in a row
-    const mostEmpty = emptyPagesAtMost[isFiltered(list) ? 'filtered' : 'whole'];
+    const mostEmpty = emptyPagesAtMost[isFiltered(list.filter) ? 'filtered' : 'whole'];
     let repeated = 0;
     for (let cursor = start, limit = greatest; ;) {
       const page = await read(list, limit, cursor);
@@ -103,7 +103,8 @@ export function createPager(): Pager {
   return { read, walk };
 }
 
-function isFiltered({ filter: { tag, pinned } }: NoteList): boolean {
+/** Whether a list holds only some of the notes. */
+export function isFiltered({ tag, pinned }: NoteFilter): boolean {
   return tag !== undefined || pinned !== undefined;
 }
 

@@ -1,6 +1,6 @@
 import { createMemory } from '../memory.js';
 import type { Note } from './model.js';
-import type { NoteFilter, PageStart } from './pages.js';
+import { isFiltered, type NoteFilter, type PageStart } from './pages.js';
 
 /** A page of a list, as it was asked for. */
 export interface PagePlace {
@@ -53,7 +53,7 @@ export function createSightings(size = 2_000_000): Sightings {
       for (let at = pages.length - 1; at >= 0; at -= 1) {
         const { place, noteIds } = pages[at]!;
         if (!noteIds.includes(noteId)) continue;
-        if (ofAll(place)) return place;
+        if (!isFiltered(place.filter)) return place;
         latest ??= place;
       }
       return latest;
@@ -75,10 +75,6 @@ function toSeen(place: PagePlace, notes: readonly Note[]): Seen {
 
 function weigh(pages: readonly Seen[]): number {
   return pages.reduce((sum, { weight }) => sum + weight, 0);
-}
-
-function ofAll({ filter: { tag, pinned } }: PagePlace): boolean {
-  return tag === undefined && pinned === undefined;
 }
 
 function isSame(one: PagePlace, other: PagePlace): boolean {
