@@ -83,14 +83,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const past = createPast(log, tail);
   // Those who come back all at once ask once.
   const readBounds = createReread(() => log.bounds(), { pauseMs: 0, most: Infinity });
-  const placeAt = async (seq: number) => {
-    try {
-      return tail.entry(seq) ?? (await past.entry(seq));
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      return log.place(seq); // an event is no JSON any more: its place is all that is asked for
-    }
-  };
+  const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
   let stopped = false;
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),

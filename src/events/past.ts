@@ -1,5 +1,6 @@
 import { createTurns } from '../turns.js';
 import type { Log, LogEntry } from './log.js';
+import type { Place } from './place.js';
 import { createRing, type Weighed } from './ring.js';
 import type { Tail } from './tail.js';
 
@@ -13,8 +14,8 @@ export interface Past {
    * Rejects where the database fails.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
-  /** The one entry; undefined where the log has none of this number. */
-  entry(seq: number): Promise<LogEntry | undefined>;
+  /** The place just after this entry, whatever its event has come to; undefined where the log has none of this number. */
+  place(seq: number): Promise<Place | undefined>;
 }
 
 /** The entries from `seq` on. */
@@ -79,19 +80,24 @@ export function createPast(log: Log, tail: Tail): Past {
     return (await (later && later !== begun ? later : read(first))).entries;
   }
 
-  async function page(seq: number): Promise<readonly LogEntry[]> {
-    try {
-      return await share(seq);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      // An event in the page has come to something that is no JSON: it may be before this one, and not be wanted.
-      return inTurn(() => log.read(seq - 1, pageSize));
-    }
-  }
-
   return {
-    page,
-    entry: async (seq) => (seq > 0 ? entryOf(await page(seq), seq) : undefined),
+    // It may be an event before this one.
+    page: (seq) => share(seq).catch(whereBroken(() => inTurn(() => log.read(seq - 1, pageSize)))),
+    async place(seq) {
+      if (seq <= 0) return undefined;
+      return share(seq).then(
+        (entries) => entryOf(entries, seq),
+        whereBroken(() => log.place(seq)),
+      );
+    },
+  };
+}
+
+/** For `catch`: another way, where an event in the page has come to something that is no JSON. */
+function whereBroken<T>(read: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (!(error instanceof SyntaxError)) throw error;
+    return read();
   };
 }
 

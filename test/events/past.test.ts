@@ -114,7 +114,7 @@ describe('the past', () => {
     const world = createWorld(40);
     world.pruned = 3;
     const past = createPast(world.log, world.tail);
-    const found = await Promise.all([0, 3, 4, 40, 41].map(past.entry));
+    const found = await Promise.all([0, 3, 4, 40, 41].map(past.place));
     expect(found.map((entry) => entry?.seq)).toEqual([undefined, undefined, 4, 40, undefined]);
   });
 
