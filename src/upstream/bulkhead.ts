@@ -1,6 +1,6 @@
-import { createMemory } from '../memory.js';
 import type { Deadline } from './deadline.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
+import { createRecords } from './records.js';
 
 /**
  * Lets a caller's call in as soon as there is room among theirs, with its whole time from then on, and gives what lets
@@ -18,20 +18,15 @@ interface Compartment {
   readonly leave: Leave;
 }
 
-const mostCompartments = 10_000;
-
 /**
  * Keeps the callers of a service apart: `size` calls of one of them are under way at once, the others wait, so that
  * nobody's slow calls take all connections. Of the callers the latest 10,000 or so are known.
  */
 export function createBulkhead(upstream: UpstreamName, size: number): Bulkhead {
-  const compartments = createMemory<Compartment>(mostCompartments, Infinity);
-
-  function open(caller: string): Compartment {
+  const compartmentOf = createRecords(() => {
     const compartment: Compartment = { free: size, waiting: new Set(), leave: () => passOn(compartment) };
-    compartments.set(caller, compartment);
     return compartment;
-  }
+  });
 
   function wait({ waiting, leave }: Compartment, deadline: Deadline): Promise<Leave> {
     return new Promise((resolve, reject) => {
@@ -52,7 +47,7 @@ export function createBulkhead(upstream: UpstreamName, size: number): Bulkhead {
   }
 
   return (caller, deadline) => {
-    const compartment = compartments.get(caller) ?? open(caller);
+    const compartment = compartmentOf(caller);
     if (compartment.free === 0) return wait(compartment, deadline);
     compartment.free -= 1;
     return compartment.leave;

@@ -1,6 +1,6 @@
-import { createMemory } from '../memory.js';
 import { Ending, whenAborted, type Signal } from '../signal.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
+import { createRecords } from './records.js';
 
 /** Calls in flight, shared among those who ask for the same. */
 export interface Flights<T> {
@@ -32,19 +32,11 @@ interface Port<T> {
   flights: readonly Flight<T>[];
 }
 
-const mostPorts = 10_000;
 const ignore = (): void => undefined;
 
 /** The flights to one service that bring back a `T`; of their owners the latest 10,000 or so are known. */
 export function createFlights<T>(upstream: UpstreamName): Flights<T> {
-  // Kept, empty too: a `Map` that each call is added to and deleted from leaves tables behind, with what was in them.
-  const ports = createMemory<Port<T>>(mostPorts, Infinity);
-
-  function open(owner: string): Port<T> {
-    const port: Port<T> = { flights: [] };
-    ports.set(owner, port);
-    return port;
-  }
+  const portOf = createRecords((): Port<T> => ({ flights: [] }));
 
   function close(port: Port<T>, flight: Flight<T>): void {
     port.flights = port.flights.filter((each) => each !== flight);
@@ -78,7 +70,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
   return {
     share(owner, key, start, signal) {
       if (signal?.aborted) return Promise.reject(new UpstreamError(upstream, 'abandoned'));
-      const port = ports.get(owner) ?? open(owner);
+      const port = portOf(owner);
       const flight = port.flights.find((each) => each.key === key) ?? depart(port, key, start);
       return new Promise((resolve, reject) => {
         const passenger: Passenger<T> = { resolve, reject, stay: ignore };
@@ -87,8 +79,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
       });
     },
     drop(owner) {
-      const port = ports.get(owner);
-      if (port) port.flights = [];
+      portOf(owner).flights = [];
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { createMemory } from '../memory.js';
+import { createRecords } from './records.js';
 
 /** How many calls each token may still make. */
 export interface Quota {
@@ -19,19 +19,10 @@ export interface Account {
 const minuteMs = 60_000;
 /** An hour and the minute that has begun, so that no hour, wherever it starts, has more than the limit. */
 const kept = 61;
-const mostAccounts = 10_000;
 
 /** Counts the calls of the last hour for each token, to the minute; of the tokens the latest 10,000 or so are known. */
 export function createQuota(options: { perHour: number; clock: Clock }): Quota {
-  const accounts = createMemory<Account>(mostAccounts, Infinity);
-
-  function open(token: string): Account {
-    const account = new Sliding(options);
-    accounts.set(token, account);
-    return account;
-  }
-
-  return { of: (token) => accounts.get(token) ?? open(token) };
+  return { of: createRecords(() => new Sliding(options)) };
 }
 
 class Sliding implements Account {
