@@ -7,8 +7,8 @@ export interface Drain {
   /** Whether it has begun. */
   readonly begun: boolean;
   /** Hears of every connection that is let in, as `connection` of its server. */
-  readonly meet: () => void;
-  /** Waits for this answer too. */
+  readonly meet: (socket: Socket) => void;
+  /** Waits for this answer too, which is for one that was met. */
   follow(response: ServerResponse): void;
   /**
    * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends them;
@@ -23,23 +23,25 @@ const graceMs = 500;
 const patienceMs = 5_000;
 /** Whoever comes all the time must not keep it from beginning. */
 const longestLettingInMs = 500;
+const lettingGoMs = 1_000;
 
 /** A drain, which is to be told of every connection, and of every answer that is begun. */
 export function createDrain(): Drain {
   /**
-   * The latest answer of each connection, which is its last to be given: to follow each by itself would take longer. What
-   * is not yet given Node.js holds; what is given goes, with the request that it belongs to.
+   * The latest answer of each connection, which is its last to be given: to follow each by itself would take longer. So
+   * would a weak reference to each: what is given is let go of now and then, with the request that it belongs to.
    */
-  const latest = new Map<Socket, WeakRef<ServerResponse>>();
+  const latest = new Map<Socket, ServerResponse>();
+  const lettingGo = setInterval(letGo, lettingGoMs).unref();
   let begun = false;
   /** Turns since somebody was let in. */
   let quiet = 0;
 
-  const unanswered = () =>
-    [...latest.values()].flatMap((reference) => {
-      const response = reference.deref();
-      return response && !response.writableFinished ? [response] : [];
-    });
+  function letGo(): void {
+    for (const [socket, { writableFinished }] of latest) if (writableFinished) latest.delete(socket);
+  }
+
+  const unanswered = () => [...latest.values()].filter(({ writableFinished }) => !writableFinished);
 
   /**
    * Those who have connected and wait to be let in, which is one in a turn, the system would cut off where nobody listens
@@ -51,14 +53,15 @@ export function createDrain(): Drain {
   }
 
   return {
-    meet: () => void (quiet = 0),
+    meet(socket) {
+      quiet = 0;
+      socket.once('close', () => latest.delete(socket));
+    },
     get begun() {
       return begun;
     },
     follow(response) {
-      const { socket } = response.req;
-      if (!latest.has(socket)) socket.once('close', () => latest.delete(socket));
-      latest.set(socket, new WeakRef(response));
+      latest.set(response.req.socket, response);
       if (begun) endConnection(response);
     },
     async run(server, retire) {
@@ -80,6 +83,7 @@ export function createDrain(): Drain {
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
       await Promise.race([retired, late]);
       server.closeAllConnections();
+      clearInterval(lettingGo);
     },
   };
 }
