@@ -39,8 +39,7 @@ function unavailable(cause: unknown): never {
 function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
   const said = authorization.trim();
-  const [scheme = ''] = said.split(' ', 1);
-  return scheme.toLowerCase() === 'bearer' ? said.slice(scheme.length).trimStart() : undefined;
+  return /^bearer(?: |$)/i.test(said) ? said.slice('bearer'.length).trimStart() : undefined;
 }
 
 function cookieToken(
