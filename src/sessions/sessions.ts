@@ -3,8 +3,10 @@ import type { Caller } from '../caller.js';
 import type { Clock } from '../clock.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { IssuedToken, NotesClient } from '../notes/client.js';
+import { createMemory } from '../memory.js';
 import { digest, type Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
+import { prepare, type Given } from '../store/prepared.js';
 import type { SessionTable } from '../store/schema.js';
 import { fromKeyText, keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
@@ -37,7 +39,7 @@ export interface Sessions {
     password: string;
     ip: string;
   }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
-  /** The live session of a token; at once where it was looked up some seconds ago. */
+  /** The live session of a token; at once where it was opened or looked up here some seconds ago. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
   /** Ends a session here and on every replica; its watchers hear of it. */
   end(sessionId: string): Promise<void>;
@@ -74,6 +76,8 @@ export function createSessions(options: {
   const { database, notes, sealer, clock, grants, telemetry } = options;
   const { kysely } = database;
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
+  /** Of tokens that come with each request: to make it takes longer than all else of finding a session. */
+  const digests = createMemory<string>(mostCached);
   const watchers = new Set<Watcher>();
   /** How many endings were heard of: what was read from the store before one may not be true after it. */
   let endings = 0;
@@ -96,9 +100,28 @@ export function createSessions(options: {
     return { caller, notesToken, expiresAt: row.expires_at };
   };
 
+  const select = prepare(kysely, (id: Given<string>) =>
+    kysely
+      .selectFrom('sessions')
+      .selectAll()
+      .where(
+        'id',
+        '=',
+        id((wanted) => wanted),
+      ),
+  );
+
   async function load(id: string): Promise<Session | undefined> {
-    const row = await kysely.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
+    const [row] = await select(kysely, id);
     return row && toSession(row);
+  }
+
+  function digestOf(token: string): string {
+    const known = digests.get(token);
+    if (known !== undefined) return known;
+    const made = digest(token);
+    digests.set(token, made);
+    return made;
   }
 
   function remember(session: Session): void {
@@ -192,7 +215,9 @@ export function createSessions(options: {
     };
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
     await kysely.insertInto('sessions').values(row).execute();
-    return { token, session: toSession(row)!, user };
+    const session = toSession(row)!;
+    remember(session);
+    return { token, session, user };
   }
 
   return {
@@ -203,7 +228,7 @@ export function createSessions(options: {
       return byNetwork.attempt(networkOf(ip), run, wrong);
     },
     find(token) {
-      const id = digest(token);
+      const id = digestOf(token);
       if (ending.has(id)) return undefined;
       const cached = cache.get(id);
       const now = clock.now();

@@ -50,6 +50,7 @@ describe.each(engines)('the end of a session on %s', (_, createUrl) => {
       telemetry,
     });
     onTestFinished(() => sessions.stop());
+    looks = 0; // to prepare a statement is no look
     return { sessions, signal };
   }
 

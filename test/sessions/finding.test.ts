@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { NotesClient } from '../../src/notes/client.js';
+import { createSealer } from '../../src/seal.js';
+import { createSessions } from '../../src/sessions/sessions.js';
+import { openDatabase } from '../../src/store/database.js';
+import { createTelemetry } from '../../src/telemetry.js';
+import { engines } from '../support/engines.js';
+
+const telemetry = createTelemetry('silent');
+const start = Date.parse('2026-01-01T00:00:00.000Z');
+const signedIn = { token: 'token', expiresAt: start + 60_000 };
+const user = { upstreamId: 'usr_1', email: 'user', name: 'User', createdAt: '2026-01-01T00:00:00Z' };
+
+/** Knows everybody, and is asked for nothing else here. */
+const notes = { signIn: async () => signedIn, me: async () => user } as unknown as NotesClient;
+
+describe.each(engines)('a session on %s', (_, createUrl) => {
+  async function open() {
+    const database = await openDatabase(await createUrl(), telemetry);
+    const time = { now: start };
+    const sessions = createSessions({
+      database,
+      notes,
+      sealer: createSealer([randomBytes(32)]),
+      clock: { now: () => time.now },
+      grants: new Map(),
+      telemetry,
+    });
+    onTestFinished(async () => {
+      sessions.stop();
+      await database.stop();
+    });
+    const opened = await sessions.signIn({ email: 'user', password: 'password', ip: '' });
+    if (opened === 'WRONG_CREDENTIALS') throw new Error('Nobody is wrong here.');
+    return { sessions, time, ...opened };
+  }
+
+  test('is found at once after signing in, and looked for in the store when some seconds are over', async () => {
+    const { sessions, time, token, session } = await open();
+    expect(sessions.find(token)).toEqual(session);
+    time.now += 5_000;
+    const found = sessions.find(token);
+    expect(found).toBeInstanceOf(Promise);
+    expect(await found).toEqual(session);
+    expect(sessions.find(token)).toEqual(session);
+  });
+
+  test('is not found by a token that differs, nor once it is ended', async () => {
+    const { sessions, token, session } = await open();
+    expect(await sessions.find(`${token}a`)).toBeUndefined();
+    expect(await sessions.find('')).toBeUndefined();
+    await sessions.end(session.caller.sessionId);
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+
+  test('is over when its notes token is, in the second in which it was found', async () => {
+    const { sessions, time, token, session } = await open();
+    time.now = signedIn.expiresAt - 1;
+    expect(await sessions.find(token)).toEqual(session);
+    time.now = signedIn.expiresAt;
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+});
