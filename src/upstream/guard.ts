@@ -19,7 +19,7 @@ export interface GuardedCall {
   readonly caller: string | undefined;
 }
 
-/** Runs a call, unless the service is left alone. */
+/** Runs a call, unless the service is left alone; `run` never throws, but rejects. */
 export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
 
 const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
@@ -72,9 +72,11 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     lateCallers.clear();
   }
 
-  async function tryOut(send: () => Promise<Reply>): Promise<Reply> {
+  async function tryOut({ repeatable }: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      const reply = await breaker.execute(send);
+      const reply = await breaker.execute(() =>
+        repeatable ? run().catch((error: unknown) => insist(error, run)) : run(),
+      );
       forgive();
       return reply;
     } catch (error) {
@@ -83,36 +85,47 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     }
   }
 
-  return async ({ repeatable, caller }, run) => {
-    const send = repeatable ? () => insist(run) : run;
-    // One call at a time finds out whether the service is back; the others do not wait for it.
-    if (breaker.state === CircuitState.HalfOpen) throw new UpstreamError(name, 'resting');
-    if (breaker.state === CircuitState.Open) return tryOut(send);
+  async function comeBack(reply: Reply): Promise<Reply> {
+    forgive();
+    await tell(() => reply);
+    return reply;
+  }
+
+  const welcome = (reply: Reply) => (hasFailed ? comeBack(reply) : reply);
+
+  /** What is still to be done where the first attempt has failed. */
+  async function recover(
+    error: unknown,
+    { repeatable, caller }: GuardedCall,
+    run: () => Promise<Reply>,
+  ): Promise<Reply> {
     try {
-      const reply = await send();
-      if (hasFailed) {
-        forgive();
-        await tell(() => reply);
-      }
-      return reply;
-    } catch (error) {
-      if (counts(error, caller)) {
+      if (!repeatable) throw error;
+      return await welcome(await insist(error, run));
+    } catch (last) {
+      if (counts(last, caller)) {
         hasFailed = true;
-        await tell(() => Promise.reject(error));
+        await tell(() => {
+          throw last;
+        });
       }
-      throw error;
+      throw last;
     }
+  }
+
+  // Most calls go well: for those there is one promise, and neither policy is asked.
+  return (call, run) => {
+    // One call at a time finds out whether the service is back; the others do not wait for it.
+    if (breaker.state === CircuitState.HalfOpen) return Promise.reject(new UpstreamError(name, 'resting'));
+    if (breaker.state === CircuitState.Open) return tryOut(call, run);
+    return run().then(welcome, (error: unknown) => recover(error, call, run));
   };
 }
 
-/** Asks the policy only about what has failed: most calls have not. */
-async function insist(run: () => Promise<Reply>): Promise<Reply> {
-  try {
-    return await run();
-  } catch (error) {
-    return retrying.execute(async ({ attempt: number }) => {
-      if (number === 0) throw error;
-      return run();
-    });
-  }
+/** Tries again what has failed with this error, as often as the policy says. */
+function insist(error: unknown, run: () => Promise<Reply>): Promise<Reply> {
+  return retrying.execute(async ({ attempt: number }) => {
+    if (number === 0) throw error;
+    return run();
+  });
 }

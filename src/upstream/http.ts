@@ -1,13 +1,14 @@
 import { Pool } from 'undici';
 import { type Clock, systemClock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
-import { createBulkhead } from './bulkhead.js';
+import { type Compartment, createBulkhead } from './bulkhead.js';
 import { createComplaints } from './complaints.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 import { createGuard } from './guard.js';
 import { type Account, createQuota } from './quota.js';
+import { createRecords } from './records.js';
 import { isLimit, parse, secondsToWait } from './reply.js';
 import type { Signal } from '../signal.js';
 
@@ -63,7 +64,16 @@ export interface UpstreamOptions {
   readonly clock?: Clock;
 }
 
+/** What is kept of one caller, which is known by their token. */
+interface Caller {
+  readonly account: Account;
+  readonly compartment: Compartment;
+  readonly headers: Exchange['headers'];
+  readonly isSendable: boolean;
+}
+
 const connections = 128;
+const usualHeaders = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** Redirects by which nothing was done here; by any other, it may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** Of a limit. */
@@ -83,45 +93,56 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
   const pool = new Pool(origin, { connections });
-  const counters = new Map<string, () => void>();
+  const counters = new Map<number | string, () => void>();
   const isDebugging = telemetry.log.isLevelEnabled('debug');
-  const quota = createQuota({ perHour: callsPerHour, clock });
+  const openAccount = createQuota({ perHour: callsPerHour, clock });
+  const openCompartment = createBulkhead(name, callsAtOnce ?? Infinity);
+  const callerOf = createRecords((token): Caller => ({
+    account: openAccount(),
+    compartment: openCompartment(),
+    headers: { ...usualHeaders, authorization: `Bearer ${token}` },
+    isSendable: isSendable(token),
+  }));
   const complain = createComplaints(telemetry);
-  const bulkhead = createBulkhead(name, callsAtOnce ?? Infinity);
   const guard = createGuard(name, telemetry);
 
-  function report({ method, path }: Exchange, status: string, started: number): void {
-    const count = counters.get(status) ?? telemetry.counter('upstream_call', { upstream: name, status });
+  function report({ method, path }: Exchange, status: number | string, started: number): void {
+    const count =
+      counters.get(status) ?? telemetry.counter('upstream_call', { upstream: name, status: String(status) });
     counters.set(status, count);
     count();
     if (!isDebugging) return;
     const [route] = path.split('?');
     const ms = Math.round(performance.now() - started);
-    telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
+    telemetry.log.debug({ upstream: name, method, route, status: String(status), ms }, 'upstream call');
   }
 
-  function refuseLimited(retryAfter: number | undefined): void {
-    if (retryAfter !== undefined) throw new UpstreamError(name, 'limited', { retryAfter });
-  }
+  const limited = (retryAfter: number) => new UpstreamError(name, 'limited', { retryAfter });
 
-  async function attempt(sent: Exchange, account: Account | undefined, deadline: Deadline): Promise<Reply> {
-    refuseLimited(account?.take());
+  function attempt(sent: Exchange, account: Account | undefined, deadline: Deadline): Promise<Reply> {
+    const wait = account?.take();
+    if (wait !== undefined) return Promise.reject(limited(wait));
     const started = performance.now();
-    let outcome = 'broken';
-    let reply: Reply;
-    try {
-      reply = await exchange(pool, sent, deadline);
-      outcome = String(reply.status);
-    } catch (error) {
-      if (error instanceof UpstreamError) outcome = error.reason;
-      throw error;
-    } finally {
-      report(sent, outcome, started);
-    }
-    const { status } = reply;
-    if (status < 500) return reply;
+    return exchange(pool, sent, deadline).then(
+      (reply) => {
+        report(sent, reply.status, started);
+        if (reply.status >= 500) throw failing(reply);
+        return reply;
+      },
+      (error: unknown) => {
+        report(sent, error instanceof UpstreamError ? error.reason : 'broken', started);
+        throw error;
+      },
+    );
+  }
+
+  function failing(reply: Reply): UpstreamError {
     const retryAfter = secondsToWait(reply, clock.now()) || undefined;
-    throw new UpstreamError(name, 'failing', { uncertain: true, retryAfter, cause: { status } });
+    return new UpstreamError(name, 'failing', {
+      uncertain: true,
+      retryAfter,
+      cause: { status: reply.status },
+    });
   }
 
   function accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
@@ -134,33 +155,37 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     if (!isLimit(reply, account !== undefined)) return { status, body: parse(body), bytes: body.length };
     const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsUnlessTold, 1);
     account?.pause(retryAfter);
-    throw new UpstreamError(name, 'limited', { retryAfter });
+    throw limited(retryAfter);
   }
 
   async function ask<T>(
     { method, path, body, token, signal }: UpstreamRequest,
     read: (answer: UpstreamAnswer) => T | undefined,
   ): Promise<T> {
-    const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
-    if (body !== undefined) headers['content-type'] = 'application/json';
-    if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
-    const text = body === undefined ? null : JSON.stringify(body);
-    const sent: Exchange = { upstream: name, method, path: `${prefix}${path}`, headers, body: text };
-    const account = token === undefined ? undefined : quota.of(token);
+    const caller = token === undefined ? undefined : callerOf(token);
+    const headers = caller?.headers ?? usualHeaders;
+    const sent: Exchange = {
+      upstream: name,
+      method,
+      path: `${prefix}${path}`,
+      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    };
     const started = performance.now();
     const deadline = startDeadline(timeoutMs, signal);
-    let leave: (() => void) | undefined;
+    let entered: Compartment | undefined;
     try {
-      if (token !== undefined && !isSendable(token)) throw new UpstreamError(name, 'unsendable');
-      const caller = callsAtOnce === undefined ? undefined : token;
+      if (caller?.isSendable === false) throw new UpstreamError(name, 'unsendable');
       // What waits in vain says nothing of the service: the breaker does not hear of it.
-      const entering = caller === undefined ? undefined : bulkhead(caller, deadline);
-      leave = entering instanceof Promise ? await entering : entering;
+      const entering = caller?.compartment.enter(deadline);
+      if (entering) await entering;
+      entered = caller?.compartment;
       // Before the breaker: what is not made cannot find out whether the service is back.
-      refuseLimited(account?.wait());
-      const repeatable = method === 'GET';
-      const reply = await guard({ repeatable, caller }, () => attempt(sent, account, deadline));
-      const answer = accept(reply, account);
+      const wait = caller?.account.wait();
+      if (wait !== undefined) throw limited(wait);
+      const guarded = { repeatable: method === 'GET', caller: callsAtOnce === undefined ? undefined : token };
+      const reply = await guard(guarded, () => attempt(sent, caller?.account, deadline));
+      const answer = accept(reply, caller?.account);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });
@@ -168,7 +193,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       complain(sent, error, started);
       throw error;
     } finally {
-      leave?.();
+      entered?.leave();
       deadline.stop();
     }
   }

@@ -1,12 +1,6 @@
 import type { Clock } from '../clock.js';
-import { createRecords } from './records.js';
 
-/** How many calls each token may still make. */
-export interface Quota {
-  of(token: string): Account;
-}
-
-/** The calls of one token. */
+/** How many calls one token may still make. */
 export interface Account {
   /** The whole seconds to wait, where there is no call left. */
   wait(): number | undefined;
@@ -20,9 +14,9 @@ const minuteMs = 60_000;
 /** An hour and the minute that has begun, so that no hour, wherever it starts, has more than the limit. */
 const kept = 61;
 
-/** Counts the calls of the last hour for each token, to the minute; of the tokens the latest 10,000 or so are known. */
-export function createQuota(options: { perHour: number; clock: Clock }): Quota {
-  return { of: createRecords(() => new Sliding(options)) };
+/** Gives accounts that count the calls of the last hour, to the minute. */
+export function createQuota(options: { perHour: number; clock: Clock }): () => Account {
+  return () => new Sliding(options);
 }
 
 class Sliding implements Account {

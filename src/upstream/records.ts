@@ -7,12 +7,12 @@ const mostCallers = 10_000;
  * known. Kept while there is nothing in it, too: a `Map` that each call is added to and deleted from leaves tables
  * behind, with what was in them.
  */
-export function createRecords<T>(make: () => T): (caller: string) => T {
+export function createRecords<T extends object>(make: (caller: string) => T): (caller: string) => T {
   const records = createMemory<T>(mostCallers, Infinity);
   return (caller) => {
     const known = records.get(caller);
     if (known) return known;
-    const made = make();
+    const made = make(caller);
     records.set(caller, made);
     return made;
   };
