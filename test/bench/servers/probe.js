@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { isMainThread } from 'node:worker_threads';
 
 /** Loaded into every measured process: tells the starter, when asked, how it fares. */
 const resolution = 1;
@@ -9,21 +10,26 @@ const toMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolution);
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
 
-process.on('message', ({ ask, settled = false }) => {
-  if (settled) for (let times = 0; times < 3; times += 1) collect();
-  const { user, system } = process.cpuUsage();
-  const { rss, heapUsed, external } = process.memoryUsage();
-  process.send({
-    ask,
-    lagP50: toMs(delay.percentile(50)),
-    lagP99: toMs(delay.percentile(99)),
-    lagMax: toMs(delay.max),
-    rss,
-    heap: heapUsed + external,
-    cpuMs: (user + system) / 1000,
+// A thread inherits what its process loads, and what watches it would take its time.
+if (isMainThread) tell();
+
+function tell() {
+  process.on('message', ({ ask, settled = false }) => {
+    if (settled) for (let times = 0; times < 3; times += 1) collect();
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed, external } = process.memoryUsage();
+    process.send({
+      ask,
+      lagP50: toMs(delay.percentile(50)),
+      lagP99: toMs(delay.percentile(99)),
+      lagMax: toMs(delay.max),
+      rss,
+      heap: heapUsed + external,
+      cpuMs: (user + system) / 1000,
+    });
+    delay.reset();
   });
-  delay.reset();
-});
-process.once('disconnect', () => process.exit()); // whoever started it is gone
-process.channel?.unref();
-delay.enable();
+  process.once('disconnect', () => process.exit()); // whoever started it is gone
+  process.channel?.unref();
+  delay.enable();
+}
