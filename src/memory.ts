@@ -6,6 +6,11 @@ export interface Memory<T> {
   delete(key: string): void;
 }
 
+/** The same text by itself: a part of another, which V8 makes of it, would keep the whole of that in memory. */
+export function ownText(text: string): string {
+  return Buffer.from(text).toString();
+}
+
 interface Entry<T> {
   value: T;
   length: number;

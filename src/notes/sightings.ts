@@ -1,4 +1,4 @@
-import { createMemory } from '../memory.js';
+import { createMemory, ownText } from '../memory.js';
 import type { Note } from './model.js';
 import { isFiltered, type NoteFilter, type PageStart } from './pages.js';
 
@@ -39,8 +39,8 @@ export function createSightings(size = 2_000_000): Sightings {
   return {
     remember(sessionId, { filter, start }, notes) {
       const place = {
-        filter: { ...filter, tag: own(filter.tag) },
-        start: { ...start, cursor: own(start.cursor) },
+        filter: { ...filter, tag: filter.tag && ownText(filter.tag) },
+        start: { ...start, cursor: start.cursor && ownText(start.cursor) },
       };
       const others = (sessions.get(sessionId) ?? []).filter((seen) => !isSame(seen.place, place));
       const pages = (notes.length > 0 ? [...others, toSeen(place, notes)] : others).slice(-pagesEach);
@@ -59,11 +59,6 @@ export function createSightings(size = 2_000_000): Sightings {
       return latest;
     },
   };
-}
-
-/** The same text by itself: that of a client may be a part of a query, the whole of which it would keep in memory. */
-function own(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : Buffer.from(text).toString();
 }
 
 function toSeen(place: PagePlace, notes: readonly Note[]): Seen {

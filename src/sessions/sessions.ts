@@ -3,7 +3,7 @@ import type { Caller } from '../caller.js';
 import type { Clock } from '../clock.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { IssuedToken, NotesClient } from '../notes/client.js';
-import { createMemory } from '../memory.js';
+import { createMemory, ownText } from '../memory.js';
 import { digest, type Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
 import { prepare, type Given } from '../store/prepared.js';
@@ -76,7 +76,7 @@ export function createSessions(options: {
   const { database, notes, sealer, clock, grants, telemetry } = options;
   const { kysely } = database;
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
-  /** Of tokens that come with each request: to make it takes longer than all else of finding a session. */
+  /** Of tokens that a session was found by: to make it takes longer than all else of finding one. */
   const digests = createMemory<string>(mostCached);
   const watchers = new Set<Watcher>();
   /** How many endings were heard of: what was read from the store before one may not be true after it. */
@@ -116,26 +116,19 @@ export function createSessions(options: {
     return row && toSession(row);
   }
 
-  function digestOf(token: string): string {
-    const known = digests.get(token);
-    if (known !== undefined) return known;
-    const made = digest(token);
-    digests.set(token, made);
-    return made;
-  }
-
-  function remember(session: Session): void {
+  function remember(token: string, session: Session): void {
     const { sessionId } = session.caller;
+    digests.set(ownText(token), sessionId); // the client's is a part of its headers
     cache.delete(sessionId);
     cache.set(sessionId, { session, until: clock.now() + cacheMs });
     if (cache.size > mostCached) cache.delete(cache.keys().next().value!);
   }
 
-  async function lookUp(id: string): Promise<Session | undefined> {
+  async function lookUp(token: string): Promise<Session | undefined> {
     const before = endings;
-    const session = await load(id);
+    const session = await load(digest(token));
     if (!session || session.expiresAt <= clock.now()) return undefined;
-    if (before === endings) remember(session);
+    if (before === endings) remember(token, session);
     return session;
   }
 
@@ -216,7 +209,7 @@ export function createSessions(options: {
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
     await kysely.insertInto('sessions').values(row).execute();
     const session = toSession(row)!;
-    remember(session);
+    remember(token, session);
     return { token, session, user };
   }
 
@@ -228,11 +221,11 @@ export function createSessions(options: {
       return byNetwork.attempt(networkOf(ip), run, wrong);
     },
     find(token) {
-      const id = digestOf(token);
+      const id = digests.get(token) ?? digest(token);
       if (ending.has(id)) return undefined;
       const cached = cache.get(id);
       const now = clock.now();
-      if (!cached || cached.until <= now) return lookUp(id);
+      if (!cached || cached.until <= now) return lookUp(token);
       return cached.session.expiresAt > now ? cached.session : undefined;
     },
     async end(sessionId) {

@@ -1,11 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NotesClient } from '../../src/notes/client.js';
 import { createSealer } from '../../src/seal.js';
-import { createSessions } from '../../src/sessions/sessions.js';
+import { createSessions, type Sessions, type SignedIn } from '../../src/sessions/sessions.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const mebibyte = 2 ** 20;
+
+function inUse(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
 
 const telemetry = createTelemetry('silent');
 const start = Date.parse('2026-01-01T00:00:00.000Z');
@@ -15,25 +26,32 @@ const user = { upstreamId: 'usr_1', email: 'user', name: 'User', createdAt: '202
 /** Knows everybody, and is asked for nothing else here. */
 const notes = { signIn: async () => signedIn, me: async () => user } as unknown as NotesClient;
 
+async function signIn(sessions: Sessions): Promise<SignedIn> {
+  const opened = await sessions.signIn({ email: 'user', password: 'password', ip: '' });
+  if (opened === 'WRONG_CREDENTIALS') throw new Error('Nobody is wrong here.');
+  return opened;
+}
+
 describe.each(engines)('a session on %s', (_, createUrl) => {
   async function open() {
     const database = await openDatabase(await createUrl(), telemetry);
     const time = { now: start };
-    const sessions = createSessions({
+    const options = {
       database,
       notes,
       sealer: createSealer([randomBytes(32)]),
       clock: { now: () => time.now },
       grants: new Map(),
       telemetry,
-    });
+    };
+    const sessions = createSessions(options);
+    const others = createSessions(options);
     onTestFinished(async () => {
       sessions.stop();
+      others.stop();
       await database.stop();
     });
-    const opened = await sessions.signIn({ email: 'user', password: 'password', ip: '' });
-    if (opened === 'WRONG_CREDENTIALS') throw new Error('Nobody is wrong here.');
-    return { sessions, time, ...opened };
+    return { sessions, others, time, ...(await signIn(sessions)) };
   }
 
   test('is found at once after signing in, and looked for in the store when some seconds are over', async () => {
@@ -60,5 +78,19 @@ describe.each(engines)('a session on %s', (_, createUrl) => {
     expect(await sessions.find(token)).toEqual(session);
     time.now = signedIn.expiresAt;
     expect(await sessions.find(token)).toBeUndefined();
+  });
+
+  test('is kept by its token alone, and not with what that came in', async () => {
+    const { sessions, others } = await open();
+    const tokens = [];
+    for (let count = 0; count < 40; count += 1) tokens.push((await signIn(sessions)).token);
+    const before = inUse();
+    for (const [at, token] of tokens.entries()) {
+      const given = at % 2 === 0 ? token : token.replace(/.{8}$/, 'is wrong');
+      const header = `${'x'.repeat(mebibyte)} ${given}`;
+      const session = await others.find(header.slice(-given.length));
+      expect(session !== undefined).toBe(given === token);
+    }
+    expect(inUse() - before).toBeLessThan(10 * mebibyte);
   });
 });
