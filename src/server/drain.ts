@@ -8,7 +8,7 @@ export interface Drain {
   readonly begun: boolean;
   /** Hears of every connection that is let in, as `connection` of its server. */
   readonly meet: (socket: Socket) => void;
-  /** Waits for this answer too, which is for one that was met. */
+  /** Waits for this answer too; its connection has been met. */
   follow(response: ServerResponse): void;
   /**
    * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends them;
@@ -28,17 +28,23 @@ const lettingGoMs = 1_000;
 /** A drain, which is to be told of every connection, and of every answer that is begun. */
 export function createDrain(): Drain {
   /**
-   * The latest answer of each connection, which is its last to be given: to follow each by itself would take longer. So
-   * would a weak reference to each: what is given is let go of now and then, with the request that it belongs to.
+   * The latest answer of each connection, which is its last to be given, where that may not have been given yet. To follow
+   * each by itself would take longer, and so would a weak reference to each: what is given is let go of now and then, with
+   * the request that it belongs to.
    */
   const latest = new Map<Socket, ServerResponse>();
-  const lettingGo = setInterval(letGo, lettingGoMs).unref();
+  const lettingGo = setInterval(letGoOfGiven, lettingGoMs).unref();
   let begun = false;
   /** Turns since somebody was let in. */
   let quiet = 0;
 
-  function letGo(): void {
+  function letGoOfGiven(): void {
     for (const [socket, { writableFinished }] of latest) if (writableFinished) latest.delete(socket);
+  }
+
+  /** One for all connections: each of many websockets would have its own else. */
+  function letGoOfClosed(this: Socket): void {
+    latest.delete(this);
   }
 
   const unanswered = () => [...latest.values()].filter(({ writableFinished }) => !writableFinished);
@@ -55,7 +61,7 @@ export function createDrain(): Drain {
   return {
     meet(socket) {
       quiet = 0;
-      socket.once('close', () => latest.delete(socket));
+      socket.on('close', letGoOfClosed);
     },
     get begun() {
       return begun;
@@ -67,6 +73,7 @@ export function createDrain(): Drain {
     async run(server, retire) {
       await letIn();
       begun = true;
+      clearInterval(lettingGo);
       const closed = new Promise((resolve) => server.once('close', resolve));
       // Where `localhost` has two addresses, this is how Fastify's second server hears that it must end.
       server.unref();
@@ -83,7 +90,6 @@ export function createDrain(): Drain {
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
       await Promise.race([retired, late]);
       server.closeAllConnections();
-      clearInterval(lettingGo);
     },
   };
 }

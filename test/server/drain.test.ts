@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, onTestFinished, test } from 'vitest';
+import { createDrain } from '../../src/server/drain.js';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** A server that is followed, and a client of it with one connection, which stays. */
+async function start(answer: (response: ServerResponse) => void) {
+  const drain = createDrain();
+  const server = createServer((_, response) => {
+    drain.follow(response);
+    answer(response);
+  });
+  server.on('connection', drain.meet);
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => {
+    agent.destroy();
+    server.close();
+  });
+  const ask = async () => {
+    const { port } = server.address() as AddressInfo;
+    const asked = request({ port, host: '127.0.0.1', agent }).end();
+    const [answered] = (await once(asked, 'response')) as [IncomingMessage];
+    return { headers: answered.headers, body: await text(answered) };
+  };
+  return { drain, server, ask };
+}
+
+test('an answer that is given is let go of, though its connection stays', async () => {
+  const given: WeakRef<ServerResponse>[] = [];
+  const { ask } = await start((response) => {
+    given.push(new WeakRef(response));
+    response.end('given');
+  });
+  for (let times = 0; times < 3; times += 1) expect((await ask()).body).toBe('given');
+  const left = () => {
+    collect();
+    return given.filter((reference) => reference.deref()).length;
+  };
+  await expect.poll(left, { timeout: 10_000, interval: 200 }).toBe(0);
+});
+
+test('an answer is waited for, however long ago it was asked for', async () => {
+  const waiting: ServerResponse[] = [];
+  const { drain, server, ask } = await start((response) => void waiting.push(response));
+  const asked = ask();
+  await sleep(2_500); // in which others would have been let go of
+  const drained = drain.run(server);
+  await sleep(1_000);
+  expect(waiting).toHaveLength(1);
+  waiting[0]!.end('late');
+  expect(await asked).toMatchObject({ body: 'late', headers: { connection: 'close' } });
+  await drained;
+});
