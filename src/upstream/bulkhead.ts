@@ -4,8 +4,8 @@ import { UpstreamError, type UpstreamName } from './failure.js';
 /** One caller's part of a service. */
 export interface Compartment {
   /**
-   * Lets a call in, with its whole time from then on: at once, or when there is room. Rejects with an `UpstreamError`
-   * where its deadline is over before.
+   * Lets a call in, with its whole time from then on: at once, which is told by undefined, or when there is room. Rejects
+   * with an `UpstreamError` where its deadline is over before.
    */
   enter(deadline: Deadline): Promise<void> | undefined;
   /** Lets out a call that was let in. */
@@ -13,8 +13,8 @@ export interface Compartment {
 }
 
 /**
- * Keeps the callers of a service apart, each in a compartment of its own: `size` calls of one of them are under way at
- * once, the others wait, so that nobody's slow calls take all connections.
+ * Makes the compartments that keep the callers of a service apart: `size` calls of one of them are under way at once, the
+ * others wait, so that nobody's slow calls take all connections.
  */
 export function createBulkhead(upstream: UpstreamName, size: number): () => Compartment {
   return () => new CallersCompartment(upstream, size);

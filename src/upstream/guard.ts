@@ -19,7 +19,7 @@ export interface GuardedCall {
   readonly caller: string | undefined;
 }
 
-/** Runs a call, unless the service is left alone; `run` never throws, but rejects. */
+/** Runs a call, unless the service is left alone; `run` never throws, but gives a promise that may reject. */
 export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
 
 const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
@@ -72,11 +72,9 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     lateCallers.clear();
   }
 
-  async function tryOut({ repeatable }: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+  async function tryOut(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      const reply = await breaker.execute(() =>
-        repeatable ? run().catch((error: unknown) => insist(error, run)) : run(),
-      );
+      const reply = await breaker.execute(() => run().catch((error: unknown) => insist(error, call, run)));
       forgive();
       return reply;
     } catch (error) {
@@ -94,16 +92,11 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
   const welcome = (reply: Reply) => (hasFailed ? comeBack(reply) : reply);
 
   /** What is still to be done where the first attempt has failed. */
-  async function recover(
-    error: unknown,
-    { repeatable, caller }: GuardedCall,
-    run: () => Promise<Reply>,
-  ): Promise<Reply> {
+  async function recover(error: unknown, call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      if (!repeatable) throw error;
-      return await welcome(await insist(error, run));
+      return await welcome(await insist(error, call, run));
     } catch (last) {
-      if (counts(last, caller)) {
+      if (counts(last, call.caller)) {
         hasFailed = true;
         await tell(() => {
           throw last;
@@ -122,8 +115,13 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
   };
 }
 
-/** Tries again what has failed with this error, as often as the policy says. */
-function insist(error: unknown, run: () => Promise<Reply>): Promise<Reply> {
+/** Tries again what has failed with this error, as often as the policy says, where it may be. */
+async function insist(
+  error: unknown,
+  { repeatable }: GuardedCall,
+  run: () => Promise<Reply>,
+): Promise<Reply> {
+  if (!repeatable) throw error;
   return retrying.execute(async ({ attempt: number }) => {
     if (number === 0) throw error;
     return run();

@@ -64,16 +64,16 @@ export interface UpstreamOptions {
   readonly clock?: Clock;
 }
 
-/** What is kept of one caller, which is known by their token. */
-interface Caller {
+/** What is kept of one token. */
+interface Holder {
   readonly account: Account;
   readonly compartment: Compartment;
-  readonly headers: Exchange['headers'];
-  readonly isSendable: boolean;
+  /** Undefined where the token cannot stand in one. */
+  readonly headers: Exchange['headers'] | undefined;
 }
 
 const connections = 128;
-const usualHeaders = { accept: 'application/json', 'accept-encoding': 'identity' };
+const usualHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** Redirects by which nothing was done here; by any other, it may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** Of a limit. */
@@ -97,11 +97,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const isDebugging = telemetry.log.isLevelEnabled('debug');
   const openAccount = createQuota({ perHour: callsPerHour, clock });
   const openCompartment = createBulkhead(name, callsAtOnce ?? Infinity);
-  const callerOf = createRecords((token): Caller => ({
+  const holderOf = createRecords((token): Holder => ({
     account: openAccount(),
     compartment: openCompartment(),
-    headers: { ...usualHeaders, authorization: `Bearer ${token}` },
-    isSendable: isSendable(token),
+    headers: isSendable(token) ? { ...usualHeaders, authorization: `Bearer ${token}` } : undefined,
   }));
   const complain = createComplaints(telemetry);
   const guard = createGuard(name, telemetry);
@@ -162,8 +161,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     { method, path, body, token, signal }: UpstreamRequest,
     read: (answer: UpstreamAnswer) => T | undefined,
   ): Promise<T> {
-    const caller = token === undefined ? undefined : callerOf(token);
-    const headers = caller?.headers ?? usualHeaders;
+    const holder = token === undefined ? undefined : holderOf(token);
+    const headers = holder?.headers ?? usualHeaders;
     const sent: Exchange = {
       upstream: name,
       method,
@@ -175,17 +174,17 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const deadline = startDeadline(timeoutMs, signal);
     let entered: Compartment | undefined;
     try {
-      if (caller?.isSendable === false) throw new UpstreamError(name, 'unsendable');
+      if (holder && !holder.headers) throw new UpstreamError(name, 'unsendable');
       // What waits in vain says nothing of the service: the breaker does not hear of it.
-      const entering = caller?.compartment.enter(deadline);
+      const entering = holder?.compartment.enter(deadline);
       if (entering) await entering;
-      entered = caller?.compartment;
+      entered = holder?.compartment;
       // Before the breaker: what is not made cannot find out whether the service is back.
-      const wait = caller?.account.wait();
+      const wait = holder?.account.wait();
       if (wait !== undefined) throw limited(wait);
       const guarded = { repeatable: method === 'GET', caller: callsAtOnce === undefined ? undefined : token };
-      const reply = await guard(guarded, () => attempt(sent, caller?.account, deadline));
-      const answer = accept(reply, caller?.account);
+      const reply = await guard(guarded, () => attempt(sent, holder?.account, deadline));
+      const answer = accept(reply, holder?.account);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });
