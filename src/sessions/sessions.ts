@@ -124,9 +124,9 @@ export function createSessions(options: {
     if (cache.size > mostCached) cache.delete(cache.keys().next().value!);
   }
 
-  async function lookUp(token: string): Promise<Session | undefined> {
+  async function lookUp(token: string, id: string): Promise<Session | undefined> {
     const before = endings;
-    const session = await load(digest(token));
+    const session = await load(id);
     if (!session || session.expiresAt <= clock.now()) return undefined;
     if (before === endings) remember(token, session);
     return session;
@@ -198,11 +198,12 @@ export function createSessions(options: {
     if (issued === 'WRONG_CREDENTIALS') return issued;
     const user = await whoIs(issued);
     const token = randomBytes(32).toString('base64url');
+    const id = digest(token);
     const row: SessionTable = {
-      id: digest(token),
+      id,
       user_id: keyText(user.upstreamId),
       email: keyText(user.email),
-      notes_token: sealer.seal(issued.token, place(digest(token))),
+      notes_token: sealer.seal(issued.token, place(id)),
       created_at: clock.now(),
       expires_at: Math.floor(Math.min(issued.expiresAt, clock.now() + longestMs)),
     };
@@ -225,7 +226,7 @@ export function createSessions(options: {
       if (ending.has(id)) return undefined;
       const cached = cache.get(id);
       const now = clock.now();
-      if (!cached || cached.until <= now) return lookUp(token);
+      if (!cached || cached.until <= now) return lookUp(token, id);
       return cached.session.expiresAt > now ? cached.session : undefined;
     },
     async end(sessionId) {
