@@ -47,7 +47,10 @@ export function createDrain(): Drain {
     latest.delete(this);
   }
 
-  const unanswered = () => [...latest.values()].filter(({ writableFinished }) => !writableFinished);
+  function unanswered(): readonly ServerResponse[] {
+    letGoOfGiven();
+    return [...latest.values()];
+  }
 
   /**
    * Those who have connected and wait to be let in, which is one in a turn, the system would cut off where nobody listens
