@@ -93,7 +93,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
   const pool = new Pool(origin, { connections });
-  const counters = new Map<number | string, () => void>();
+  const counters = new Map<string, () => void>();
   const isDebugging = telemetry.log.isLevelEnabled('debug');
   const openAccount = createQuota({ perHour: callsPerHour, clock });
   const openCompartment = createBulkhead(name, callsAtOnce ?? Infinity);
@@ -105,15 +105,20 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const complain = createComplaints(telemetry);
   const guard = createGuard(name, telemetry);
 
-  function report({ method, path }: Exchange, status: number | string, started: number): void {
-    const count =
-      counters.get(status) ?? telemetry.counter('upstream_call', { upstream: name, status: String(status) });
-    counters.set(status, count);
-    count();
+  function count(status: string): void {
+    const known = counters.get(status);
+    if (known) return known();
+    const counter = telemetry.counter('upstream_call', { upstream: name, status });
+    counters.set(status, counter);
+    counter();
+  }
+
+  function report({ method, path }: Exchange, status: string, started: number): void {
+    count(status);
     if (!isDebugging) return;
     const [route] = path.split('?');
     const ms = Math.round(performance.now() - started);
-    telemetry.log.debug({ upstream: name, method, route, status: String(status), ms }, 'upstream call');
+    telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
   }
 
   const limited = (retryAfter: number) => new UpstreamError(name, 'limited', { retryAfter });
@@ -124,7 +129,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     const started = performance.now();
     return exchange(pool, sent, deadline).then(
       (reply) => {
-        report(sent, reply.status, started);
+        report(sent, String(reply.status), started);
         if (reply.status >= 500) throw failing(reply);
         return reply;
       },
