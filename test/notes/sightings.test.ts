@@ -1,17 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createSightings, type PagePlace } from '../../src/notes/sightings.js';
+import { heapInUse, mebibyte } from '../support/memory.js';
 import { noteOf } from './service.js';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-const mebibyte = 2 ** 20;
-
-function inUse(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 const placeOf = (tag?: string, cursor?: string): PagePlace => ({
   filter: { tag },
@@ -21,7 +11,7 @@ const notes = [noteOf(1), noteOf(2)];
 
 test('a place holds on to nothing of the request that named it', () => {
   const sightings = createSightings();
-  const before = inUse();
+  const before = heapInUse();
   for (let at = 0; at < 60; at += 1) {
     const request = `{ notes(filter: { tag: "a-tag-of-some-length-${at}" }) } #${'x'.repeat(mebibyte)}`;
     const tag = request.slice(24, request.indexOf('"', 24));
@@ -30,30 +20,30 @@ test('a place holds on to nothing of the request that named it', () => {
       tag: expect.stringMatching(/^a-tag/),
     });
   }
-  expect(inUse() - before).toBeLessThan(20 * mebibyte);
+  expect(heapInUse() - before).toBeLessThan(20 * mebibyte);
 });
 
 test('tags and cursors weigh, however few notes are seen there', () => {
   const sightings = createSightings(500_000);
   const long = (letter: string) => letter.repeat(30_000);
   sightings.remember('early', placeOf(), notes);
-  const before = inUse();
+  const before = heapInUse();
   for (let at = 0; at < 100; at += 1)
     sightings.remember(`late ${at}`, placeOf(long('t') + at, long('c') + at), notes);
   expect(sightings.find('early', '1')).toBeUndefined();
   expect(sightings.find('late 0', '1')).toBeUndefined();
   expect(sightings.find('late 99', '1')).toBeDefined();
-  expect(inUse() - before).toBeLessThan(mebibyte);
+  expect(heapInUse() - before).toBeLessThan(mebibyte);
 });
 
 test('a page without notes is not remembered, and takes the place of none but itself', () => {
   const sightings = createSightings();
-  const before = inUse();
+  const before = heapInUse();
   sightings.remember('mine', placeOf('tag'), notes);
   for (let at = 0; at < 500; at += 1) sightings.remember('mine', placeOf('x'.repeat(40_000) + at), []);
   for (let at = 0; at < 500; at += 1) sightings.remember(`other ${at}`, placeOf('x'.repeat(40_000) + at), []);
   expect(sightings.find('mine', '2')).toEqual(placeOf('tag'));
-  expect(inUse() - before).toBeLessThan(mebibyte);
+  expect(heapInUse() - before).toBeLessThan(mebibyte);
   sightings.remember('mine', placeOf('tag'), []);
   expect(sightings.find('mine', '2')).toBeUndefined();
 });

@@ -3,13 +3,9 @@ import { Agent, createServer, request, type IncomingMessage, type ServerResponse
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDrain } from '../../src/server/drain.js';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+import { collect } from '../support/memory.js';
 
 /** A server that is followed, and a client of it with one connection, which stays. */
 async function start(answer: (response: ServerResponse) => void) {

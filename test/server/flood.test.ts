@@ -1,23 +1,11 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { watchApollo } from '../support/apollo.js';
 import { startHouse, type House } from '../support/house.js';
+import { heapInUse, mebibyte } from '../support/memory.js';
 import { openSocket } from './sockets.js';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-const megabyte = 2 ** 20;
-
-/** What is in use once everything that can go has gone. */
-function inUse(): number {
-  collect();
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 /** One of endlessly many documents of about the same size. */
 const documentOf = (at: number, fields = 40) =>
@@ -50,9 +38,9 @@ describe('a flood of new documents', () => {
 
   test('is compiled, and leaves no more behind than its first thousand', { timeout: 180_000 }, async () => {
     expect(await send(0, 1_000)).toBe(1_000);
-    const before = inUse();
+    const before = heapInUse();
     expect(await send(1_000, 3_000)).toBe(2_000);
-    const grown = (inUse() - before) / megabyte;
+    const grown = (heapInUse() - before) / mebibyte;
     // oxlint-disable-next-line no-console -- the figure that the bound is for
     console.log(`${grown.toFixed(1)} MB more after 3,000 documents than after 1,000`);
     expect(grown).toBeLessThan(10);
@@ -68,14 +56,14 @@ describe('a flood of new documents', () => {
       for (const type of ['next', 'complete']) expect((await socket.next(id)).type).toBe(type);
     };
     await answered('before');
-    const before = inUse();
+    const before = heapInUse();
     const much = 'x'.repeat(250_000);
     for (let id = 0; id < 40; id += 1) {
       const payload = { query: 'subscription { shipmentUpdates { cursor } }', extensions: { much }, much };
       socket.send({ id: `${id}`, type: 'subscribe', payload, much });
     }
     await answered('after');
-    expect((inUse() - before) / megabyte).toBeLessThan(5);
+    expect((heapInUse() - before) / mebibyte).toBeLessThan(5);
     socket.close();
   });
 
@@ -90,9 +78,9 @@ describe('a flood of new documents', () => {
         expect(rules.prepare(documentOf(at))).toMatchObject({ kind: 'Document' });
     };
     prepare(0, 1_000);
-    const before = inUse();
+    const before = heapInUse();
     prepare(1_000, 3_000);
-    expect((inUse() - before) / megabyte).toBeLessThan(5);
+    expect((heapInUse() - before) / mebibyte).toBeLessThan(5);
     expect(rules.prepare(documentOf(2_999))).toBe(rules.prepare(documentOf(2_999)));
   });
 });

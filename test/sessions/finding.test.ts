@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NotesClient } from '../../src/notes/client.js';
 import { createSealer } from '../../src/seal.js';
@@ -8,15 +6,7 @@ import { createSessions, type Sessions, type SignedIn } from '../../src/sessions
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-const mebibyte = 2 ** 20;
-
-function inUse(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
+import { heapInUse, mebibyte } from '../support/memory.js';
 
 const telemetry = createTelemetry('silent');
 const start = Date.parse('2026-01-01T00:00:00.000Z');
@@ -84,13 +74,13 @@ describe.each(engines)('a session on %s', (_, createUrl) => {
     const { sessions, others } = await open();
     const tokens = [];
     for (let count = 0; count < 40; count += 1) tokens.push((await signIn(sessions)).token);
-    const before = inUse();
+    const before = heapInUse();
     for (const [at, token] of tokens.entries()) {
       const given = at % 2 === 0 ? token : token.replace(/.{8}$/, 'is wrong');
       const header = `${'x'.repeat(mebibyte)} ${given}`;
       const session = await others.find(header.slice(-given.length));
       expect(session !== undefined).toBe(given === token);
     }
-    expect(inUse() - before).toBeLessThan(10 * mebibyte);
+    expect(heapInUse() - before).toBeLessThan(10 * mebibyte);
   });
 });
