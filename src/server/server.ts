@@ -210,7 +210,10 @@ const policy = {
   upgradeInsecureRequests: null,
 };
 
-/** Fastify takes no number by itself: that many proxies are the nearest ones. */
+/**
+ * Fastify trusts nobody by a count, since it cannot tell who connects: a count is for a port that only the proxies
+ * reach.
+ */
 function trusted(proxies: ServerOptions['trustProxy']) {
   if (typeof proxies === 'number') return (_: string, hop: number) => hop < proxies;
   return proxies ? [...proxies] : false;
