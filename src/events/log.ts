@@ -33,7 +33,7 @@ export interface LogEntry extends Place {
 
 /** The durable, ordered log of events, each of them once. */
 export interface Log {
-  /** Resolves once the event is durable. Rejects where it could not be stored: then the sender should try again. */
+  /** Resolves once the event is durable. Rejects where that is not certain: then the sender should try again. */
   append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
   /** The place just after the entry with this number; undefined where there is none, or it is gone. */
   place(seq: number): Promise<Place | undefined>;

@@ -2,7 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 /** What a queue works with. */
 export interface QueueOptions<T, R> {
-  /** Commits a batch, one at a time, and gives an outcome for each item; when it rejects, nothing was committed. */
+  /**
+   * Commits a batch, one at a time, and gives an outcome for each item. When it rejects, the batch may be committed all
+   * the same: what is tried again is then a duplicate.
+   */
   commit(batch: readonly T[]): Promise<readonly R[]>;
   /** Whether a failed batch is worth trying in parts: false while the database as a whole does not answer. */
   worthRetrying(): Promise<boolean>;
