@@ -62,7 +62,7 @@ interface Admitted {
   readonly operation: OperationDefinitionNode;
   /** Whether its answer may be long because of it alone, however little there is to tell. */
   readonly repeats: boolean;
-  /** Begun at the second use, once for all who come meanwhile; null where it cannot be compiled. */
+  /** Begun at the second use, once for all who come meanwhile; null where that failed: the next use tries again. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 
