@@ -2,10 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 /** How much goes together at once, and how long it may wait for that. */
 export interface BatchLimits<Item> {
-  /** A batch weighs no more, but for a single item. */
+  /** No batch weighs more, unless it is a single item. */
   readonly greatest: number;
   weigh(item: Item): number;
-  /** Some seconds unless told. */
+  /** Some seconds by default. */
   readonly patienceMs?: number;
 }
 
@@ -19,9 +19,9 @@ interface Waiting<Item, Outcome> {
 }
 
 /**
- * Gives what does `work` for an item together with those that others wait for: what comes while a batch is under way
- * goes into the next one, in the order in which it came. `work` gives an outcome for each item; where it fails, it has
- * failed for all of the batch. Rejects where the turn does not come in time: then nothing was done.
+ * Returns a function that does `work` for an item together with those of others: what comes while a batch is under way
+ * goes into the next one, in order of arrival. `work` gives an outcome for each item; if it fails, it has failed for
+ * the whole batch. Rejects when the turn does not come in time: then nothing was done.
  */
 export function createBatches<Item, Outcome>(
   work: (batch: readonly Item[]) => Promise<readonly Outcome[]>,

@@ -32,15 +32,15 @@ export interface BookingQuery {
 /** The rows of the appointments ledger. */
 export interface Bookings {
   /**
-   * Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. An error that `isInDoubt`
-   * where it may be kept and may not: the database was not heard to answer the commit.
+   * Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. Rejects with an error that
+   * `isInDoubt` if it may or may not be kept: the database did not answer the commit.
    */
   insert(booking: Booking): Promise<boolean>;
   /** Says how a pending booking ended. */
   settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void>;
   /** Takes a booking back, as if it had never been; its key is free again. */
   erase(booking: Booking): Promise<void>;
-  /** The same for one whose insertion is in doubt, also where it takes effect only now. */
+  /** The same for one whose insertion is in doubt, even if that takes effect only now. */
   undo(booking: Booking): Promise<void>;
   /** The booking that has this key; where others wait for one too, it is looked for together with theirs. */
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
@@ -51,7 +51,7 @@ export interface Bookings {
 
 type Ending = Exclude<Step, { begin: unknown }>;
 
-/** In characters: what the people who take part are long, and so much for the rest of a booking. */
+/** In characters: the participants' JSON, and a flat amount for the rest of a booking. */
 const greatestBatch = 1_000_000;
 const restOfBooking = 1_000;
 
@@ -61,7 +61,7 @@ export function createBookings(
   commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
 ): Bookings {
   const weigh = ({ participants }: Booking) => restOfBooking + participants.length;
-  // Beginnings by themselves, and so what is undone, since they may have to wait for another replica.
+  // Inserts and undos have batches of their own: each may have to wait for another replica.
   const begin = createBatches(
     (bookings: readonly Booking[]) => commit(bookings.map((each) => ({ begin: each }))),
     {

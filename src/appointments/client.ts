@@ -90,7 +90,7 @@ export function createAppointmentsClient(
     throw new UpstreamError('issuer', 'locked');
   }
 
-  /** A token; where none can be had, it is certain that nothing was booked. */
+  /** A token. If none can be had, it is certain that nothing was booked. */
   async function authorize(signal: Signal | undefined): Promise<string> {
     try {
       return await tokens.get(signal);
@@ -106,7 +106,7 @@ export function createAppointmentsClient(
     return service.ask(request, (answer) => answer);
   }
 
-  /** A 404 may be for a patient or for a wrong base address: to the person it is the one, the log tells of the other. */
+  /** A 404 may mean an unknown patient or a wrong base address: the person is told the one, the log the other. */
   function complainOf(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
     telemetry.log.warn({ status }, 'the appointment service refused a booking for what may not lie in it');
@@ -144,7 +144,7 @@ function toBody({ status, start, end, participants }: NewAppointment) {
 }
 
 const usualLifetimeSeconds = 3600;
-/** A year; an issuer may tell a number that no date can hold. */
+/** A year: an issuer may give a number that no date can hold. */
 const mostLifetimeSeconds = 365 * 24 * 3600;
 
 function readIssued(body: unknown): Issued | undefined {

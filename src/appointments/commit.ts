@@ -19,7 +19,7 @@ export type Done = boolean;
 
 const doubtCode = 'BOOKINGS_IN_DOUBT';
 
-/** Whether what was asked may be done and may not: the database was not heard to answer the commit. */
+/** Whether what was asked may or may not have been done: the database did not answer the commit. */
 export function isInDoubt(error: unknown): boolean {
   return (error as { readonly code?: unknown } | undefined)?.code === doubtCode; // it may come from another thread
 }
@@ -33,9 +33,7 @@ export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
   },
 };
 
-/**
- * In doubt is only what was done and whose commit was not answered: whoever undoes it finds it there, and waits for it.
- */
+/** In doubt only if the statements were answered and the commit was not: an undo finds the row, or waits for it. */
 async function commit({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
   const change = engine === 'sqlite' ? changeOneByOne : changeAsOne;
   let isDone = false;
@@ -51,8 +49,8 @@ async function commit({ engine, kysely }: Store, changes: Changes): Promise<Read
 }
 
 /**
- * Takes back bookings of which it is not known whether they are kept, also where that takes effect only now: an insertion
- * waits for the end of a transaction, cut off from us, that is still about to insert the same.
+ * Takes back bookings that may or may not be kept, even if they take effect only now: an insertion waits for the end of
+ * a transaction, cut off from us, that is still about to insert the same.
  */
 export async function undoBookings({ engine, kysely }: Store, bookings: readonly Booking[]): Promise<void> {
   const sorted = sortByKey(bookings);
@@ -76,7 +74,7 @@ function toChanges(steps: readonly Step[]): Changes {
   };
 }
 
-/** In one order on all replicas: one waits for a key that another is about to take, and no two for each other. */
+/** In the same order on all replicas: one may wait for a key that another is about to take, no two for each other. */
 function sortByKey(bookings: readonly Booking[]): readonly Booking[] {
   const keyOf = ({ user_id, idempotency_key }: Booking) => `${user_id}\n${idempotency_key}`;
   const keyed = bookings.map((booking) => ({ booking, key: keyOf(booking) }));
@@ -104,7 +102,7 @@ async function selectKept({ engine, kysely }: Store, begun: readonly Booking[]):
   return new Set(rows.map(({ id }) => id));
 }
 
-/** On Postgres, for the sake of the way there and back. */
+/** On Postgres, to save round trips. */
 async function changeAsOne({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
   const { begun } = changes;
   const references = begun.flatMap(toReferences);

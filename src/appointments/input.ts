@@ -90,7 +90,7 @@ function checkKey(key: string | null | undefined): readonly UserError[] {
   return [fault('INVALID', 'An idempotency key has 1 to 255 characters.', 'idempotencyKey')];
 }
 
-/** The participant without what clients may have sent as null; none where it is not whole. */
+/** The participant without what clients may have sent as null; none if it is not whole. */
 function participantOf({ actor, status }: AppointmentParticipantInput): readonly Participant[] {
   return actor?.reference && status ? [{ actor: { reference: actor.reference }, status }] : [];
 }

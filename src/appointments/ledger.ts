@@ -52,7 +52,7 @@ const bookingMs = 30_000;
 const pollMs = 100;
 /** For settling the row after the call. */
 const settlingMs = 5_000;
-/** Little enough to end, after a drain that takes its whole time, before the process is ended. */
+/** Short enough to be over before the process is ended, even after a drain that takes its whole time. */
 const patienceMs = 3_000;
 
 /** A ledger; a booking has `timeoutMs` of its own and does not end when its client goes away. */
@@ -78,7 +78,10 @@ export function createLedger({
   const underWay = new Set<Promise<unknown>>();
   const began = Math.floor(clock.now());
 
-  /** On another replica, or here: an embedded database has no other process, and what was before this one has ended. */
+  /**
+   * Whether a pending booking may still be under way, on another replica or here. An embedded database has no other
+   * process: what was booked before this one began is over.
+   */
   function mayEnd({ state, pending_until: until, booked_at: bookedAt }: Booking): boolean {
     const isOurs = database.engine === 'postgres' || bookedAt >= began;
     return state === 'PENDING' && isOurs && until > clock.now();
@@ -109,13 +112,13 @@ export function createLedger({
     };
   }
 
-  /** Others would not wait for as long as it may take from now on, and its client may have gone and booked anew. */
+  /** Too late to post: the call could outlast those who wait for it, and its client may have gone and booked anew. */
   async function takeBack(booking: Booking): Promise<Error> {
     await settling.settle(booking.id, () => bookings.erase(booking));
     return new Error('The database took too long to keep the booking.');
   }
 
-  /** A row that may stand although its insertion failed is taken back: nothing was posted for it, and nothing will be. */
+  /** A row that may stand although its insertion failed is taken back: nothing was, or will be, posted for it. */
   async function keep(booking: Booking): Promise<boolean> {
     try {
       const kept = await bookings.insert(booking);
@@ -156,7 +159,7 @@ export function createLedger({
     }
   }
 
-  /** What became of another's booking under this key; undefined where it came to nothing. Waiting, it only reads. */
+  /** What became of another's booking under this key; undefined if that came to nothing. Only reads while it waits. */
   async function outcomeOf(
     userId: string,
     key: string,
@@ -179,7 +182,7 @@ export function createLedger({
     id: string,
   ): Promise<BookingResult> {
     for (;;) {
-      // Looked for first: what is there is told also while others hold up the writer.
+      // Looked for first: an outcome that is there is given even while others hold up the writer.
       const outcome = await outcomeOf(request.userId, key, inputDigest);
       if (outcome) return outcome;
       const booking = open(request, inputDigest, id);
@@ -188,8 +191,8 @@ export function createLedger({
   }
 
   /**
-   * The same request at the same moment is one: those who come later share the first one's result. So do those who
-   * come before the row says it.
+   * Equal requests at the same moment are one: later ones share the first one's result, and so do those that come
+   * before the row says it.
    */
   async function join(
     request: BookingRequest,

@@ -1,15 +1,15 @@
 import type { BookingTable } from '../store/schema.js';
 import { createBatches } from './batches.js';
 
-/** By what a booking under an idempotency key is found. */
+/** What a booking under an idempotency key is found by. */
 export type BookingKey = { readonly [name in 'user_id' | 'idempotency_key']: string };
 
 /** How many keys are looked for at once. */
 const keysAtOnce = 100;
 
 /**
- * Gives the way to look a booking up by its key, as it stands after that call, together with all who wait for one: many
- * who wait ask no more than one does. `read` gives those of the keys' bookings that are there.
+ * Returns a function that looks a booking up by its key, as it stands after that call, together with all who wait for
+ * one: many who wait ask no more often than one would. `read` gives the bookings that there are for the keys.
  */
 export function createLookups(
   read: (keys: readonly BookingKey[]) => Promise<readonly BookingTable[]>,

@@ -44,7 +44,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
   },
 };
 
-/** Bookings by the id in their global id: one's own, or with the grant anybody's; else null. */
+/** Bookings by the id in their global id: the caller's own, or with the grant anybody's; else null. */
 export const appointmentNodes = {
   Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
     context.appointments.find(ledgerId, readableUser(signedIn(context))),
@@ -99,7 +99,7 @@ async function createAppointment(
   return { appointment, appointmentEdge: edge, errors: [] };
 }
 
-/** The user whose bookings alone the caller may read; undefined for everybody's. */
+/** The only user whose bookings the caller may read; undefined for everybody's. */
 function readableUser({ userId, grants }: Caller): string | undefined {
   return grants.has('APPOINTMENTS_READ') ? undefined : userId;
 }

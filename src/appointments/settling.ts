@@ -9,7 +9,7 @@ export interface Settling {
    * may run again after it has taken effect. Never rejects: a booking is made or not, whatever becomes of its row.
    */
   settle(bookingId: string, write: () => Promise<void>): Promise<void>;
-  /** Resolves when this row is written or given up; undefined where nothing more is tried. */
+  /** Resolves when this row is written or given up; undefined if nothing more is tried. */
   pending(bookingId: string): Promise<void> | undefined;
   /** Tries at once, and more often from now on. */
   hurry(): void;
