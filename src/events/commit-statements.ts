@@ -32,7 +32,7 @@ interface KnownRow {
   readonly text: string;
 }
 
-/** The statements of a commit. Each is one for all rows, and they are few: on Postgres each is a way there and back. */
+/** The statements of a commit. Each is one for all rows, and they are few: on Postgres each is a round trip. */
 export function prepareStatements(store: Store, folds: Folds) {
   const { engine, kysely } = store;
   const families = Object.keys(folds);
@@ -48,7 +48,7 @@ export function prepareStatements(store: Store, folds: Folds) {
   }));
 
   return {
-    /** An update, since it locks the row on both engines, and tells what the holder before has committed. */
+    /** An update, since it locks the row on both engines, and returns what the holder before has committed. */
     lockHead: prepare(kysely, () => lockHead),
     /** The ids that are known already, and the states of the entities. */
     findKnown: (db: Store['kysely'], batch: readonly Item[]) =>

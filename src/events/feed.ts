@@ -17,7 +17,7 @@ export type { Place } from './place.js';
 
 /** The log as clients follow it. */
 export interface Feed {
-  /** The cursor of a place, as every entry is one: the same on every replica, good for every family and filter. */
+  /** The cursor of a place (every entry is one): the same on every replica, good for every family and filter. */
   cursor(place: Place): string;
   /**
    * Its number; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it, or was
@@ -25,37 +25,37 @@ export interface Feed {
    * subscription does, until `signal` says that nobody wants it any more.
    */
   position(cursor: string, signal?: Signal): Promise<number>;
-  /** Up to where this process has come in the log: all of it is committed, so whatever is read from now on shows it. */
+  /** How far this process has come in the log: all of that is committed, so whatever is read from now on shows it. */
   place(): Place;
   /**
-   * What a subscription gives to the fan-out: the entries that it wishes for, as `view` makes them, and of those only the
-   * ones that are in all of the selections, of which the first narrows most.
+   * What a subscription gives to the fan-out: the entries that it wishes for, as `view` makes them, and only those that
+   * are in all of the selections, of which the first narrows most.
    */
   follow<T>(wish: Wish, view: View<T>, selected?: readonly Selection[]): Following<T>;
-  /** Who follows the log joins here: members get each event once, in log order, and `CURSOR_EXPIRED` where one is gone. */
+  /** Where followers join: members get each event once, in log order, and `CURSOR_EXPIRED` when one is gone. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
   stop(): void;
 }
 
-/** What a subscription wants: the events of a family after a position, else those to come. Skipped ones are left out. */
+/** What a subscription wants: the events of a family after a position, else those to come, without skipped ones. */
 export interface Wish {
   readonly family: string;
   readonly after?: number;
 }
 
-/** What a follower gets of an entry: a function of the entry alone, and of whether it came before the follower was level. */
+/** What a follower gets of an entry: a function only of it, and of whether it came before the follower was level. */
 export type View<T> = (entry: LogEntry, replayed: boolean) => T;
 
 /**
- * What a subscription is made of, so that many can share it. An iterable for graphql-js, which takes nothing else from a
- * subscription's resolver; nobody pulls, so to iterate it throws.
+ * What a subscription is made of, so that many can share it. An iterable for graphql-js, which takes nothing else from
+ * a subscription's resolver; nobody pulls, so iterating it throws.
  */
 export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
   /** Undefined where the entry is not selected. */
   readonly view: View<T | undefined>;
-  /** What is wanted of the family, that which narrows most first; nothing where all of it is. */
+  /** What is wanted of the family, the selection that narrows most first; empty if all of it is wanted. */
   readonly selected: readonly Selection[];
 }
 
@@ -81,7 +81,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const persistence = createPersistence(options);
   const tail = await startTail({ ...options, persistence });
   const past = createPast(log, tail);
-  // Those who come back all at once ask once.
+  // Those who come back all at once share one look.
   const readBounds = createReread(() => log.bounds(), { pauseMs: 0, most: Infinity });
   const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
   let stopped = false;
@@ -94,7 +94,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       if (!read) return seq;
       const [bounds, found] = read;
       if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
-      // Another entry here, as a place past the head: the database was restored to an earlier time and went on.
+      // Another entry here, like a place past the head: the database was restored to an earlier time and went on.
       if (found && found.witness !== witness) throw expired();
       return seq;
     },

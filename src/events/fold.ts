@@ -31,7 +31,7 @@ export interface Placed {
   readonly delivery: Delivery;
 }
 
-/** An entity's state, the same as JSON, and whether it is another than is kept. */
+/** An entity's state, the same as JSON, and whether it differs from the one that is kept. */
 interface Folded {
   readonly state: unknown;
   readonly text: string;
@@ -50,7 +50,7 @@ export interface States {
 
 const keyColumns: Columns = { key: 'text' };
 
-/** What selects the kept states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
+/** Selects the kept states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
 export function selectStates(
   engine: Store['engine'],
   family: string,
@@ -62,7 +62,7 @@ export function selectStates(
     join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
 }
 
-/** What keeps states. */
+/** Keeps states. */
 export function saveStates(
   engine: Store['engine'],
   { table, key, columns }: StateTable,

@@ -6,11 +6,11 @@ import { createReplays, type Payload } from './replays.js';
 
 /** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
 export interface Rendering extends Interest {
-  /** Undefined where the group's filter leaves the entry out. Where it fails it is called again, in the end given up. */
+  /** Undefined where the group's filter leaves the entry out. Called again after a failure, and in the end given up. */
   render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
 }
 
-/** One who gets the payloads of a group. Whoever takes no more is let go. */
+/** One who gets the payloads of a group. Whoever takes no more is dropped. */
 export interface Member {
   /** The place in the log after which to begin; the log's end where it is undefined. */
   readonly after: number | undefined;
@@ -18,17 +18,17 @@ export interface Member {
   replay(payloads: readonly string[]): Promise<boolean>;
   /** Takes live payloads, says whether to go on, and never makes the others wait. All get the same array, in turn. */
   deliver(payloads: readonly string[]): boolean;
-  /** There is nothing more for this member: the feed has ended, its place is not kept, or an event is `Unrenderable`. */
+  /** Nothing more comes for this member: the feed has ended, its place is not kept, or an event is `Unrenderable`. */
   end(error?: unknown): void;
 }
 
 /** Those who want the same of the log. */
 export interface Group {
-  /** Gives the way to leave. */
+  /** Returns a function that leaves. */
   join(member: Member): () => void;
   /** Tells of an entry that concerns it, just read by the tail. */
   expect(seq: number): void;
-  /** Goes on to the entries that it was told of. */
+  /** Goes on to the entries that it expects. */
   walk(): void;
   /** Ends for all its members. */
   end(error?: unknown): void;
@@ -41,7 +41,7 @@ interface Stretch {
   readonly seqs: readonly number[];
   /** How many entries it comes from, those that are left out among them. */
   readonly length: number;
-  /** Of the entry after it, where rendering that takes time. */
+  /** That of the entry after it, if rendering it takes time. */
   readonly next?: Promise<Payload>;
 }
 
@@ -49,11 +49,11 @@ interface Stretch {
 const mostInTurn = 32_768;
 
 /**
- * A group walks the log once for all its members, from one entry that concerns it to the next. A newcomer first reads, at
- * its own pace, up to where the group is; there it joins, in the same turn in which it is seen to be there, so that
+ * A group walks the log once for all its members, from one entry that concerns it to the next. A newcomer first reads,
+ * at its own pace, up to where the group is; there it joins, in the same turn in which it is seen to be there, so that
  * nothing falls between and nothing comes twice. No event is passed over because it could not be made: the client would
- * never know. What is in memory goes out together; after that comes a turn for everybody else, in which sockets send what
- * they were given: a burst must not pass for slowness.
+ * never know. What is in memory goes out together; then everybody else gets a turn, in which sockets send what they
+ * were given: a burst must not pass for slowness.
  */
 export function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
   const { tail, persistence, pace } = sources;
@@ -66,7 +66,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   const due: number[] = [];
   let walking = false;
 
-  /** Up to where it has come: what does not concern it is behind it at once. */
+  /** How far it has come: what does not concern it is behind it at once. */
   function position(): number {
     return due.length > 0 ? due[0]! - 1 : tail.position();
   }

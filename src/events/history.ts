@@ -7,7 +7,7 @@ import { keyText } from '../store/text.js';
 /** An event as the log keeps it: the domain's event and its place in the log. */
 export type Kept<E> = E & { readonly seq: number };
 
-/** The events of one family that the log still keeps, by entity and by id; those that were skipped are not among them. */
+/** The events of one family that the log still keeps, by entity and by id; those that were skipped are left out. */
 export interface History<E> {
   /** An entity's events, newest in the log first; positions are `seq`. What is asked for at once is one statement. */
   of(entityId: string, query: RowQuery): Promise<readonly Kept<E>[]>;

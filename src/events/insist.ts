@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 
-/** Who goes on trying what fails, for all that one feed reads and renders. */
+/** Goes on trying what fails, for all that one feed reads and renders. */
 export interface Persistence {
   /**
    * Reads from the database until it succeeds, with longer and longer pauses; each failure is logged. Never rejects:
@@ -9,8 +9,8 @@ export interface Persistence {
    */
   insist<T>(read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
   /**
-   * The same for the rendering of one event, which may fail by a fault of ours: `Unrenderable` where it went on failing
-   * for a minute during which the database answered.
+   * The same for the rendering of one event, which may fail by a fault of ours: rejects with `Unrenderable` once it has
+   * failed for a minute during which the database answered.
    */
   render<T>(seq: number, work: () => Promise<T>, wish: Wish): Promise<T | undefined>;
   /** Ends every pause: what failed may succeed now. The first success after a failure does so too. */
@@ -91,7 +91,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     return undefined;
   }
 
-  /** Rejects where the database answers, and so has it each time, often enough and for long enough. */
+  /** Rejects once the work has failed often enough and for long enough while the database answered. */
   function createDoubt(seq: number) {
     let failures = 0;
     let since = 0;

@@ -7,9 +7,9 @@ export interface Interest {
   readonly only?: Selection | undefined;
 }
 
-/** The entries of which `of` says one of these values. */
+/** The entries for which `of` gives one of these values. */
 export interface Selection {
-  /** Those who give the same function are looked up together, so it is to be made once. */
+  /** Those who give the same function are looked up together, so make it once. */
   readonly of: (entry: LogEntry) => Value | null;
   readonly values: ReadonlySet<Value | null>;
 }
@@ -19,14 +19,14 @@ type Value = string | boolean;
 /** In a list of a filter: each is kept for as long as its subscription stands. */
 const mostValues = 1_000;
 
-/** By the names of a filter's members, what each is held against, and the values it gives. */
+/** By the names of a filter's members: what each is compared with, and the values it gives. */
 type Filter = Readonly<
   Record<string, readonly [of: Selection['of'], values: readonly Value[] | null | undefined]>
 >;
 
 /**
- * What a filter selects by: what it says nothing of, with null or undefined in place of values, is left out.
- * `BAD_USER_INPUT` for a list of more than 1,000 values.
+ * What a filter selects by; a member with null or undefined in place of values is left out. `BAD_USER_INPUT` for a list
+ * of more than 1,000 values.
  */
 export function selections(filter: Filter): readonly Selection[] {
   return Object.entries(filter).flatMap(([name, [of, values]]) => {
@@ -45,15 +45,15 @@ export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean 
   return all.every(({ of, values }) => values.has(of(entry)));
 }
 
-/** Who is interested in what: to find them takes as long as they are many, however many want something else. */
+/** Who is interested in what: finding them takes as long as they are many, however many want something else. */
 export interface Interests<T> {
-  /** Gives the way to take it back; where it fails, for want of room, nothing of it is left. */
+  /** Returns a function that takes it back. If adding fails, for want of room, nothing of it is left. */
   add(interest: Interest, who: T): () => void;
-  /** Who wants this entry. What was skipped nobody wants. */
+  /** Who wants this entry. Nobody wants what was skipped. */
   in(entry: LogEntry): ReadonlySet<T>;
 }
 
-/** By what a selection's `of` says. */
+/** By what a selection's `of` gives. */
 type Selected<T> = Map<Value | null, Set<T>>;
 
 const everything: Selection = { of: () => '', values: new Set(['']) };

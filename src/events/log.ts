@@ -27,7 +27,7 @@ export interface LogEntry extends Place {
   readonly event: unknown;
   /** The state of the entity as folded just after this event; null where it was skipped. */
   readonly entity: unknown;
-  /** How many characters the event and the entity are long, for those who bound what they keep. */
+  /** The characters of event and entity together, for those who bound what they keep. */
   readonly weight: number;
 }
 
@@ -40,7 +40,7 @@ export interface Log {
   bounds(): Promise<Bounds>;
   /** The events after this number, in order, at most `limit`; skipped ones are among them. */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
-  /** The same, and the place there as it is at that moment, whatever its own event has come to. */
+  /** The same, and the place there as it is at that moment, even if its own event can no longer be read. */
   readOn(after: number, limit: number): Promise<Onward>;
   /** Deletes the events that are older than the retention; this also happens by itself. */
   prune(): Promise<void>;
@@ -98,7 +98,7 @@ export function createLog(options: LogOptions): Log {
 
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
     const { outcomes, head } = await options.commit(batch);
-    // On Postgres the commit has given it.
+    // On Postgres the commit has sent it.
     if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
     batch.forEach((delivery, at) => tell(telemetry, delivery, outcomes[at]!));
     return outcomes;
@@ -138,7 +138,7 @@ function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): 
   }
 }
 
-/** So much of a sender's free text, which may be as long as a body, goes into a log line. */
+/** As much of a sender's free text, which may be as long as a body, as goes into a log line. */
 function brief(text: string | null): string | null {
   return text === null ? null : text.slice(0, 200);
 }

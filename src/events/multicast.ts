@@ -6,7 +6,7 @@ import type { Sources } from './reader.js';
 
 /** Subscribers who want the same get the same bytes, made once. */
 export interface Multicast {
-  /** Adds a member to the group under this key, which the first member's rendering makes; gives the way to leave. */
+  /** Adds a member to the group of this key, made with the first one's rendering; returns a function that leaves. */
   join(key: string, rendering: Rendering, member: Member): () => void;
   /** How many groups there are. */
   readonly size: number;

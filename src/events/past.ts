@@ -14,7 +14,7 @@ export interface Past {
    * Rejects where the database fails.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
-  /** The place just after this entry, whatever its event has come to; undefined where the log has none of this number. */
+  /** The place just after this entry, whatever its event has come to; undefined where the log has no such number. */
   place(seq: number): Promise<Place | undefined>;
 }
 

@@ -5,7 +5,7 @@ import { digest } from '../seal.js';
 export interface Place {
   /** 0 before the first entry. */
   readonly seq: number;
-  /** Tells the entry from another that this log, restored from a backup, gets at the same number; '' without one. */
+  /** Tells the entry from another one that got its number after a restore from a backup; '' without an entry. */
   readonly witness: string;
 }
 

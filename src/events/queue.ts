@@ -16,7 +16,7 @@ export interface QueueOptions<T, R> {
   readonly greatestQueue: { readonly items: number; readonly weight: number };
 }
 
-/** Group commit: what arrives at about the same time, or while a batch is being committed, goes together into the next. */
+/** Group commit: what arrives at about the same time, or while a batch is committed, goes together into the next. */
 export interface Queue<T, R> {
   /** Resolves with the item's outcome once it is committed. */
   push(item: T): Promise<R>;
@@ -46,7 +46,7 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   let telling = Promise.resolve();
   let stopped = false;
 
-  /** The next batch is on its way before those of the last one hear: to tell them all takes a while. */
+  /** The next batch is on its way before the senders of the last one are told, since telling them all takes a while. */
   async function run(): Promise<void> {
     let tells: readonly Tell[] = [];
     let enough = greatestBatch.items;
@@ -93,8 +93,8 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   }
 
   /**
-   * Commits a batch, and gives what tells its items, in their order. An item that the database refuses must not fail its
-   * batch for ever: a failed batch is halved until it stands alone.
+   * Commits a batch, and returns what settles its items, in their order. An item that the database refuses must not
+   * fail its batch for ever: a failed batch is halved until it stands alone.
    */
   async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Tell[]> {
     try {

@@ -10,7 +10,7 @@ export interface Sources {
   readonly past: Past;
   readonly tail: Tail;
   readonly persistence: Persistence;
-  /** How all who read the past go on. */
+  /** The pace at which all who read the past go on. */
   readonly pace: Pace;
 }
 

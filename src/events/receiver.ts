@@ -20,7 +20,7 @@ export interface WebhookFamily {
   /** As in the route `/webhooks/<name>/:id`. */
   readonly name: string;
   readonly scheme: SignatureScheme;
-  /** Whether a secret may be replaced while this runs, and not by its operator alone. */
+  /** Whether a secret may be replaced while this runs, and by others than its operator. */
   readonly rotates: boolean;
   /** A header (in lower case) that, where it is present, must repeat the signed `type`. */
   readonly typeHeader?: string;
@@ -83,18 +83,18 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const faultUnder = (valid: readonly string[] = []) =>
       findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
     let fault = faultUnder(secrets.valid(name, request.endpointId));
-    // Another replica may have taken another secret into use just now, and its signal be still on the way.
+    // Another replica may just have taken another secret into use, with its signal still on the way.
     if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))
       fault = faultUnder(await latestSecrets(family, request.endpointId));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
   }
 
-  /** Undefined where they cannot be read, and only an operator's new setting could be missed so. */
+  /** Undefined if they cannot be read and only an operator's new setting could be missed. */
   async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
     try {
       return await within(patienceMs, secrets.latest(name, endpointId));
     } catch (err) {
-      // The sender shall come again: it may have signed with what a rotation gave it.
+      // The sender must come again: it may have signed with what a rotation gave it.
       if (rotates) throw err;
       telemetry.log.warn({ err, family: name }, 'webhook keys could not be read again');
       return undefined;
@@ -125,7 +125,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     // A name from outside must not become a label of its own.
     const family = families.has(request.family) ? request.family : 'unknown';
     telemetry.count('webhook_refused', { family, reason: code });
-    // Nor is an id from outside written down, but that of an endpoint of ours.
+    // Nor is an id from outside written down, unless it is that of an endpoint of ours.
     const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
     telemetry.log.warn({ family, ...endpoint, status, reason: code }, 'webhook refused');
     return answer(status, { error: { code, message } }, headers);

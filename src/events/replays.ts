@@ -6,7 +6,7 @@ export type Payload = string | undefined;
 
 /** Payloads of the past, made once for those who want them at about the same time. */
 export interface Replays {
-  /** A promise only while it is being made. One that fails is made again for who comes again. */
+  /** A promise only while it is being made. One that failed is made again for whoever comes again. */
   of(entry: LogEntry): Payload | Promise<Payload>;
   clear(): void;
 }
@@ -15,7 +15,7 @@ interface Replay extends Weighed {
   readonly payload: Payload | Promise<Payload>;
 }
 
-/** What a group keeps of the past for those who come back at the same time: payloads, and the characters of all. */
+/** What a group keeps of the past for those who come back at the same time: payloads, and their characters in all. */
 const mostKept = { items: 256, weight: 1_000_000 };
 
 /** Replays of one group, whose payloads this makes. */

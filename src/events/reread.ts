@@ -15,8 +15,8 @@ export interface RereadOptions {
 
 /**
  * Bounds how often something is read, however often it is asked for: one read at a time, and a pause between two.
- * Whoever asks gets what a read found that began after the asking, shared with all who asked meanwhile; or `Crowded`,
- * at once, where the read under way is a long one and enough wait already.
+ * Whoever asks gets the result of a read that began later, shared with all who asked meanwhile; or `Crowded`, at once,
+ * if the read under way is a long one and enough wait already.
  */
 export function createReread<T>(
   read: (isLong: () => void) => Promise<T>,
@@ -29,7 +29,7 @@ export function createReread<T>(
 
   async function begin(): Promise<T> {
     await free;
-    next = undefined; // who asks from here on may ask for what this read will not see
+    next = undefined; // whoever asks from here on may want what this read will not see
     const reading = read(() => (isLong = true));
     const rest = () => {
       isLong = false;

@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const stepSize = 500;
 
-/** Starts to prune in the background, now and every hour; a failure is logged and mended the next time. */
+/** Starts to prune in the background, now and every hour; a failure is logged and made good the next time. */
 export function startRetention({ database, clock, telemetry, retentionDays }: RetentionOptions): Retention {
   let running: Promise<void> | undefined;
   let stopped = false;

@@ -4,14 +4,14 @@ export interface Weighed {
   readonly weight: number;
 }
 
-/** What was added last, bounded in number and in weight; of one place there is one. */
+/** What was added last, bounded in number and in weight; one for each place. */
 export interface Ring<T extends Weighed> {
   get(seq: number): T | undefined;
   add(item: T): void;
   clear(): void;
 }
 
-/** A ring that lets go of what was added first. */
+/** A ring that forgets what was added first. */
 export function createRing<T extends Weighed>(greatest: {
   readonly items: number;
   readonly weight: number;

@@ -26,12 +26,12 @@ export interface Secrets {
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
-   * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid for
-   * 24 hours, whatever rotations follow, while it is among the last ten. One rotation an endpoint at a time, among all
-   * replicas; others wait. What `obtain` gives instead of a secret is passed on. Undefined, and nothing obtained, where
-   * the endpoint is not configured. `UPSTREAM_UNAVAILABLE` where the new secret could not be stored, or a later rotation
-   * stored its own meanwhile: what is stored goes on working, and the message says to rotate again. A line of the log
-   * tells of a rotation, whether it succeeded or failed.
+   * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid
+   * for 24 hours, whatever rotations follow, while it is among the last ten. One rotation an endpoint at a time, among
+   * all replicas; others wait. What `obtain` gives instead of a secret is passed on. Undefined, and nothing obtained,
+   * where the endpoint is not configured. `UPSTREAM_UNAVAILABLE` where the new secret could not be stored, or a later
+   * rotation stored its own meanwhile: what is stored goes on working, and the message says to rotate again. A line of
+   * the log tells of a rotation, whether it succeeded or failed.
    */
   rotate<Refusal extends object>(
     endpointId: string,
@@ -57,13 +57,13 @@ export interface Configured {
 }
 
 const overlapMs = 24 * 60 * 60 * 1000;
-/** So many replaced secrets of an endpoint are kept: each is tried for every delivery, and many may be made in a day. */
+/** How many replaced secrets of an endpoint are kept: each is tried for every delivery, and a day may bring many. */
 const mostPrevious = 10;
 const refreshMs = 60_000;
 const leaseMs = 10_000;
 /** Between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
 const rereadPauseMs = 100;
-/** So many deliveries to one endpoint are held while a rotation is under way: anybody can send those, too. */
+/** How many deliveries to one endpoint are held while a rotation is under way: anybody can send those, too. */
 const most = 100;
 
 /**
@@ -79,7 +79,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     held.put(family, endpointId, await vault.read(family, endpointId));
   }
 
-  /** The service signs by a new secret before it has told us of it: a rotation under way is waited for. */
+  /** The service signs with a new secret before it has told us of it: a rotation under way is waited for. */
   async function refreshSettled(family: Family, endpointId: string, isLong: () => void): Promise<void> {
     if (family === 'payments') await leaseEnd(database, rotationOf(endpointId), clock, isLong);
     await refresh(family, endpointId);
@@ -198,7 +198,7 @@ const notStored =
   'The payment service rotated the secret, but the new one could not be stored here. ' +
   'The old one goes on working for 24 hours: rotate it again.';
 
-/** The configured value, where it is another than at the last start; a payment secret it replaces stays valid. */
+/** The configured value, if it differs from that of the last start; a payment secret it replaces stays valid. */
 function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {
   if (!kept) return { current: configured, previous: [], configured, changedAt: now };
   if (kept.configured === configured) return kept;
@@ -207,7 +207,7 @@ function takenOver(kept: Held | undefined, configured: string, family: Family, n
   return { ...next, configured, previous: family === 'payments' ? next.previous : [] };
 }
 
-/** The new secret, and those before it, each until its own end: that a later one came takes back no promise. */
+/** The new secret, and those before it, each until its own end: a later one takes back no promise. */
 function replaced(kept: Held | undefined, secret: string, now: number): Held {
   if (!kept) return { current: secret, previous: [], configured: secret, changedAt: now };
   const before = [{ secret: kept.current, until: now + overlapMs }, ...kept.previous];

@@ -26,14 +26,15 @@ export interface Tail {
   place(): Place;
   /** The entry with this number, where it is among the recent ones that are kept in memory. */
   entry(seq: number): LogEntry | undefined;
-  /** Calls `hear` for what happens from now on; it must not throw. Gives the way to stop. */
+  /** Calls `hear` for what happens from now on; it must not throw. Returns a function that stops that. */
   follow(hear: Follower): () => void;
   stop(): void;
 }
 
 /**
- * Hears each batch of entries just read; and null when nothing more comes: the tail ends, or, with an error, what came
- * next cannot be given, since the database was restored or retention was quicker, and who wants what is there begins anew.
+ * Hears each batch of entries just read, and null when nothing more comes: the tail has ended, or, with an error, what
+ * comes next cannot be given, since the database was restored or retention was quicker; whoever wants what is there
+ * begins anew.
  */
 export type Follower = (entries: readonly LogEntry[] | null, error?: GatewayError) => void;
 
@@ -70,13 +71,13 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = false;
   }
 
-  /** What comes after the place; where that is not to be had, the end of the log as it is now, and why. */
+  /** What comes after the place; if that cannot be had, the end of the log as it is now, and why. */
   async function readNext(): Promise<Onward | Cut> {
     const onward = await log.readOn(place.seq, pageSize);
     const isThere = onward.place?.witness === place.witness;
     const bounds = isThere ? undefined : await log.bounds();
     if (bounds && (onward.place || !isSame(bounds))) return { why: restored, end: await findEnd(log) };
-    // The log has no gaps: where the first is not the next, those before it are gone; where there is none, `pruned` tells.
+    // The log has no gaps: if the first is not the next, those before it are gone; if there is none, `pruned` tells.
     const next = onward.entries[0]?.seq ?? Math.max(place.seq, bounds?.pruned ?? 0) + 1;
     return next === place.seq + 1 ? onward : { why: overtaken, end: await findEnd(log) };
   }
@@ -108,8 +109,9 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   }
 
   /**
-   * What nobody follows is not read: whoever comes later begins here, and reads what came before from the log. The place
-   * is taken as the signal told it, since none is heard before its entry can be read, here and by any other process.
+   * While nobody follows, nothing is read: whoever comes later begins here, and reads what came before from the log.
+   * The place is taken from the signal, since none is heard before its entry can be read, here and by any other
+   * process.
    */
   function passOver(): void {
     if (followers.size > 0 || newest.seq <= place.seq) return;

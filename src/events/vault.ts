@@ -76,7 +76,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     };
   }
 
-  /** Whether it was stored: not where another wrote first. A sealed text is never the same twice, so it is the version. */
+  /** Whether it was stored: not if another wrote first. A sealed text is never the same twice, so it is the version. */
   async function swap(before: WebhookSecretTable | undefined, after: WebhookSecretTable): Promise<boolean> {
     if (!before) {
       const insert = kysely.insertInto('webhook_secrets').values(after);
