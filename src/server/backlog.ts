@@ -3,9 +3,9 @@ import type { WebSocket } from 'ws';
 
 /** A client too slow to keep up; it can resume. */
 const tooSlow = 4290;
-/** Bytes that may wait for a socket when more is to be sent of what it did not ask for one by one. */
+/** Bytes that may wait for a socket when a live update is to be sent to it. */
 const mostWaiting = 1024 * 1024;
-/** And while answers are under way: two of the longest that there may be. */
+/** The same while answers are under way: two of the longest possible. */
 const mostAnswered = 64 * 1024 * 1024;
 
 /**
@@ -17,9 +17,9 @@ export function takesMore(socket: WebSocket): boolean {
 }
 
 /**
- * Sends what the client has asked for itself. Where much waits then, nothing more is read of the client until all that
- * waits is written, so that it cannot ask faster than it takes; only what it has begun before may still pile up, and
- * closes the socket with `4290` if it is too much. Resolves once the text is written, or its client has gone.
+ * Sends an answer. If much waits then, nothing more is read from the client until all that waits is written, so that it
+ * cannot ask faster than it takes; only what it began before may still pile up, and closes the socket with `4290` if it
+ * is too much. Resolves once the text is written, or its client has gone.
  */
 export function answer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
   if (!hasRoom(socket, mostAnswered)) return Promise.resolve();

@@ -16,7 +16,7 @@ export interface Callers {
   find(headers: IncomingHttpHeaders, given?: unknown): Session | undefined | Promise<Session | undefined>;
 }
 
-/** Callers over the sessions; `origins` gives the allowed origins, one's own among them. */
+/** Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. */
 export function createCallers(sessions: Sessions, origins: () => ReadonlySet<string>): Callers {
   return {
     admits: (origin) => origin === undefined || origins().has(origin),
@@ -35,7 +35,7 @@ function unavailable(cause: unknown): never {
   throw Object.assign(fault, { statusCode: 503 });
 }
 
-/** The token of a bearer, be it empty; undefined for another scheme, which is not meant for us. */
+/** The token of a bearer, even an empty one; undefined for another scheme, which is not meant for us. */
 function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
   const said = authorization.trim();
@@ -52,13 +52,13 @@ function cookieToken(
 }
 
 /**
- * The origins of one's own, as browsers write them: the public one, or where it listens and every spelling of the
+ * The gateway's own origins, as browsers write them: the public one, or where it listens and every spelling of the
  * loopback address.
  */
 export function ownOrigins(host: string, port: number, publicUrl: string | undefined): readonly string[] {
   if (publicUrl !== undefined) return [publicUrl];
   const listening = host.includes(':') ? `[${host}]` : host;
   const addresses = [listening, 'localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:${port}`);
-  // An address with a zone (`fe80::1%eth0`) can be listened at, and is none that a browser knows.
+  // An address with a zone (`fe80::1%eth0`) can be listened on, but no browser knows it.
   return addresses.filter((address) => URL.canParse(address)).map((address) => new URL(address).origin);
 }

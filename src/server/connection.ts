@@ -48,12 +48,12 @@ export class Connection implements ProtocolSocket {
     return this.socket.protocol;
   }
 
-  /** Resolves once the text is on its way, so that a stream waits for a slow socket, or its client has gone. */
+  /** Resolves once the text is on its way (so that a stream waits for a slow socket) or its client has gone. */
   send(text: string): Promise<void> {
     return answer(this.socket, this.stream, text);
   }
 
-  /** What is too long for a close frame, as a reason with the client's own id may be, is cut. */
+  /** A reason too long for a close frame, as one with the client's own id may be, is cut. */
   close(code?: number, reason = ''): void {
     const fitting = Buffer.from(reason).subarray(0, longestReason);
     this.socket.close(code, new TextDecoder().decode(fitting, { stream: true }));

@@ -20,7 +20,7 @@ import {
 /** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
 export interface Costs {
   of(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Cost;
-  /** Why an operation is not to be run: it asks for more than one answer should have, or gives too much itself. */
+  /** Why an operation must not run: it asks for more than one answer should have, or gives too much itself. */
   tooCostly(
     document: DocumentNode,
     operation: OperationDefinitionNode,
@@ -49,12 +49,12 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
 }
 
-/** What is told of a mutation may be as long as what is given: it must not turn out too much once it is done. */
+/** A mutation's answer may be as long as its input: it must not turn out too much once the mutation is done. */
 function longestList(document: DocumentNode, variables: Variables): number {
   let longest = 0;
   const measure = (list: readonly unknown[]) => (longest = Math.max(longest, list.length));
   visit(document, { ListValue: ({ values }) => void measure(values) });
-  // Grows while it is gone through.
+  // Grows during the loop.
   const values: object[] = [variables];
   for (const value of values) {
     const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);

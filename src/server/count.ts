@@ -64,7 +64,7 @@ export class Count {
     this.openRows = Math.max(openRows, usualRows);
   }
 
-  /** An object is of one type: of what is asked of several types, only the most counts. */
+  /** An object is of one type: of what is asked of several types, only what costs most counts. */
   ofSet({ selections }: SelectionSetNode, type: GraphQLCompositeType): Cost {
     let always = nothing;
     const byType = new Map<GraphQLCompositeType, Cost>();
@@ -132,7 +132,7 @@ export class Count {
   }
 }
 
-/** How many fields a row of the list has that is being resolved, about. */
+/** About how many fields a row of the list being resolved has. */
 export function costOfRow(info: GraphQLResolveInfo): number {
   const { fieldNodes, returnType, schema, fragments, variableValues } = info;
   const type = getNamedType(returnType);
@@ -142,7 +142,7 @@ export function costOfRow(info: GraphQLResolveInfo): number {
   return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
 }
 
-/** Whether nothing tells how long this list is before it is there: of a page, and of nodes by their ids, it is asked. */
+/** Whether the length of this list is not known beforehand: that of a page, or of nodes by their ids, is asked for. */
 export function isOpenList(
   { type, args }: GraphQLField<unknown, unknown>,
   parent: GraphQLCompositeType,
@@ -162,7 +162,7 @@ function bounded(rows: number): number {
   return Math.min(Math.max(rows, 1), greatestPage);
 }
 
-/** One that is no list is taken for a list of it. */
+/** A value that is no list stands for a list of one. */
 function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 const websocketPath = '/graphql';
 
 /**
- * A request that asks for an upgrade only where it asks for a websocket at its place, which is by GET (RFC 6455 §4.1):
- * what else it offers to speak is let be (RFC 9110 §7.8), and the request answered as any other. Node.js asks `upgrade`
+ * A request that counts as an upgrade only if it asks for a websocket at its place, by GET (RFC 6455 §4.1): any other
+ * protocol that it offers is ignored (RFC 9110 §7.8), and the request answered like any other. Node.js reads `upgrade`
  * once the headers are there.
  */
 export class IncomingRequest extends IncomingMessage {
@@ -24,7 +24,7 @@ export class IncomingRequest extends IncomingMessage {
   }
 }
 
-/** The target as path and query, also where it was told with the host before it (RFC 9112 §3.2.2). */
+/** The target as path and query, even if it came with the host before it (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target;
   const path = target.replace(/^https?:\/\/[^/?]*/i, '');
@@ -48,8 +48,8 @@ const mostDiscarded = 17 * smallBody;
 const watchMs = 50;
 
 /**
- * Answers, also where the body is not read. The connection stays where little is left of it; else it ends, after as much
- * as a sender may have under way: one that is cut off while it writes may never see the answer.
+ * Answers, even if the body is not read. The connection stays if little of the body is left; else it ends, after as
+ * much as a sender may have under way: one that is cut off while it writes may never see the answer.
  */
 export function answer(
   request: IncomingMessage,
@@ -67,13 +67,13 @@ export function answer(
   response.writeHead(status, { ...more, connection: 'close' }).write(body);
 }
 
-/** How much is announced; an end that is not told may be far away. */
+/** How much is announced; without a length, the end may be far away. */
 function restOf({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity;
   return Number(headers['content-length'] ?? 0);
 }
 
-/** Reads on without keeping anything, and lets go of a sender that has no end. */
+/** Reads on without keeping anything, and cuts off a sender that does not end. */
 function discard(request: IncomingMessage): void {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
@@ -82,7 +82,7 @@ function discard(request: IncomingMessage): void {
   });
 }
 
-/** Has `next` answer; where it left a body unread, bounds what still comes of it, as `answer` does. */
+/** Has `next` answer; if that leaves a body unread, bounds what still comes of it, as `answer` does. */
 export function boundRest(next: RequestListener): RequestListener {
   return (request, response) => {
     if (restOf(request) > smallBody) response.once('finish', () => watchRest(request));
@@ -118,7 +118,7 @@ export function refuseMalformed({ code }: Error & { readonly code?: string }, so
   socket.destroySoon();
 }
 
-/** As the receiver of webhooks refuses: whose path this is cannot be told. */
+/** As the receiver of webhooks refuses: whose path this is cannot be known. */
 function refusal(status: number, code: string, message: string): Answer {
   const body = JSON.stringify({ error: { code, message } });
   return { status, headers: { 'content-type': 'application/json' }, body };

@@ -11,9 +11,9 @@ export interface Drain {
   /** Waits for this answer too; its connection has been met. */
   follow(response: ServerResponse): void;
   /**
-   * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends them;
-   * what is not answered within some seconds is cut off. Upgraded connections are left to `retire`, for which it waits
-   * as long.
+   * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends
+   * them; what is not answered within some seconds is cut off. Upgraded connections are left to `retire`, for which it
+   * waits as long.
    */
   run(server: Server, retire?: () => Promise<void>): Promise<void>;
 }
@@ -21,16 +21,15 @@ export interface Drain {
 /** How long a connection without a request stays, for one that is on its way. */
 const graceMs = 500;
 const patienceMs = 5_000;
-/** Whoever comes all the time must not keep it from beginning. */
+/** A steady stream of connections must not keep it from beginning. */
 const longestLettingInMs = 500;
 const lettingGoMs = 1_000;
 
-/** A drain, which is to be told of every connection, and of every answer that is begun. */
+/** A drain; it must hear of every connection, and of every answer that is begun. */
 export function createDrain(): Drain {
   /**
-   * The latest answer of each connection, which is its last to be given, where that may not have been given yet. To follow
-   * each by itself would take longer, and so would a weak reference to each: what is given is let go of now and then, with
-   * the request that it belongs to.
+   * The latest response of each connection, the last to finish on it, kept until it has. Finished ones are swept now
+   * and then: to follow each, or to hold each by a weak reference, would take longer.
    */
   const latest = new Map<Socket, ServerResponse>();
   const lettingGo = setInterval(letGoOfGiven, lettingGoMs).unref();
@@ -42,7 +41,7 @@ export function createDrain(): Drain {
     for (const [socket, { writableFinished }] of latest) if (writableFinished) latest.delete(socket);
   }
 
-  /** One for all connections: each of many websockets would have its own else. */
+  /** One for all connections: otherwise each of many websockets would have its own. */
   function letGoOfClosed(this: Socket): void {
     latest.delete(this);
   }
@@ -53,8 +52,8 @@ export function createDrain(): Drain {
   }
 
   /**
-   * Those who have connected and wait to be let in, which is one in a turn, the system would cut off where nobody listens
-   * any more. The first look for them may have been a while ago, so that the second decides.
+   * Connections that wait to be accepted (one a turn) would be reset once nobody listens. The first turn may have
+   * polled before they came, so the second decides.
    */
   async function letIn(): Promise<void> {
     const until = performance.now() + longestLettingInMs;
@@ -78,7 +77,7 @@ export function createDrain(): Drain {
       begun = true;
       clearInterval(lettingGo);
       const closed = new Promise((resolve) => server.once('close', resolve));
-      // Where `localhost` has two addresses, this is how Fastify's second server hears that it must end.
+      // If `localhost` has two addresses, this is how Fastify's second server hears that it must end.
       server.unref();
       // Not its own `close`: that ends idle connections at once, and on one there may be a request on its way.
       Listener.prototype.close.call(server);
@@ -97,12 +96,12 @@ export function createDrain(): Drain {
   };
 }
 
-/** Has the connection end with this answer, and the client told so. */
+/** Has the connection end with this answer, and tells the client so. */
 function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close');
 }
 
-/** Resolves when it was given, or its client has gone. */
+/** Resolves when it was sent, or its client has gone. */
 function ended(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     response.once('close', resolve);

@@ -50,7 +50,7 @@ export function createFanout(options: {
   const surveyOf = createSurveys(schema);
   const holdings = createHoldings();
 
-  /** What else than its text tells a group from others of the same document. */
+  /** What besides its text tells a group from others of the same document. */
   function askedOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const { isPersonal, places } = surveyOf(document);
     const variables = Object.entries(variableValues ?? {}).filter(([name]) => !places.has(name));
@@ -58,7 +58,7 @@ export function createFanout(options: {
     return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], inOrder);
   }
 
-  /** The group, and the way to let go of what its user holds of it; `RATE_LIMITED` where that would be too much. */
+  /** The group, and a function that releases what its user holds of it; `RATE_LIMITED` if that would be too much. */
   function hold(args: ExecutionArgs, { selected }: Following<unknown>) {
     const asked = askedOf(args);
     const key = asked + args.document.loc?.source.body;
@@ -116,7 +116,7 @@ export function createFanout(options: {
 class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly after: number | undefined;
   leave: () => void = ignore;
-  /** Lets go of what it holds. */
+  /** Releases what it holds. */
   release: () => void = ignore;
   readonly #messenger: Messenger;
   readonly #socket: WebSocket;
@@ -148,7 +148,7 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   end(reason?: unknown): void {
     this.release();
     this.release = ignore;
-    // The client connects again, to another process if it can, and goes on from its last cursor: nothing is passed over.
+    // The client connects again, to another process if it can, and goes on from its last cursor: nothing is missed.
     if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
     if (reason === undefined) return this.#resolve(over);
     const failed = Promise.reject(reason);
@@ -164,7 +164,7 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   return(): Promise<typeof over> {
     this.leave();
     this.end();
-    // Also where it has failed: who leaves has no ear for that.
+    // Even if it has failed: whoever leaves no longer listens for that.
     return Promise.resolve(over);
   }
 

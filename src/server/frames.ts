@@ -21,7 +21,7 @@ interface Internals {
   readonly _isServer?: boolean;
 }
 
-/** Messages of several frames' worth in one piece, with a gap in each for an id of so many bytes. */
+/** The frames of several messages in one piece, with a gap in each for an id of so many bytes. */
 interface Sheet {
   readonly bytes: Buffer;
   /** Where the id begins in the first message. */
@@ -48,7 +48,7 @@ export const plainMessenger: Messenger = {
 
 /**
  * Past `ws`: frames are made once for all who get the same, and what a socket gets in one tick is written at most
- * twice. Where `ws` is other than it is known, or has something to send first, it goes by `plainMessenger`.
+ * twice. If `ws` is not as it is known here, or has something to send first, it goes by `plainMessenger`.
  */
 export function createFrameMessenger(): Messenger {
   const writer = createTickWriter();
@@ -83,7 +83,7 @@ export function createFrameMessenger(): Messenger {
   };
 }
 
-/** Where bytes written now come behind all that `ws` was given to send; undefined where that cannot be said. */
+/** The stream on which bytes written now come behind all that `ws` was given to send; undefined if that is not sure. */
 function streamOf(socket: WebSocket): Duplex | undefined {
   const { _socket: stream, _sender: sender, _isServer: masksNothing } = socket as WebSocket & Internals;
   if (!stream || !sender || masksNothing !== true || socket.readyState !== socket.OPEN) return undefined;
@@ -111,7 +111,7 @@ function createTickWriter() {
       }
       written.add(stream);
       stream.write(bytes, done);
-      // Else the many operations of one socket would pass for slowness.
+      // Otherwise the many operations of one socket would pass for slowness.
       if (stream.writableLength > mostCorked && corked.delete(stream)) stream.uncork();
     },
   };
@@ -136,7 +136,7 @@ function headLength(length: number): number {
   return length < 126 ? 2 : length < 65_536 ? 4 : 10;
 }
 
-/** RFC 6455, 5.2: one final text frame, unmasked as all of a server's. Gives where it ends. */
+/** RFC 6455, 5.2: one final text frame, unmasked like all of a server's. Returns where it ends. */
 function writeHead(bytes: Buffer, at: number, length: number): number {
   bytes[at] = finalText;
   if (length < 126) return bytes.writeUInt8(length, at + 1);

@@ -114,7 +114,7 @@ export async function createGraphqlHttp(options: {
   };
 }
 
-/** Apollo's own store takes 30 MB of documents as text, which are some hundreds in memory. */
+/** Apollo's own store takes 30 MB of documents as text, which take some hundreds in memory. */
 function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['documentStore']> {
   const documents = createMemory<DocumentNode>(mostDocuments);
   return {
@@ -124,7 +124,7 @@ function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['docume
   };
 }
 
-/** What is not to come before Apollo Server: GraphQL's rule for subscriptions throws where a variable is a condition. */
+/** What Apollo Server must not get to see: GraphQL's rule for subscriptions throws where a variable is a condition. */
 function refusalsOf(rules: Rules, source: string): readonly GraphQLError[] {
   const refusal = refuseText(source);
   if (refusal) return [refusal];
@@ -140,8 +140,8 @@ function sourceOf({ method, body }: FastifyRequest, given: URLSearchParams): str
 }
 
 /**
- * `formatError` is not told of the operation: this remembers to which one an error belongs. And it refuses what
- * another door is for.
+ * `formatError` does not get the operation: this remembers to which one an error belongs. And it refuses what another
+ * door is for.
  */
 function followOperations(
   operations: WeakMap<object, Context>,
@@ -183,7 +183,7 @@ function isAcceptable(accept: string | undefined): boolean {
   return !accept || new Negotiator({ headers: { accept } }).mediaType(mediaTypes) !== undefined;
 }
 
-/** Aborted at the operation's deadline, and when it is answered or its client goes away: what still waits is not begun. */
+/** Aborted at the operation's deadline, and when it is answered or its client leaves: what still waits is not begun. */
 export function operationSignal(response: ServerResponse): Ending {
   const ending = new Ending();
   const deadline = setTimeout(() => ending.abort(), deadlineMs).unref();

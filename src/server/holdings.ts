@@ -1,9 +1,9 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../events/feed.js';
 
-/** What the subscriptions of each user keep in memory, so that nobody takes up that of all. */
+/** What the subscriptions of each user keep in memory, so that nobody takes up all of it. */
 export interface Holdings {
-  /** Counts these as the user's; gives what to call once to let go of them, or undefined where they would be too much. */
+  /** Counts these as the user's; returns what to call once to release them, or undefined if they would be too much. */
   take(user: string, things: readonly Thing[]): (() => void) | undefined;
 }
 
@@ -20,7 +20,7 @@ const mostHeld = 64 * 1024 * 1024;
 /** Bytes, as measured with Node.js 24: a token of a parsed document; a value by which entries are found. */
 const ofToken = 300;
 const ofValue = 250;
-/** Of what variables are written with: they are kept as texts and arrays, an empty object takes 20 for each of its characters. */
+/** For each character of the variables' JSON: kept as texts and arrays; an empty object takes 20 a character. */
 const ofCharacter = 8;
 /** A group that has one value; a subscription on its socket. */
 const ofGroup = 3_500;

@@ -11,7 +11,7 @@ interface Message {
   readonly payload?: unknown;
 }
 
-/** What only a server says: graphql-ws knows these messages, and would take one from a client for a failure of its own. */
+/** What only a server says: graphql-ws would take such a message from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
 /** Bytes of UTF-8: an id goes into every message of its operation, beside what is measured of them. */
 const longestId = 255;
@@ -21,7 +21,7 @@ class Operation {
   /** What it is run with, until it is a subscription that stands. */
   context: Context | undefined = undefined;
   ending: Ending | undefined = undefined;
-  /** It is over, or stands: nothing more of it is to be waited for. */
+  /** It is over, or stands: there is nothing more of it to wait for. */
   isSettled = false;
   readonly settled: Promise<void>;
   #settle!: () => void;
@@ -62,10 +62,10 @@ interface Owner {
 }
 
 /**
- * The operations of one socket; an id may be used again as soon as it is completed. graphql-ws takes it to be free then,
- * though what had it may still be under way, and would mix the two: what asks for it anew waits here until the one before
- * has ended, and hastens that. A second one that waits would be one too many: `refuse` closes the socket, as the protocol
- * has it. A class, as there are many: functions of their own would weigh more than the rest.
+ * The operations of one socket; an id may be used again as soon as it is completed. graphql-ws takes it to be free
+ * then, though its operation may still be under way, and would mix the two: a new operation waits here until the one
+ * before has ended, and hastens that. A second one that waits would be one too many: `refuse` closes the socket, as the
+ * protocol has it. A class, as there are many: functions of their own would weigh more than the rest.
  */
 export class Operations {
   readonly #underWay = new Map<string, Operation>();

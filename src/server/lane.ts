@@ -60,7 +60,7 @@ interface Plan {
 interface Admitted {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  /** Whether its answer may be long because of it alone, however little there is to tell. */
+  /** Whether its text alone may make the answer long, however little data there is. */
   readonly repeats: boolean;
   /** Begun at the second use, once for all who come meanwhile; null where that failed: the next use tries again. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
@@ -73,7 +73,7 @@ const mostFields = 1_000;
 const mostLearned = 200;
 /** What is longer hardly comes again, and is left to the usual way, which has a bound of its own. */
 const greatestBody = 16 * 1024;
-/** What is another answer's own. */
+/** Headers that are an answer's own. */
 const ownHeaders = new Set([
   'content-length',
   'date',
@@ -111,7 +111,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     return isTaken ? { admitted, variables } : undefined;
   }
 
-  /** The compiler takes more than GraphQL does: a list for an input object. */
+  /** The compiler takes more than GraphQL does, such as a list for an input object. */
   function areTaken(
     { variableDefinitions = [] }: OperationDefinitionNode,
     variables: Plan['variables'],
@@ -129,8 +129,8 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
   }
 
   /**
-   * Whether it was answered. An error is Apollo's to tell of: it runs the operation again. It waits only for what is
-   * not there yet, for to wait takes time by itself.
+   * Whether it was answered. An error is left to Apollo, which runs the operation again. Waits only for what is not
+   * there yet, since waiting takes time by itself.
    */
   async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = isUtf8(work.body) ? learned.get(kindOf(request)) : undefined;
@@ -191,7 +191,7 @@ function send(response: ServerResponse, headers: readonly string[], requestId: s
   response.writeHead(200, [...headers, ...own]).end(`${body}\n`, length === body.length ? 'latin1' : 'utf8');
 }
 
-/** A POST of plain JSON whose length is told. */
+/** A POST of plain JSON whose length is given. */
 function isPlain({ method, url, headers }: IncomingMessage): boolean {
   return (
     method === 'POST' &&

@@ -26,14 +26,13 @@ export function tooComplex(message: string): GraphQLError {
 }
 
 /**
- * Why a text is not even to be parsed: it is nested deeper than a parser, or with its fragments written out deeper than
- * GraphQL's own rules, could go down; or it has so many lines that GraphQL, which counts them for each fault that it
- * finds, would take seconds.
+ * Why a text is not even parsed: it is nested too deep for a parser, or with its fragments expanded for GraphQL's own
+ * rules; or it has so many lines that GraphQL, which counts them for each fault that it finds, would take seconds.
  */
 export function refuseText(query: string): GraphQLError | undefined {
   if (hasMore(query, /\r\n|[\n\r]/g, mostLines - 1))
     return tooComplex(`The document has more than ${mostLines} lines; long texts can be given as variables.`);
-  // Most texts have too few brackets, and no fragment by which it matters where they stand.
+  // Most texts have too few brackets, and no fragments, for which it would matter where those stand.
   if (!hasMore(query, /[[({]/g, greatestDepth) && !/\bfragment\b/.test(query)) return undefined;
   const { depth, circle } = nestingOf(new Source(query), greatestDepth, parseOptions.maxTokens);
   return depth > greatestDepth
@@ -42,8 +41,8 @@ export function refuseText(query: string): GraphQLError | undefined {
 }
 
 /**
- * Why variables are not even held against their types: they have more objects within objects than can be gone down
- * into, or so many fields that GraphQL, which writes an object out for each fault that it finds in it, would take seconds.
+ * Why variables are not even checked against their types: their objects are nested too deep, or have so many fields
+ * that GraphQL, which writes an object out for each fault that it finds in it, would take seconds.
  */
 export function refuseVariables(variables: Variables): GraphQLError | undefined {
   let fields = 0;
@@ -63,7 +62,7 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   return undefined;
 }
 
-/** Whether an answer is longer than is written out, by what is sure to be in its JSON: names, texts, one for all else. */
+/** Whether an answer is too long to write out, by what is sure to be in its JSON: names, texts, one for all else. */
 export function isTooLong(data: unknown): boolean {
   let characters = 0;
   const containers: object[] = [];
@@ -72,7 +71,7 @@ export function isTooLong(data: unknown): boolean {
     if (typeof value === 'object' && value !== null) containers.push(value);
   };
   count(data);
-  // Grows while it is gone through.
+  // Grows during the loop.
   for (const container of containers) {
     if (Array.isArray(container)) container.forEach(count);
     else
@@ -87,7 +86,8 @@ export function isTooLong(data: unknown): boolean {
 
 /**
  * Why nothing of an answer is given: it is too long, or a part of it is too much for the whole. Which part that is may
- * be a matter of time, and nobody is to make do with the rest. A mutation's parts are told of each: they may be done.
+ * be a matter of time, and nobody is to make do with the rest. A mutation's parts are reported one by one: they may be
+ * done.
  */
 export function refuseAnswer(
   { data, errors = [] }: ExecutionResult,

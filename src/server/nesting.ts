@@ -18,7 +18,7 @@ type Parts = ReadonlyMap<string, Part>;
 
 /** What a document's tokens tell of how it is nested. */
 export interface Nesting {
-  /** How deep, its fragments written out: infinitely where as many of them as there may be levels lead into a circle. */
+  /** How deep, its fragments expanded; Infinity where more fragments than there may be levels lead into a cycle. */
   readonly depth: number;
   /** A fragment that spreads itself, by way of few others. */
   readonly circle?: GraphQLError;
@@ -29,7 +29,7 @@ const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': 
 const operations = '';
 
 /**
- * Looks as far as the parser would go, which stops at what is no token and at one too many, and says so itself; and no
+ * Reads as far as the parser would, which stops at what is no token or at one too many, and says so itself; and no
  * deeper than `mostLevels`. Takes as long as the text is.
  */
 export function nestingOf(source: Source, mostLevels: number, maxTokens: number): Nesting {
@@ -42,7 +42,7 @@ export function nestingOf(source: Source, mostLevels: number, maxTokens: number)
   return left > 0 && depth <= mostLevels ? { depth, circle: circleOf(source, parts, depths) } : { depth };
 }
 
-/** The parts of the document; or how deep it is by itself, where that is too deep or nothing else can be told. */
+/** The parts of the document; or how deep it is by itself, if that is too deep or nothing else is known. */
 function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts | number {
   const lexer = new Lexer(source);
   const parts = new Map<string, Part>();
@@ -50,11 +50,11 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
     parts.get(name) ?? set(parts, name, { depth: 0, spreads: new Map() });
   let part = partOf(operations);
   let depth = 0;
-  /** The two tokens before, which may say what a name is of, and where the last of them is. */
+  /** The two tokens before, which may say what a name stands for, and where the last of them is. */
   let [first, before] = ['', ''];
   let position = 0;
   try {
-    // The end of the text is none of them.
+    // The end of the text does not count.
     for (let tokens = 0; tokens <= maxTokens; tokens++) {
       const { kind, value, start } = lexer.advance();
       if (kind === TokenKind.EOF) return parts;
@@ -63,7 +63,7 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
       part.depth = Math.max(part.depth, depth);
       if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
       const isName = kind === TokenKind.NAME;
-      // Only here it is sure what the word before the name says: types and fields may have it for a name.
+      // Only here is `fragment` sure to be the keyword: types and fields may have that name.
       if (depth === 0 && isName && value === 'on' && first === 'fragment') part = partOf(before);
       if (isName && before === TokenKind.SPREAD && value !== 'on') {
         const known = part.spreads.get(value);
@@ -78,7 +78,7 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
   return 0;
 }
 
-/** How deep each part is, what it spreads written out; those that lead into a circle are not among them. */
+/** How deep each part is, what it spreads expanded; those that lead into a cycle are not among them. */
 function writtenOut(parts: Parts): ReadonlyMap<string, number> {
   const spreaders = new Map<string, string[]>();
   const waiting = new Map<string, number>();
@@ -90,7 +90,7 @@ function writtenOut(parts: Parts): ReadonlyMap<string, number> {
     else waiting.set(name, known.length);
   }
   const depths = new Map<string, number>();
-  // Grows while it is gone through.
+  // Grows during the loop.
   for (const name of ready) {
     const { depth, spreads } = parts.get(name)!;
     const below = [...spreads].map(([spread, at]) => at.depth + (depths.get(spread) ?? 0));
@@ -104,7 +104,7 @@ function writtenOut(parts: Parts): ReadonlyMap<string, number> {
   return depths;
 }
 
-/** One of the circles, in the words of GraphQL. */
+/** One of the cycles, in the words of GraphQL. */
 function circleOf(source: Source, parts: Parts, depths: ReadonlyMap<string, number>): GraphQLError {
   const next = (name: string) =>
     [...parts.get(name)!.spreads.entries()].find(([spread]) => parts.has(spread) && !depths.has(spread))!;

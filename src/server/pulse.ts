@@ -31,7 +31,7 @@ export class Pulse {
 
   /**
    * Sends a ping, and ends the socket if nothing was heard since the last one. Behind a long answer a ping comes late:
-   * then a client is there as long as it takes of what waits for it.
+   * then a client counts as there while it takes some of what waits for it.
    */
   beat(): void {
     const { _handle: handle } = this.#stream as Internals;
@@ -40,7 +40,7 @@ export class Pulse {
     const gone = bytesWritten - writeQueueSize - this.#taken;
     const waited = this.#isWaiting;
     this.#isWaiting = writeQueueSize > 0;
-    // Where nothing waits, that the system takes something says nothing of the client.
+    // If nothing waits, bytes that the system takes say nothing of the client.
     if (gone > (waited || this.#isWaiting ? 0 : much)) this.#beatsLeft = patience;
     else if (this.#beatsLeft > 0) this.#beatsLeft -= 1;
     if (bytesRead === this.#read && this.#beatsLeft === 0) return this.#socket.terminate();

@@ -29,7 +29,7 @@ export function serveGraphql(
     const read = lane?.left(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
-  // Members of whatever name are let be: nothing here puts one object's members into another by assigning them.
+  // Members of any name are allowed: nothing here copies one object's members into another by assigning them.
   const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
   routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) =>
     isUtf8(body) ? parseJson(request, body.toString(), done) : done(notUtf8()),
@@ -49,13 +49,13 @@ export function serveGraphql(
   refuseOthers(routes, '/graphql', ['GET', 'POST'], 'GraphQL is asked by GET or POST.');
 }
 
-/** What is there to be read. */
+/** Serves what is only read. */
 export function serveReading(routes: FastifyInstance, url: string, handler: RouteHandlerMethod): void {
   routes.get(url, handler);
   refuseOthers(routes, url, ['GET', 'HEAD'], 'This is read by GET.');
 }
 
-/** Refuses all methods but these at an address, and names these to whoever asks by OPTIONS, as a page not admitted may. */
+/** Refuses all methods but these at an address, and names these by OPTIONS to anybody, even a page not admitted. */
 function refuseOthers(routes: FastifyInstance, url: string, methods: readonly string[], fault: string): void {
   const allow = methods.join(', ');
   const refuse = async ({ id }: FastifyRequest, reply: FastifyReply) =>
@@ -78,7 +78,7 @@ async function refuseContent({ id, headers }: FastifyRequest, reply: FastifyRepl
   return isUtf8Told(headers) ? undefined : refuse('The body must be in UTF-8.');
 }
 
-/** Whether no other charset is told. */
+/** Whether no other charset is named. */
 function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
   const charsets = type.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi);
   return [...charsets].every(([, charset = '']) => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim()));

@@ -37,7 +37,7 @@ export interface Rules {
    * request's id. An error that says so ends the session. `operation` is absent where the error came before one.
    */
   show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
-  /** What clients see of what a query, or an event, came to: its errors so shown, or why nothing of it is given. */
+  /** What clients see of the result of a query or an event: its errors by `show`, or why nothing of it is given. */
   answer(result: ExecutionResult, operation: Context): FormattedExecutionResult;
 }
 
@@ -65,7 +65,7 @@ export function createRules(options: {
   const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
   const documents = createMemory<DocumentNode>(mostDocuments);
 
-  /** GraphQL's own rules would ask what a condition at a subscription's root says, and throw. */
+  /** GraphQL's own rules would evaluate a condition at a subscription's root, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {
     const conditions = validate(schema, document, [unconditionalRoot]);
     if (conditions.length > 0) return conditions;
@@ -125,7 +125,7 @@ export function createRules(options: {
 const noCondition =
   'Neither the root field of a subscription nor a fragment around it can have `@skip` or `@include`.';
 
-/** What a subscription is to does not hang on its variables: the specification of September 2025 (5.2.4.1) has it so. */
+/** A subscription's root field must not depend on its variables (specification of September 2025, 5.2.4.1). */
 const unconditionalRoot: ValidationRule = (context) => ({
   OperationDefinition({ operation, selectionSet }) {
     if (operation !== OperationTypeNode.SUBSCRIPTION) return false;
@@ -138,7 +138,7 @@ const unconditionalRoot: ValidationRule = (context) => ({
 
 /** The first `@skip` or `@include` of these selections, or of those in fragments of theirs. */
 function conditionAtRoot(root: SelectionSetNode, context: ValidationContext): DirectiveNode | undefined {
-  // Grows while it is gone through.
+  // Grows during the loop.
   const sets = new Set([root]);
   for (const { selections } of sets)
     for (const selection of selections) {
@@ -157,7 +157,7 @@ function isShown(origin: unknown): origin is GatewayError | GraphQLError {
   return origin instanceof GatewayError || origin instanceof GraphQLError;
 }
 
-/** An error that came by no field, as one of a stream; it takes its extensions along. */
+/** An error that belongs to no field, such as a stream's; it keeps its extensions. */
 function wrapped(originalError: GatewayError | GraphQLError): GraphQLError {
   return new GraphQLError(originalError.message, { originalError });
 }
@@ -197,7 +197,7 @@ function placeIn(variable: string, message: string, reason: string): string {
   return name === variable ? place : '';
 }
 
-/** As a sentence, where it is known what of these words the value is; each pattern is tried at the beginning alone. */
+/** As a sentence, if it is known which of these words are the value; each pattern is tried only at the beginning. */
 function safely(words: string): string | undefined {
   for (const beginning of beginnings) {
     const [found] = beginning.exec(words) ?? [];

@@ -127,7 +127,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   app.setNotFoundHandler(({ id }, reply) =>
     reply.code(404).send(toErrors(404, 'There is nothing at this address by this method.', id)),
   );
-  // Fastify knows a few by itself; where another came, no route would be there to refuse it.
+  // Fastify knows a few by itself; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const graphql = await createGraphqlHttp({
     ...options,
@@ -188,7 +188,7 @@ function noSchemas(): never {
 
 const noStore = { 'cache-control': 'no-store' };
 
-/** Data are no page: more than this says nothing of them, and would be more than many an answer has to say. */
+/** Data is no page: the other security headers mean nothing for it, and are longer than many an answer. */
 const ofData = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -219,7 +219,7 @@ function trusted(proxies: ServerOptions['trustProxy']) {
   return proxies ? [...proxies] : false;
 }
 
-/** The caller's own id where it is a plain one. */
+/** The caller's own id if it is a plain one. */
 function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }

@@ -22,7 +22,7 @@ export function createTally(): Tally {
   };
 }
 
-/** Has the rows of every list counted of which nothing tells beforehand how long it is. Gives the same schema. */
+/** Makes this schema count the rows of lists whose length is not known beforehand, and returns it. */
 export function countLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue;

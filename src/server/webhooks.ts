@@ -5,9 +5,9 @@ import { answer } from './door.js';
 const mostATurn = 8;
 
 /**
- * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any type will do, the signature is
- * over the raw bytes, and none of what the other routes have is wanted here. All else goes to `next`. What comes at once
- * is begun a few in a turn, so that a burst of deliveries holds up nobody else.
+ * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any type will do, the signature
+ * is over the raw bytes, and none of what the other routes have is wanted here. All else goes to `next`. What comes at
+ * once is begun a few in a turn, so that a burst of deliveries holds up nobody else.
  */
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
   const pace = createPace();

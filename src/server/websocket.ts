@@ -144,7 +144,7 @@ export function createGraphqlSockets(options: {
   });
   const connections = new Set<Connection>();
   const beat = () => connections.forEach(({ pulse }) => pulse.beat());
-  // In a process that was held up, pongs may be there that are not read yet: they are before what is set to be immediate.
+  // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
   const beats = setInterval(() => setImmediate(beat), beatMs).unref();
   const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
@@ -186,7 +186,7 @@ export function createGraphqlSockets(options: {
   };
 }
 
-/** What could not begin, as a stream: where it is none, graphql-ws takes the socket and all that is on it to have failed. */
+/** What could not begin, as a stream: given anything else, graphql-ws would fail the socket and all that is on it. */
 function failing(reason: unknown): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
 }
