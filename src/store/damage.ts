@@ -7,9 +7,9 @@ const signs = /disk image is malformed|malformed database schema|is not a databa
 
 /** Whether a file of SQLite's was damaged under the process. */
 export interface Damage {
-  /** Looks at an error, and gives it as it can be told apart. */
+  /** Looks at an error, and returns it as one that can be told apart. */
   notice(thrown: unknown): SqliteError;
-  /** The last sign of damage, for some seconds: whether it still is there shows only when what was damaged is used. */
+  /** The last sign of damage, for some seconds: whether it is still there shows only when what was damaged is used. */
   found(): Error | undefined;
 }
 

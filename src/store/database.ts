@@ -27,14 +27,12 @@ export interface Database {
     settings: Settings,
   ): Promise<(input: Input) => Promise<Output>>;
   /**
-   * Reaches every listener in every process on this database, this one too. To be called after the commit.
-   * May be lost, repeated or late, so it says where to look, and of what is there only what is committed and stays
-   * true: the log tells its last place. At most some 7,000 bytes.
+   * Reaches every listener in every process on this database, this one too. To be called after the commit. May be lost,
+   * repeated or late: a payload says where to look, or only what is committed and stays true, as the log's last place.
+   * Some 7,000 bytes at most.
    */
   signal(channel: Channel, payload: string): void;
-  /**
-   * Gives the way to stop. Where signals may have been missed (Postgres was away), hears an empty payload.
-   */
+  /** Returns a function that stops it. Hears an empty payload when signals may have been missed (Postgres was away). */
   listen(channel: Channel, hear: (payload: string) => void): () => void;
   /** Resolves when this process cannot write any more, and only another one can; on Postgres it never does. */
   readonly lost: Promise<Error>;

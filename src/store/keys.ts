@@ -43,7 +43,7 @@ function lost(path: string, database: string): UnusableDatabase {
   );
 }
 
-/** Under its name the file is whole from the first, whatever ends the process; of those made at once one stays. */
+/** Under its name the file is whole from the start, whatever ends the process; of several made at once one stays. */
 function makeKey(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomUUID()}`;
@@ -57,7 +57,7 @@ function makeKey(path: string): void {
   }
 }
 
-/** Fails where there is a file already. Where the file system has no links it is copied, and not whole from the first. */
+/** Fails if there is a file already. On a file system without links it is copied, and not whole from the start. */
 function name(draft: string, path: string): void {
   try {
     linkSync(draft, path);

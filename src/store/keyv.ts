@@ -33,7 +33,7 @@ function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvP
 
   return {
     get: get as Storage['get'],
-    // Keyv's own turns a store that fails into values that are absent.
+    // Keyv's own turns a failing store into absent values.
     getMany: ((keys: string[]) => Promise.all(keys.map(get))) as NonNullable<Storage['getMany']>,
     async set(key: string, text: string, ttlMs?: number) {
       const value = sealer.seal(text, place(key));

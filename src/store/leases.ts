@@ -7,8 +7,8 @@ import { keyText } from './text.js';
 /** How long a lease is good, and who tells the time. */
 export interface LeaseOptions {
   /**
-   * For so long it stands when its holder has died, or cannot reach the database: then another may begin, whether or
-   * not this one has ended. Well beyond what the replicas' clocks may differ by.
+   * How long the lease outlives a holder that died or lost the database; then another may begin, whether or not this
+   * one has ended. Keep it well above the clock skew between replicas.
    */
   readonly ttlMs: number;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ async function take({ kysely }: Database, key: string, holder: string, { ttlMs, 
   return row !== undefined;
 }
 
-/** Lets the lease stand for as long as the work goes on; gives the way to end that. */
+/** Lets the lease stand for as long as the work goes on; returns a function that ends that. */
 function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions): () => void {
   let isRenewing = false;
 
@@ -62,8 +62,8 @@ function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock 
 }
 
 /**
- * Does the work while no other process does work under the same key; waits for its turn. Holds no connection:
- * the lease is a row that is renewed, and one whose holder died expires. What a predecessor did is to be looked for inside.
+ * Does the work while no other process does work under the same key; waits for its turn. Holds no connection: the lease
+ * is a row that is renewed, and one whose holder died expires. Look inside for what a predecessor did.
  */
 export async function withLease<Result>(
   database: Database,
@@ -91,8 +91,8 @@ export async function withLease<Result>(
 }
 
 /**
- * Resolves when whoever does work under this key now has ended: what that one stored can then be read. Who begins
- * later is not waited for. Where there is something to wait for, `begun` is called first.
+ * Resolves when whoever does work under this key now has ended: what that one stored can then be read. Whoever begins
+ * later is not waited for. If there is something to wait for, `begun` is called first.
  */
 export async function leaseEnd(
   { kysely }: Database,

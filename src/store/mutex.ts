@@ -1,6 +1,6 @@
 /** Lets one through at a time, in the order of asking. */
 export interface Mutex {
-  /** Resolves with the way to let the next one through; rejects when the turn does not come in time. */
+  /** Resolves with a function that lets the next one through; rejects when the turn does not come in time. */
   acquire(): Promise<() => void>;
   /** Does the work in its turn. */
   run<T>(work: () => Promise<T>): Promise<T>;

@@ -1,7 +1,7 @@
 /** What both engines keep as it is given. */
 export type Parameter = string | number | null;
 
-/** What a statement is run with: values; or, on SQLite, a column of them for each, and it is run once for every row. */
+/** What a statement is run with: values; or, on SQLite, a column of them for each, to run it once for every row. */
 export type Bound = readonly Parameter[] | readonly (readonly Parameter[])[];
 
 /** Said to a statement of a transaction whose end is on its way: run after it, it would be for ever. */

@@ -1,8 +1,8 @@
 import { checkParameters } from './parameters.js';
 
 /**
- * Parameters as `pg` is to send them, checked. A column of values goes as an array of texts in the form in which Postgres
- * itself sends them: nothing of it is quoted, and nothing is read again as JSON is.
+ * Parameters as `pg` is to send them, checked. A column of values goes as an array of texts in the form in which
+ * Postgres itself sends them: nothing of it is quoted, and nothing is read again as JSON is.
  */
 export function bind(parameters: readonly unknown[]): unknown[] {
   const bound = parameters.map((value) =>

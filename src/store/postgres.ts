@@ -35,7 +35,7 @@ const settings: ClientConfig = {
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: patienceMs,
-  // One that hangs, on a server that is mute or on a lock, gives its connection back well within an operation's deadline.
+  // One that hangs, on a mute server or on a lock, gives its connection back well within an operation's deadline.
   statement_timeout: 10_000,
   query_timeout: 11_000,
   // A replica that froze inside a transaction must not hold the log's head for ever.
@@ -55,9 +55,9 @@ interface Pools {
 }
 
 /**
- * A pooled connection that checks what it is given; its first statement tells from which pool. One in doubt is thrown
- * away on release: where the server was not heard to refuse, the statement may still run, in a transaction that is
- * still open.
+ * A pooled connection that checks what it is given; its first statement decides from which pool it comes. One in doubt
+ * is thrown away on release: unless the server was heard to refuse, the statement may still run, in a transaction that
+ * is still open.
  */
 function guard({ reading, writing }: Pools): PostgresPoolClient {
   let client: PoolClient | undefined;

@@ -1,7 +1,7 @@
 import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
 import type { Tables } from './schema.js';
 
-/** Makes what stands in a statement for a parameter: it is read from the input of each run. */
+/** Makes what stands for a parameter in a statement; its value is read from the input of each run. */
 export type Given<I> = <T>(read: (input: I) => T) => RawBuilder<T>;
 
 /** Runs a statement with this input, and gives its rows. */
@@ -25,7 +25,7 @@ export function givenBy<I>(): Given<I> {
   return <T>(read: (input: I) => T) => sql.val(new Slot(read)) as unknown as RawBuilder<T>;
 }
 
-/** Makes the text of a statement once: where it is run with every event, to make it takes long beside running it. */
+/** Makes the text of a statement once: for one that is run with every event, that takes long beside running it. */
 export function prepare<I, R>(
   kysely: Kysely<Tables>,
   make: (given: Given<I>) => Statement<R>,

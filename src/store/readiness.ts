@@ -8,8 +8,8 @@ const rememberedMs = 1_000;
 const patienceMs = 1_500;
 
 /**
- * Looks whether the database takes writes, by making one: it may answer, and its disk be full. What was seen holds
- * for a second, so that anybody may ask. `fault` says why it cannot be relied on although it may take this write.
+ * Looks whether the database takes writes, by making one: it may answer while its disk is full. What was seen holds for
+ * a second, so that anybody may ask. `fault` says why it cannot be relied on although it may take this write.
  */
 export function createReadiness(
   kysely: Kysely<Tables>,

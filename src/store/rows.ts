@@ -25,8 +25,8 @@ export function rowsFrom<I>(given: Given<I>, pick: (input: I) => readonly Row[])
 }
 
 /**
- * Rows for a statement to select from, which is the same for any number of them: they are a parameter for each column on
- * Postgres, and one in all, as JSON, on SQLite. What either engine would bend is refused as any other parameter is.
+ * Rows for a statement to select from, whose text is the same for any number of them: on Postgres they are a parameter
+ * for each column, on SQLite one in all, as JSON. What either engine would bend is refused as in any other parameter.
  */
 export function rowsOf(engine: Store['engine'], columns: Columns, rows: Rows): RawBuilder<unknown> {
   const names = Object.keys(columns);
@@ -50,8 +50,8 @@ function toJson(names: readonly string[], rows: readonly Row[]): string {
 }
 
 /**
- * Inserts rows; `conflict` is what is said after them. On SQLite one prepared statement is run for every row, which takes
- * a third of the time that reading them as JSON does.
+ * Inserts rows; `conflict` is what is said after them. On SQLite one prepared statement is run for every row, which
+ * takes a third of the time that reading them as JSON does.
  */
 export function insertRows(
   engine: Store['engine'],
@@ -77,8 +77,8 @@ interface Together {
 }
 
 /**
- * Prepares statements that are run together: on Postgres as one, for the sake of the way there and back. There the signal
- * is given with the commit, too; by itself it would be one more, with a wait for the disk of its own.
+ * Prepares statements that are run together: on Postgres as one, to save round trips. There the signal is sent with the
+ * commit, too; by itself it would be one more, with a wait for the disk of its own.
  */
 export function prepareTogether<I>(
   { engine, kysely }: Store,

@@ -125,7 +125,7 @@ export interface EventRenderingTable {
 /** The tables of entities as folded. */
 export type EntityTableName = 'shipments' | 'payments';
 
-/** What those have alike; beside it and the id, their columns are for filters. */
+/** What those have in common; beside it and the id, their columns are for filters. */
 interface EntityTable {
   /** The instant of the newest event. */
   readonly updated_instant: string;

@@ -13,7 +13,7 @@ export function channelName(channel: Channel): string {
 export interface Signals {
   /** Gives the payload to every listener of the channel, never before this call returns. */
   hear(channel: Channel, payload: string): void;
-  /** Gives the way to stop. */
+  /** Returns a function that stops it. */
   listen(channel: Channel, hear: (payload: string) => void): () => void;
 }
 

@@ -10,7 +10,7 @@ export interface Writer {
   run(sql: string, parameters: Bound): Promise<Outcome>;
   /** Resolves when the thread has ended unasked: nothing more can be written. */
   readonly lost: Promise<Error>;
-  /** Has the thread load the procedure of this module, and gives the way to run it there. */
+  /** Has the thread load the procedure of this module, and returns a function that runs it there. */
   load(module: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>>;
   /** Runs what was asked before, closes the database and ends the thread. */
   stop(): Promise<void>;
