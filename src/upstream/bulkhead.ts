@@ -4,8 +4,8 @@ import { UpstreamError, type UpstreamName } from './failure.js';
 /** One caller's part of a service. */
 export interface Compartment {
   /**
-   * Lets a call in, with its whole time from then on: at once, which is told by undefined, or when there is room. Rejects
-   * with an `UpstreamError` where its deadline is over before.
+   * Lets a call in, with its whole time from then on: at once (undefined), or when there is room. Rejects with an
+   * `UpstreamError` if its deadline is over before.
    */
   enter(deadline: Deadline): Promise<void> | undefined;
   /** Lets out a call that was let in. */
@@ -13,8 +13,8 @@ export interface Compartment {
 }
 
 /**
- * Makes the compartments that keep the callers of a service apart: `size` calls of one of them are under way at once, the
- * others wait, so that nobody's slow calls take all connections.
+ * Makes the compartments that keep the callers of a service apart: `size` calls of one of them are under way at once,
+ * the others wait, so that nobody's slow calls take all connections.
  */
 export function createBulkhead(upstream: UpstreamName, size: number): () => Compartment {
   return () => new CallersCompartment(upstream, size);
@@ -48,7 +48,7 @@ class CallersCompartment implements Compartment {
       const begin = () => {
         this.waiting.delete(begin);
         forget();
-        // With the moment that is left it would be late at once, and that be taken for a failure of the service.
+        // With the moment that is left it would be late at once, which would pass for a failure of the service.
         deadline.renew();
         resolve();
       };

@@ -4,11 +4,11 @@ import { whenAborted, type Signal } from '../signal.js';
 export interface Deadline {
   /** Whether it is over; `late` where it was the call's own time that ran out. */
   readonly over: 'late' | 'abandoned' | undefined;
-  /** Acts once, at the end, whichever it is; one at a time. Gives the way to call it off. */
+  /** Acts once, at the end, whichever it is; one at a time. Returns a function that calls it off. */
   whenOver(act: () => void): () => void;
   /** Starts its own time anew; to be called before it is over. */
   renew(): void;
-  /** Lets go of timer and operation; to be called when the call is over. */
+  /** Releases timer and operation; to be called when the call is over. */
   stop(): void;
 }
 
@@ -17,7 +17,7 @@ export function startDeadline(ms: number, operation?: Signal): Deadline {
   return new CallDeadline(ms, operation);
 }
 
-// A class, since an object literal with a getter is a hundred times as dear to make.
+// A class, since an object literal with a getter is a hundred times as costly to make.
 class CallDeadline implements Deadline {
   over: Deadline['over'];
   private act: (() => void) | undefined;

@@ -19,9 +19,9 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; escaped it may be 12, and is asked for in parts. */
+/** A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; escaped, maybe 12, read in parts. */
 export const mostBytes = 8 * 1024 * 1024;
-/** Of an error only so much is read as may save its connection; it is thrown away. */
+/** How much of an error's body is read, and thrown away, to save its connection. */
 const mostErrorBytes = 64 * 1024;
 
 const isSuccess = (status: number) => status >= 200 && status < 300;

@@ -40,7 +40,7 @@ const reasons = {
 /** Why a call failed. */
 export type FailureReason = keyof typeof reasons;
 
-/** A call that failed, told without anything that the service said. */
+/** A call that failed, described without anything that the service said. */
 export class UpstreamError extends GatewayError {
   readonly reason: FailureReason;
   /** Whether the request may have taken effect all the same. */

@@ -17,7 +17,7 @@ export interface Flights<T> {
 interface Passenger<T> {
   readonly resolve: (outcome: T) => void;
   readonly reject: (error: unknown) => void;
-  /** From then on nobody listens for their going. */
+  /** Stops listening for their leaving. */
   stay: () => void;
 }
 

@@ -40,8 +40,8 @@ const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === 
 const retrying = retry(handleWhen(isTransient), retries);
 
 /**
- * A breaker for one service, that no 4xx and no client's going trips; within it repeatable calls are retried. Of one
- * caller only the first late call counts until a call succeeds: what hangs may be theirs alone.
+ * A breaker for one service, that no 4xx or leaving client trips; within it repeatable calls are retried. Of one caller
+ * only the first late call counts until a call succeeds: what hangs may be theirs alone.
  */
 export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>): Guard {
   const breaker = circuitBreaker(handleWhen(isUnsuccessful), {

@@ -15,10 +15,10 @@ import type { Signal } from '../signal.js';
 /** One service that the gateway calls. */
 export interface Upstream {
   /**
-   * What `read` makes of the answer, which has any status below 500 but a redirect, 429 and a 403 that says when to come
-   * again; undefined is a failure of the call, for the answer is not what the documents show. Rejects with an
-   * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with that
-   * token are not made.
+   * Gives what `read` makes of the answer: any status below 500 but redirects, 429 and, with a token, a 403 with
+   * `Retry-After`. Where `read` gives undefined the call has failed: the answer is not as documented. Rejects with an
+   * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with
+   * that token are not made.
    */
   ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
   /** Ends all calls and connections. */
@@ -26,8 +26,8 @@ export interface Upstream {
 }
 
 /**
- * What to ask. Only a GET is ever sent again: twice at most, when the service fails, unless it says when to come again, or
- * cannot be reached.
+ * What to ask. Only a GET is ever sent again: twice at most, when the service fails, unless it says when to come again,
+ * or cannot be reached.
  */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -57,7 +57,7 @@ export interface UpstreamOptions {
   readonly telemetry: Telemetry;
   /** How long a call may take, all attempts together, and how long it may wait for its turn before. */
   readonly timeoutMs?: number;
-  /** How many calls the service takes with one token; no bound unless told. */
+  /** How many calls the service takes with one token; by default there is no bound. */
   readonly callsPerHour?: number;
   /** Where each caller has a token of their own: how many calls with it are under way at once, the others waiting. */
   readonly callsAtOnce?: number;
@@ -74,12 +74,12 @@ interface Holder {
 
 const connections = 128;
 const usualHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
-/** Redirects by which nothing was done here; by any other, it may have been (RFC 9110 §15.4). */
+/** Redirects that tell that nothing was done here; with any other, it may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** Of a limit. */
 const secondsUnlessTold = 60;
 
-/** A client of one service: a deadline for each call, GETs retried, and a breaker that no 4xx and no client's going trips. */
+/** A client of one service: a deadline a call, GETs retried, and a breaker that no 4xx or leaving client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const {
     name,

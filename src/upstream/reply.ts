@@ -14,7 +14,7 @@ export function parse(body: Buffer): unknown {
   }
 }
 
-/** The answer when a rate limit is exceeded is not shown (apis/notes.md §8); without a token a 403 says who may not. */
+/** Which answer means an exceeded limit is not shown (apis/notes.md §8). Without a token, a 403 refuses the caller. */
 export function isLimit({ status, headers }: Reply, hasToken: boolean): boolean {
   return status === 429 || (status === 403 && hasToken && headers['retry-after'] !== undefined);
 }

@@ -27,9 +27,9 @@ interface Kept {
   readonly expiresAt: number;
 }
 
-/** For so long the process does not look into the store. */
+/** How long the process trusts a token without a look into the store. */
 const trustMs = 5_000;
-/** For so long others wait for one who died at it. */
+/** How long others wait for one that died while asking. */
 const leaseMs = 10_000;
 /** The part of a token's life after which it is renewed, and how far chance may move that. */
 const renewal = { at: 0.9, jitter: 0.05 };
