@@ -7,7 +7,7 @@ export interface Clock {
   now(): number;
   /** Moves time on, running each task that falls due at its own moment, in order, one after the other. */
   advance(ms: number): Promise<void>;
-  /** Runs the task once `ms` have passed, by real time or by `advance`; the answer cancels it. */
+  /** Runs the task once `ms` have passed, by real time or by `advance`; returns a function that cancels it. */
   setTimeout(task: Task, ms: number): () => void;
   /** Resolves once `ms` have passed, as `setTimeout` does. */
   sleep(ms: number): Promise<void>;

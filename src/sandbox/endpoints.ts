@@ -25,9 +25,9 @@ export type Endpoint = ShipmentSubscription | PaymentEndpoint;
 
 /** What a test can see and do of subscriptions and endpoints. */
 export interface EndpointsControl {
-  /** Adds a subscription, to all event types unless told. */
+  /** Adds a subscription, by default to all event types. */
   addShipmentSubscription(options?: { id?: string; events?: readonly string[] }): ShipmentSubscription;
-  /** Adds an endpoint, pinned to the newest schema version unless told. */
+  /** Adds an endpoint, by default pinned to the newest schema version. */
   addPaymentEndpoint(options?: { id?: string; apiVersion?: ApiVersion }): PaymentEndpoint;
   /** The subscriptions as they are now. */
   subscriptions(): readonly ShipmentSubscription[];

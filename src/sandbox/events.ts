@@ -21,13 +21,13 @@ export interface PaymentEvent {
 
 /** What can be chosen of a shipment event; the rest is made up. A member set to undefined is left out. */
 export interface ShipmentChoice extends Partial<Omit<ShipmentEvent, 'family'>> {
-  /** The subscription that it goes to: the first one unless told. */
+  /** The subscription that it goes to: by default the first one. */
   readonly to?: string;
 }
 
 /** What can be chosen of a payment event; the rest is made up. A member set to undefined is left out. */
 export interface PaymentChoice extends Partial<Omit<PaymentEvent, 'family'>> {
-  /** The endpoint that it goes to: the first one unless told. */
+  /** The endpoint that it goes to: by default the first one. */
   readonly to?: string;
 }
 

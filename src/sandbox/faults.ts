@@ -23,7 +23,7 @@ export type Act =
   /** Handles the request (it takes effect), and only then does `act`. */
   | { readonly kind: 'afterwards'; readonly act: Act };
 
-/** Which requests misbehave, how often (for ever unless told), and how. */
+/** Which requests misbehave, how often (by default for ever), and how. */
 export interface Fault {
   readonly service: ServiceName;
   readonly method?: string;
@@ -35,7 +35,7 @@ export interface Fault {
 
 /** The faults in force. */
 export interface Faults {
-  /** Puts a fault in force, behind those added before; the answer takes it back. */
+  /** Puts a fault in force, behind those added before; returns a function that takes it back. */
   add(fault: Fault): () => void;
   /** Takes back every fault. */
   clear(): void;

@@ -10,15 +10,15 @@ import { createPoster } from './post.js';
 import { startTraffic } from './traffic.js';
 import { createWebhooks, type WebhooksControl } from './webhooks.js';
 
-/** How a sandbox is to be. */
+/** What a sandbox is to be like. */
 export interface SandboxOptions {
   /** 0, the default, takes a port from the system. */
   readonly port?: number;
-  /** 127.0.0.1 unless told. */
+  /** 127.0.0.1 by default. */
   readonly host?: string;
-  /** Whether shipments and payments move by themselves; they do not unless told. */
+  /** Whether shipments and payments move by themselves; by default they do not. */
   readonly traffic?: boolean;
-  /** Whether there is a demo user with notes; there is unless told. */
+  /** Whether there is a demo user with notes; by default there is. */
   readonly demo?: boolean;
   /** The base address of the receiver of webhooks, as `deliverTo` sets it. */
   readonly deliverTo?: string;
@@ -45,9 +45,9 @@ export interface Sandbox {
 /**
  * Starts the three services of apis/ on one port of the loopback interface, complete to what is written there.
  *
- * The sandbox is a stand-in for development and tests, and not more than that: it keeps everything in memory,
- * shares no code with the gateway, hands its secrets out in `settings`, and lets whoever reaches it move its
- * clock and have its services fail. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real
+ * The sandbox is a stand-in for development and tests, and not more than that: it keeps everything in memory, shares no
+ * code with the gateway, hands its secrets out in `settings`, and lets whoever reaches it move its clock and have its
+ * services fail. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real
  * services. It is not for production, for measuring them, or for a network that others can reach.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -131,7 +131,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-/** Secrets as a gateway is told them: `id=secret`, separated by commas. */
+/** Secrets as a gateway's settings have them: `id=secret`, separated by commas. */
 function pairs(endpoints: readonly { readonly id: string; readonly secret: string }[]): string {
   return endpoints.map(({ id, secret }) => `${id}=${secret}`).join(',');
 }
