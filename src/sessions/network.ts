@@ -6,8 +6,8 @@ const withPort = /^(?:\[([^[\]]+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/;
 const groupsOf = (address: string) => address.split(':').filter((group) => group !== '');
 
 /**
- * Whom a client's address is counted with: one of IPv6 with all of its /64, since whoever has one of them has them all;
- * one that stands for an address of IPv4 with that; any other by itself. A port behind it does not count.
+ * What a client's address is counted as: one of IPv6 as its /64, since whoever has one of those has them all; one that
+ * stands for an address of IPv4 as that; any other as itself. A port behind it does not count.
  */
 export function networkOf(client: string): string {
   const ip = addressIn(client);

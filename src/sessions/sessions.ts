@@ -43,7 +43,7 @@ export interface Sessions {
   find(token: string): Session | undefined | Promise<Session | undefined>;
   /** Ends a session here and on every replica; its watchers hear of it. */
   end(sessionId: string): Promise<void>;
-  /** Calls `ended` once when the session ends or expires, within seconds; gives the way to stop watching. */
+  /** Calls `ended` once when the session ends or expires, within seconds; returns a function that stops watching. */
   watch(session: Session, ended: () => void): () => void;
   stop(): void;
 }
@@ -76,10 +76,10 @@ export function createSessions(options: {
   const { database, notes, sealer, clock, grants, telemetry } = options;
   const { kysely } = database;
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
-  /** Of tokens that a session was found by: to make it takes longer than all else of finding one. */
+  /** Of tokens by which a session was found: making one takes longer than all else of finding it. */
   const digests = createMemory<string>(mostCached);
   const watchers = new Set<Watcher>();
-  /** How many endings were heard of: what was read from the store before one may not be true after it. */
+  /** How many endings were heard of: what was read from the store before one may be wrong after it. */
   let endings = 0;
   /** Those that are about to be deleted from the store: they are over already. */
   const ending = new Set<string>();

@@ -13,8 +13,8 @@ interface Tally {
 /** Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. */
 export interface Throttle {
   /**
-   * Run an attempt that tells whether it failed. Attempts at the same moment never outnumber the failures that are
-   * left; the others wait. `RATE_LIMITED` with `retryAfter` where none is left.
+   * Runs an attempt, of which `failed` says whether it failed. Attempts at the same moment never outnumber the failures
+   * that are left; the others wait. `RATE_LIMITED` with `retryAfter` where none is left.
    */
   attempt<T>(key: string, run: () => Promise<T>, failed: (outcome: T) => boolean): Promise<T>;
 }
