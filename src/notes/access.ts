@@ -20,12 +20,12 @@ export interface NotesOperation {
   readonly signal: Signal;
 }
 
-/** The connections of notes: a cursor of one is none of the other. */
+/** The connections of notes: a cursor of one does not open in the other. */
 export type NotesConnectionName = 'notes' | 'Tag.notes';
 
 /** The signed-in user's notes and tags, for one operation. Upstream failures are `GatewayError`s. */
 export interface NotesAccess {
-  /** A page of a connection; `counted` notes bear the counts of their tags, for one more call an operation. */
+  /** A page of a connection; `counted` notes bear the counts of their tags, which costs an operation one more call. */
   page(
     connection: NotesConnectionName,
     filter: NoteFilter,

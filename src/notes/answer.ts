@@ -31,7 +31,7 @@ export function readNote(value: unknown): Note | undefined {
   return toNote({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
-/** A page of notes. A next cursor that is null, empty or absent says that this is the last; whether one does is not shown. */
+/** A page of notes. A null, empty or absent next cursor marks the last one; whether any of these does is not shown. */
 export function readPage(value: unknown): NotePage | undefined {
   if (!isFields(value)) return undefined;
   const notes = readAll(value['data'], readNote);
@@ -59,7 +59,7 @@ export function readDeleted(value: unknown): true | undefined {
   return isFields(value) && value['deleted'] === true ? true : undefined;
 }
 
-/** A token and, where it is told, its life in seconds, from the top level or from `data` (undocumented). */
+/** A token and, if given, its life in seconds, from the top level or from `data` (undocumented). */
 export function readToken(
   value: unknown,
   fields: readonly string[],
@@ -128,9 +128,9 @@ const looseDate =
   /^\d{4}-?\d\d-?\d\d(?:[Tt ]\d\d(?::?\d\d(?::?\d\d)?)?(?:[.,]\d+)?(?: ?(?:[Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
 
 /**
- * Whether it is a calendar date, with or without a time, loosely written: a blank may stand for the `T`, and before an
- * offset, which may be missing. One note refused makes its whole page useless. By its form alone, since a page of 20 notes
- * has 40 of them.
+ * Whether it is a calendar date, with or without a time, loosely written: a blank may stand for the `T` or before the
+ * offset, which may be missing. One refused note makes its whole page useless. Told by its form alone, since a page of
+ * 20 notes has 40 of them.
  */
 function isLooseDate(value: unknown): value is string {
   return isText(value) && looseDate.test(value);

@@ -31,7 +31,7 @@ export interface NotesSettings {
   readonly baseUrl: string;
   readonly emailField: string;
   readonly passwordField: string;
-  /** The member of the token call's answer that holds the token; one of the usual unless told. */
+  /** The member of the token call's answer that holds the token; by default one of the usual names. */
   readonly tokenField: string | undefined;
   /** The life of a token where the answer does not tell it. */
   readonly tokenLifetimeSeconds: number;
@@ -44,12 +44,12 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-/** A page as it was listed: it came as so many bytes. */
+/** A page as it was listed, and how many bytes it came as. */
 export interface ListedPage extends NotePage {
   readonly bytes: number;
 }
 
-/** The service would not: a 4xx, but neither 401 nor one that limits how often it is called. */
+/** The service refused: a 4xx, but neither 401 nor one that limits how often it is called. */
 export interface Refusal {
   readonly refused: number;
 }
@@ -74,7 +74,7 @@ export interface NotesClient {
 
 /** `apis/notes.md` §8. */
 const callsPerHour = 1_000;
-/** Of a session: those of the others are never waited for, whatever hangs. */
+/** Of one session: nobody waits for those of others, whatever hangs. */
 const callsAtOnce = 8;
 const usualTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
@@ -122,7 +122,7 @@ export function createNotesClient(
     try {
       return await ask(request, orRefused(reader));
     } finally {
-      // What was asked before the write ended may show the time before it: nobody who comes later may join that.
+      // What was asked before the write ended may show the state before it: nobody who comes later may join that.
       for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);
     }
   }
@@ -169,7 +169,7 @@ export function createNotesClient(
   };
 }
 
-/** What an answer comes to; undefined where it is not what the documents show. */
+/** What an answer amounts to; undefined if it is not what the documents show. */
 type Reader<T> = (answer: UpstreamAnswer) => T | undefined;
 type BodyReader<T> = (body: unknown, bytes: number) => T | undefined;
 
@@ -177,7 +177,7 @@ function orRefused<T>(read: BodyReader<T>): Reader<T | Refusal> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : { refused: status });
 }
 
-/** For a call that the documents show no refusal of. */
+/** For a call of which the documents show no refusal. */
 function granted<T>(read: BodyReader<T>): Reader<T> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : undefined);
 }

@@ -22,9 +22,9 @@ export interface ConnectionSource {
 }
 
 /**
- * Where a connection goes on: at the page that is the `next` one after that in which the rows were `seen`; `inside` a
- * page, after the last of them; or after a `new` row, which no page has shown yet. The limit stays that of the first
- * page, or becomes smaller: the service's cursor may depend on it.
+ * Where a connection goes on: at the `next` page after the one whose rows were `seen`; `inside` a page, after the last
+ * of them; or after a `new` row, which no page has shown yet. The limit stays that of the first page, or becomes
+ * smaller: the service's cursor may depend on it.
  */
 interface Position {
   readonly cursor: string | undefined;
@@ -37,7 +37,7 @@ interface Position {
 /** A cursor holds the index. */
 const places = ['next', 'inside', 'new'] as const;
 
-/** So many notes are asked for at least, for the limit stays however many are asked for later. */
+/** At least so many notes are asked for, since the limit stays, however many are wanted later. */
 const usualLimit = 20;
 /** How many pages are searched for the place inside a page, when insertions have pushed it on. */
 const searchedPages = 3;
@@ -47,8 +47,8 @@ const searchedPages = 3;
  * Notes that come or go meanwhile repeat no row of the page before, which is known again. They hide none where the
  * service's cursors stand for rows. Where those are offsets, the service itself skips as many rows as were deleted
  * before its next page, and nothing shows which.
- * Where the service's last page is full and leads on nevertheless, a next page is told of, and is empty: no call more is
- * made to look. `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
+ * If the service's last page is full and leads on nevertheless, a next page is announced, and is empty: no extra call
+ * is made to look. `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
  */
 export async function noteConnection(
   { cursors, place, pager, list }: ConnectionSource,
@@ -89,8 +89,9 @@ export async function noteConnection(
 }
 
 /**
- * An edge for a note just created, good in the connection of `place`: what follows it there follows its cursor, and
- * nothing does where the note is there no more. To go on from it is `QUERY_TOO_COMPLEX` where it is not found.
+ * An edge for a note just created, good in the connection of `place`: its cursor is followed by what follows the note
+ * there, and by nothing once the note is gone. Going on from it is `QUERY_TOO_COMPLEX` where there are too many notes
+ * to find it among.
  */
 export function newEdge(
   { cursors, place }: Pick<ConnectionSource, 'cursors' | 'place'>,
@@ -102,7 +103,7 @@ export function newEdge(
   );
 }
 
-/** A page, and the index from which its rows follow those that were seen: all do unless told. */
+/** A page, and the index from which its rows follow those that were seen; by default all do. */
 interface ResumedPage extends Page {
   readonly from?: number;
 }
@@ -169,7 +170,7 @@ interface Spot {
   readonly index: number;
 }
 
-/** Gives the fingerprints of a page's rows, which are taken once, and only where a cursor is asked for. */
+/** Returns a function that gives the fingerprints of a page's rows, taken once, and only if a cursor is asked for. */
 function createFingerprints(): (page: Page) => readonly string[] {
   const known = new Map<Page, readonly string[]>();
   return (page) => {

@@ -4,7 +4,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 /**
  * 36 bits by which a row of a neighbouring page is known again: two FNV-1a hashes of other primes, each mixed as
- * MurmurHash3 ends, for a digest of each row would take longer than all else of a cursor.
+ * MurmurHash3 ends, since a digest of each row would take longer than all else of a cursor.
  */
 export function fingerprint({ upstreamId }: Note): string {
   let one = 0x811c9dc5;

@@ -36,7 +36,7 @@ export class NoteLists {
     this.reader = reader;
   }
 
-  /** For a search: its pages are looked through and let go. */
+  /** For a search: its pages are looked through and dropped. */
   scanned(filter: NoteFilter): NoteList {
     return { filter, read: (start) => this.inTurn(() => this.read(filter, start)) };
   }

@@ -1,7 +1,7 @@
 import { toGlobalId } from '../relay.js';
 import type { Note, Tag } from './model.js';
 
-/** What is said of a note, without what follows from it. */
+/** The fields of a note, without those that follow from them. */
 type NoteFields = Omit<Note, 'kind' | 'id'>;
 
 /** A note with these fields; with other tags where they are given. */
@@ -9,8 +9,8 @@ export function toNote(fields: NoteFields, tags: readonly Tag[] = fields.tags): 
   return new ServiceNote(fields, tags);
 }
 
-// A class, whose id is made when it is asked for: fields are plain properties, since a page has many notes and a resolver
-// for each takes long.
+// A class, whose id is made when it is asked for; fields are plain properties, since a page has many notes and a
+// resolver for each would take long.
 class ServiceNote implements Note {
   readonly kind = 'Note';
   readonly upstreamId: string;

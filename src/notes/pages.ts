@@ -32,23 +32,23 @@ export interface Pager {
   /** One page of at most `limit` notes; of fewer where that limit is refused, or the page too large. */
   read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
   /**
-   * That page and those after it, each when it is asked for; the last bears no next cursor, whatever the service gave it.
-   * A service that goes in a circle of notes is an error. A limit once made smaller stays so: a cursor that counts pages
-   * would skip notes under a greater one.
+   * That page and those after it, each when it is asked for; the last bears no next cursor, whatever the service gave
+   * it. A service that leads through its notes in a cycle is an error. A limit once made smaller stays so: a cursor
+   * that counts pages would skip notes under a greater one.
    */
   walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
 }
 
 /** The greatest `limit` asked for. */
 export const greatestLimit = 100;
-/** So many pages of that limit are looked through for a note of which no page is known. */
+/** How many pages of that limit are looked through for a note of which no page is known. */
 export const scannedPagesAtMost = 50;
 const smallerLimits = [50, 20];
 /** In a row, of notes that were given before. */
 const repeatedPagesAtMost = 200;
 /**
- * So many empty pages in a row are the end, since a service may count on for ever behind its last note; not fewer, since
- * one may cut its pages first and then leave out deleted notes, or those of other tags.
+ * How many empty pages in a row are the end: a service may count on for ever behind its last note. Not fewer, since one
+ * may cut its pages first and then leave out deleted notes, or those of other tags.
  */
 const emptyPagesAtMost = { whole: 30, filtered: 100 };
 

@@ -14,7 +14,7 @@ export interface NewNote {
   readonly isPinned?: boolean;
 }
 
-/** What of a note is to be changed. */
+/** What to change of a note. */
 export type NoteChange = Partial<NewNote>;
 
 /** With whom to share a note, and what they may do. */

@@ -50,15 +50,13 @@ async function reread(
   const known = [...places].filter((place) => place !== undefined);
   const pages = known.slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
     const answer = await list(filter).read(start);
-    // A page that is refused, say for an expired cursor, or has grown too large is none any more: the scan goes on.
+    // A page that is refused, say for an expired cursor, or that has grown too large counts as gone: the scan goes on.
     if ('notes' in answer) take(answer.notes);
   });
   await Promise.all(pages);
 }
 
-/**
- * A scan that can be gone on with. Says whether it came to an end: to that of the list, or to that of what was wanted.
- */
+/** A scan that can be continued. Says whether it came to an end: to that of the list, or to that of what was wanted. */
 function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => boolean) => Promise<boolean> {
   const pages = pager.walk(list({}), greatestLimit);
   let scanned = 0;

@@ -10,7 +10,7 @@ export interface PagePlace {
 
 /** Where this process last saw the notes of each session: there is no call that reads one note. */
 export interface Sightings {
-  /** What is known of that place is what it holds now; of a page without notes, nothing. */
+  /** Replaces what was known of that place; of a page without notes nothing is kept. */
   remember(sessionId: string, place: PagePlace, notes: readonly Note[]): void;
   find(sessionId: string, noteId: string): PagePlace | undefined;
 }
@@ -22,7 +22,7 @@ interface Seen {
   readonly weight: number;
 }
 
-/** So many pages of one session are remembered: a note is looked for in each of them. */
+/** How many pages of one session are remembered: a note is looked for in each of them. */
 const pagesEach = 50;
 /** About the bytes that a page takes without its texts, and a text without its characters. */
 const pageBytes = 300;
@@ -30,8 +30,8 @@ const textBytes = 32;
 
 /**
  * A memory of about `size` bytes, by default of the latest 20,000 notes or so: sessions that have read nothing for long
- * are forgotten. A page of all notes counts for more than one of some: notes that were seen side by side there are found
- * again by one call, though lists of tags have shown them apart since.
+ * are forgotten. A page of all notes counts for more than one of some: notes that were seen side by side there are
+ * found again by one call, though lists of tags have shown them apart since.
  */
 export function createSightings(size = 2_000_000): Sightings {
   const sessions = createMemory<readonly Seen[]>(Infinity, size);

@@ -31,7 +31,7 @@ export async function createNote(
   return { note: answer, noteEdge: notes.edge(answer), errors };
 }
 
-/** Changes the members that are there; a change without any writes nothing and gives the note as it is. */
+/** Changes the members that are given; a change without any writes nothing and gives the note as it is. */
 export async function updateNote(
   notes: NotesAccess,
   input: UpdateNoteInput,
