@@ -95,7 +95,7 @@ function eventOf({ event }: LogEntry): PaymentEvent {
 
 const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
 const typeOf = (entry: LogEntry) => eventOf(entry).type;
-/** An event that does not say belongs to what its payment is known to be. */
+/** An event that does not say counts as what its payment is known to be. */
 const livemodeOf = (entry: LogEntry) => eventOf(entry).livemode ?? foldedAt(entry).livemode;
 
 function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {

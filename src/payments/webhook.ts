@@ -3,8 +3,8 @@ import type { WebhookFamily } from '../events/receiver.js';
 import type { PaymentEvent } from './model.js';
 
 /**
- * The unit of `created`, which is not shown (`apis/webhooks.md` §2); `auto` tells seconds, milliseconds and microseconds
- * apart by the size of the number.
+ * The unit of `created`, which is not shown (`apis/webhooks.md` §2); `auto` tells seconds, milliseconds and
+ * microseconds apart by the size of the number.
  */
 export type CreatedUnit = 'auto' | 's' | 'ms';
 
