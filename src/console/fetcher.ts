@@ -38,7 +38,7 @@ function chosen(typed: Operation): { readonly operation: Operation; readonly typ
   }
 }
 
-/** What is stopped is told to nobody any more: a query is cut off, a mutation is still done. */
+/** Nobody gets the answer to what was stopped: a query is cut off, a mutation is still done. */
 function ask(operation: Operation, headers: Headers, type: Type, session: Following): AsyncIterable<Answer> {
   const isMutation = type === OperationTypeNode.MUTATION;
   const cut = new AbortController();

@@ -28,7 +28,7 @@ export interface Session extends State {
   readonly refresh: () => void;
   /** Asks it after a sign-in or sign-out in the editor, and tells the other windows. */
   readonly follow: (spared: Answer | undefined) => void;
-  /** Lets go of the problem. */
+  /** Clears the problem. */
   readonly dismiss: () => void;
 }
 

@@ -89,7 +89,7 @@ function SignedIn({ session: { signOut }, viewer }: SignedInProps): ReactElement
   );
 }
 
-/** Whether an action runs, and the way to run one; while one does, no other begins. */
+/** Whether an action runs, and a function that runs one; while one does, no other begins. */
 function useBusy(): readonly [boolean, (action: () => Promise<void>) => void] {
   const [busy, setBusy] = useState(false);
   const run = (action: () => Promise<void>): void => {

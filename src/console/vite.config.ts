@@ -27,7 +27,7 @@ export default defineConfig({
 
 /** Puts a Brotli-compressed `….br` beside each asset, a quarter of its size, for the server to send instead. */
 function compress(): Plugin {
-  // Of the greatest quality, 11, the result is a tenth smaller and takes ten times as long.
+  // At the greatest quality, 11, the result is a tenth smaller and takes ten times as long.
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
   return {
     name: 'compress',

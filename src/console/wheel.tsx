@@ -22,13 +22,13 @@ interface Scrolling {
   getLayoutInfo(): { readonly height: number };
 }
 
-// Monaco has an option for it, which it reads only when an editor is made: GraphiQL makes them, without.
+// Monaco has an option for it, but reads it only when an editor is made, and GraphiQL makes them without it.
 function share(editor: Scrolling | undefined): () => void {
   const turn = (event: WheelEvent): void => {
     const upOrDown = Math.abs(event.deltaY) > Math.abs(event.deltaX) && !event.shiftKey;
     if (editor && upOrDown && !hasRoom(editor, event.deltaY)) event.stopPropagation();
   };
-  // Not the whole of it: what it lays over the page, as suggestions, scrolls by itself.
+  // Not the whole editor: what it lays over the page, such as suggestions, scrolls by itself.
   const text = editor?.getDomNode()?.querySelector<HTMLElement>('.overflow-guard');
   text?.addEventListener('wheel', turn, { capture: true, passive: true });
   return () => text?.removeEventListener('wheel', turn, { capture: true });
