@@ -6,33 +6,33 @@ const greatestOperation = 1024 * 1024 - 1024;
 
 /**
  * Options for graphql-ws' `createClient` under which subscriptions resume: when the client connects again, a
- * subscription that has a variable `$after` and selects `cursor`, both by these very names, is sent with the last cursor
- * seen, so that nothing is missed and nothing is shown twice. By itself graphql-ws would send the `after` of the first
- * time again, and so it does for any other subscription.
+ * subscription that has a variable `$after` and selects `cursor`, both by these very names, is sent with the last
+ * cursor seen, so that nothing is missed and nothing is shown twice. By itself graphql-ws would send the `after` of the
+ * first time again, and so it does for any other subscription.
  *
  * It serves whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
- * `subscriptionExchange`. An `after` that is no longer good comes as a message with errors; a place that is lost while the
- * subscription stands, as when a backup was restored, ends it with them: `client.iterate` throws them. Either way
+ * `subscriptionExchange`. An `after` that is no longer good comes as a message with errors; a place that is lost while
+ * the subscription stands, as when a backup was restored, ends it with them: `client.iterate` throws them. Either way
  * `extensions.code` is `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
  *
  * Without an `after`, what happens between the first subscribing and the first message is not known to the client:
- * begin at a `liveCursor`. An event that the filter leaves out brings no cursor, so one that rarely lets any through may
- * have a `CURSOR_EXPIRED` after a cut.
+ * begin at a `liveCursor`. A filtered-out event brings no cursor, so a rarely matching filter may get a
+ * `CURSOR_EXPIRED` after a cut.
  *
- * Unless told otherwise the client connects again after each fault of the connection, for ever, also while nothing
- * listens, after pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or
- * pause for hours. The closes that are final to graphql-ws are final here: `4401` for one. What functions among the
- * options throw is no fault of the connection: it ends what is under way.
+ * By default the client connects again after each fault of the connection, for ever, also while nothing listens, after
+ * pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for
+ * hours. The closes that are final to graphql-ws are final here, such as `4401`. What functions among the options throw
+ * is no fault of the connection: it ends what is under way.
  *
- * An operation that is too large, or cannot be written as JSON, is refused by `subscribe` and `iterate` themselves, which
- * throw: it would end all that is on the connection, or leave behind a rejection that nobody can catch.
+ * An operation that is too large, or cannot be written as JSON, is refused by `subscribe` and `iterate` themselves,
+ * which throw: it would end all that is on the connection, or leave behind a rejection that nobody can catch.
  */
 export function resuming<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
 ): ClientOptions<P> {
   /** The last cursor seen, by the id of the subscription. */
   let cursors = new Map<string, string>();
-  /** Those of the connection before: what is not subscribed again on the next one was ended while there was none. */
+  /** Those of the connection before: a subscription that is not sent again on the next one was ended in between. */
   let earlier = cursors;
   let count = 0;
   const { on, jsonMessageReplacer, generateID = () => String((count += 1)) } = options;
@@ -85,7 +85,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Sockets tell of their faults by events, and `client.terminate` by an error with a `reason`: all else was thrown. */
+/** Sockets report their faults by events, and `client.terminate` by an error with a `reason`: all else was thrown. */
 function isOfConnection(cause: unknown): boolean {
   return !(cause instanceof Error) || 'reason' in cause;
 }
@@ -95,7 +95,7 @@ function refuseTooLarge(message: string): void {
     throw new RangeError('The operation is larger than a websocket takes: send it over HTTP.');
 }
 
-/** The whole comes without a key; so does, within variables, a member whose name is empty. */
+/** The whole message comes under an empty key; within variables, so does a member whose name is empty. */
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
