@@ -25,7 +25,7 @@ const upstreamNames = [
   'PAYMENT_WEBHOOKS',
 ] as const;
 
-/** What more may be told of them; it says nothing of the sandbox. */
+/** What more may be set about them: where any of it is, the sandbox does not stand in. */
 const upstreamDetails = [
   'NOTES_TOKEN_EMAIL_FIELD',
   'NOTES_TOKEN_PASSWORD_FIELD',
@@ -106,14 +106,14 @@ const sandboxSettings = z.object({
   GATEWAY_URL: httpUrl.default('http://127.0.0.1:4000'),
 });
 
-/** Where a sandbox by itself listens, and where it delivers webhooks; throws a `ConfigError` with all faults at once. */
+/** Where a sandbox by itself listens and where it delivers webhooks; throws a `ConfigError` with all faults at once. */
 export function readSandboxConfig(environment: Environment) {
   const parsed = sandboxSettings.safeParse(withoutEmpty(environment));
   if (!parsed.success) throw new ConfigError(faultsOf(parsed));
   return { port: parsed.data.SANDBOX_PORT, deliverTo: parsed.data.GATEWAY_URL };
 }
 
-/** What a file was named for is not missing: that the file is of no use is a fault of its own. */
+/** A setting for which a file was named is not missing: that the file is of no use is a fault of its own. */
 function missing(given: Environment): string[] {
   const production = given['NODE_ENV'] === 'production';
   const isAbsent = (name: string) => given[name] === undefined && given[`${name}_FILE`] === undefined;

@@ -8,9 +8,9 @@ import type { Session } from './sessions/sessions.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
 import { Ending, type Signal } from './signal.js';
 
-/** Counts the rows of lists of which nothing tells beforehand how long they are, in one run of an operation. */
+/** Counts, in one run of an operation, the rows of lists whose length is not known beforehand. */
 export interface Tally {
-  /** Whether the operation asks for too much, now that the list of the field being resolved has so many more than reckoned. */
+  /** Whether the operation asks for too much, now that the list being resolved has so many more rows than reckoned. */
   exceeds(more: number, info: GraphQLResolveInfo): boolean;
   /** Whether it has been found to. */
   readonly exceeded: boolean;
@@ -28,20 +28,20 @@ export type Context = SessionsContext &
     /** Under which the operation is logged. */
     readonly requestId: string;
     readonly tally: Tally;
-    /** To be told when the notes service no longer knows the session's token. */
+    /** To be called when the notes service no longer knows the session's token. */
     endSession(): void;
-    /** The operation is run once more: it keeps what was read, and is counted anew unless that is decided. */
+    /** To be called before a second run: the operation keeps what was read, and is counted anew unless exceeded. */
     beginAgain(): void;
-    /** Nothing that still waits is done for it: what it would give is not wanted. */
+    /** Drops what still waits to be done for it: the result is no longer wanted. */
     giveUp(): void;
-    /** The same for one that outlives this operation: nothing ends it. */
+    /** The same context for what outlives this operation: nothing ends it. */
     lasting(): Context;
   };
 
 /** What a door knows of one operation. */
 export interface Incoming {
   readonly session: Session | undefined;
-  /** Makes what is aborted at the operation's end or deadline, or when its client is gone; called once at most. */
+  /** Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. */
   readonly signal: () => Ending;
   readonly ip: string;
   readonly requestId: string;
@@ -80,7 +80,7 @@ export interface Own {
 
 /** Makes contexts: what is an operation's own is made when it is first asked for. */
 export function createContexts(common: Common, own: Own): MakeContext {
-  // A class, since an object literal with getters is far dearer to make; Apollo Server copies its own members.
+  // A class, since an object literal with getters is far costlier to make; Apollo Server copies its own members.
   class Operation implements Omit<Context, CommonName> {
     caller: Context['caller'];
     readonly requestId: string;

@@ -47,9 +47,9 @@ export interface GatewayParts {
   readonly telemetry?: Telemetry;
   /** How long a call to an upstream service may take. */
   readonly upstreamTimeoutMs?: number;
-  /** Whether queries that come again take the quick way; they do unless told. */
+  /** Whether queries that come again take the quick way; they do by default. */
   readonly lane?: boolean;
-  /** Whether live updates are written past `ws`; they are unless told. */
+  /** Whether live updates are written past `ws`; they are by default. */
   readonly frames?: boolean;
 }
 
@@ -67,7 +67,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   } = parts;
   const { upstreams } = config;
   const closers: (() => unknown)[] = [];
-  /** That a part cannot end keeps no other from it; the first fault is told once all have ended. */
+  /** A part that fails to end keeps no other from ending; the first failure is thrown once all have. */
   const closeAll = async () => {
     const faults: unknown[] = [];
     for (const close of closers.splice(0).toReversed()) {
@@ -80,7 +80,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     }
     if (faults.length > 0) throw faults[0];
   };
-  /** A database that is mute cannot hold it: what it did not answer was not acknowledged, and comes again. */
+  /** A mute database cannot hold it up: what that did not answer was not acknowledged, and comes again. */
   const stop = async () => {
     const late = sleep(longestStopMs, 'late', { ref: false });
     if ((await Promise.race([closeAll(), late])) === 'late')
@@ -189,7 +189,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     );
     return { url: server.url, failed: database.lost, stop };
   } catch (error) {
-    await stop().catch(() => undefined); // logged, and not why it did not start
+    await stop().catch(() => undefined); // logged, and not the reason why it did not start
     throw error;
   }
 }

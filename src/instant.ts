@@ -3,7 +3,7 @@ const dateTime =
 
 /**
  * A date-time (ISO 8601, with an offset) as a text that sorts by time, exact to any fraction: UTC digits, then the
- * fraction without trailing zeros. Undefined where the text is no such date-time. `24:00` and a leap second are taken.
+ * fraction without trailing zeros. Undefined where the text is no such date-time. `24:00` and leap seconds are taken.
  */
 export function instant(text: string): string | undefined {
   const match = dateTime.exec(text);
@@ -21,8 +21,8 @@ const timestamp =
   /^(\d{4})-?(\d\d)-?(\d\d)(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d(?:[.,]\d+)?))?)?([^\s\d:.,]\S*)?)?$/;
 
 /**
- * The same for a timestamp of which a service says only that it is ISO 8601: it may be in the basic form, without `-` and
- * `:`; it is in UTC where it has no offset, and what is not told of its time is zero; a blank may stand for the `T`.
+ * The same for a timestamp that a service only calls ISO 8601: it may be in the basic form, without `-` and `:`;
+ * without an offset it is in UTC, missing parts of its time are zero, and a blank may stand for the `T`.
  */
 export function looseInstant(text: string): string | undefined {
   const match = timestamp.exec(text);
@@ -46,8 +46,8 @@ function withoutZeros(digits: string): string {
 const yearZero = Date.UTC(400, 0);
 
 /**
- * When a day begins, in seconds since the year 0; undefined where there is no such day. `Date.UTC` takes the years to 99
- * for others, but the calendar repeats after 400.
+ * When a day begins, in seconds since the year 0; undefined where there is no such day. `Date.UTC` takes the years up
+ * to 99 for others, but the calendar repeats after 400.
  */
 function midnightOf(year: number, month: number, day: number): number | undefined {
   const date = new Date(Date.UTC(year + 400, month - 1, day));

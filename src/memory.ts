@@ -1,4 +1,4 @@
-/** What was made for a text and is wanted again with it, the latest used. */
+/** What was made for texts, kept for when they come again; the last used stay. */
 export interface Memory<T> {
   get(key: string): T | undefined;
   /** `length` is that of the text where the key is not the text itself. */
@@ -6,7 +6,7 @@ export interface Memory<T> {
   delete(key: string): void;
 }
 
-/** The same text by itself: a part of another, which V8 makes of it, would keep the whole of that in memory. */
+/** A flat copy: a substring of V8's keeps its whole parent in memory. */
 export function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
@@ -18,7 +18,7 @@ interface Entry<T> {
   used: boolean;
 }
 
-/** Bounded by how many there are and by the length of their texts, by which what is made of them grows. */
+/** Bounded by number and by the total length of the texts, with which the values grow. */
 export function createMemory<T>(most: number, greatestLength = 500_000): Memory<T> {
   const kept = new Map<string, Entry<T>>();
   let total = 0;
@@ -41,7 +41,7 @@ export function createMemory<T>(most: number, greatestLength = 500_000): Memory<
     },
     set(key, value, length = key.length) {
       const before = kept.get(key);
-      // In its place where there is room: a `Map` that changes with each use holds on to what was in it.
+      // In its place if there is room: a `Map` that each use adds to and deletes from holds on to what was in it.
       if (before && total - before.length + length <= greatestLength) {
         total += length - before.length;
         before.value = value;

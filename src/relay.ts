@@ -29,7 +29,7 @@ export function fromGlobalId(globalId: string): Named | undefined {
   const known = readIds.get(globalId);
   if (known) return known;
   const named = readId(globalId);
-  // Under a text of its own: that of the client may be a part of a query, which it would keep in memory.
+  // Under a text of its own: the client's may be a part of a query, which it would keep in memory.
   if (named) readIds.set(writeId(named.type, named.id), named);
   return named;
 }
@@ -162,7 +162,7 @@ function canonical(filter: unknown): unknown {
 /** Gives the cursor of the row at an index of its page. */
 type CursorAt = (index: number) => string;
 
-// Classes, since an object literal with a getter is a hundred times as dear to make.
+// Classes, since an object literal with a getter is a hundred times as costly to make.
 
 /** The edge of the row at this index, whose cursor `cursorAt` seals. */
 class PageEdge<T> implements Edge<T> {

@@ -42,7 +42,7 @@ function toDateTime(value: unknown): string {
   );
 }
 
-/** A date-time as it was written: what services gave is given on, what clients give is checked. */
+/** A date-time as it was written: what services gave is passed on, what clients give is checked. */
 const dateTime = new GraphQLScalarType<string, unknown>({
   name: 'DateTime',
   description:

@@ -18,7 +18,7 @@ export interface Sealer {
   sealSame(text: string, place: string): string;
   /** The text; undefined where the sealed text was altered, is of another place, or of a key that is gone. */
   open(sealed: string, place: string): string | undefined;
-  /** Whether the key that seals now sealed this: what another sealed is to be sealed anew before that key goes. */
+  /** Whether the key that seals now sealed this: what another key sealed must be sealed anew before that key goes. */
   isCurrent(sealed: string): boolean;
 }
 

@@ -35,7 +35,7 @@ export class Ending implements Signal {
   }
 }
 
-/** Acts once, when the signal is aborted or at once where it is already; gives the way to call it off. */
+/** Acts once, when the signal is aborted, or at once if it is already; returns a function that calls it off. */
 export function whenAborted(signal: Signal, act: () => void): () => void {
   if (signal.aborted) {
     act();
@@ -47,7 +47,7 @@ export function whenAborted(signal: Signal, act: () => void): () => void {
   return () => signal.removeEventListener('abort', act);
 }
 
-/** For what takes nothing else. */
+/** For APIs that take nothing else. */
 export function toAbortSignal(signal: Signal): AbortSignal {
   const controller = new AbortController();
   whenAborted(signal, () => controller.abort());

@@ -3,9 +3,9 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 /** What the process tells its operator. */
 export interface Telemetry {
   readonly log: Logger;
-  /** Count one occurrence of `name`, for example `webhook_duplicate`. */
+  /** Counts one occurrence of `name`, for example `webhook_duplicate`. */
   count(name: CountName, labels?: Readonly<Record<string, string>>): void;
-  /** The way to do so over and over. */
+  /** A function that does so, to be called over and over. */
   counter(name: CountName, labels?: Readonly<Record<string, string>>): () => void;
   /** The counts so far, keyed `name{label="value"}`. */
   readonly counts: ReadonlyMap<string, number>;
