@@ -217,6 +217,8 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
 
 /** What is left to Apollo Server. */
 const introspection = /\b__(schema|type)\b/;
+/** As the name of a field's answer or of a variable: the compiled code would set the prototype by it, and lose the value. */
+const prototype = /\b__proto__\b/;
 const conditions = /@(skip|include)\b/;
 
 /** The one query of a document that has no other operation. */
@@ -226,7 +228,7 @@ function plainQuery(source: string, document: DocumentNode): OperationDefinition
   );
   const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
-  if (!plain || introspection.test(source)) return undefined;
+  if (!plain || introspection.test(source) || prototype.test(source)) return undefined;
   return conditions.test(source) && !comeOnce(only, document, answerName) ? undefined : only;
 }
 

@@ -78,6 +78,7 @@ function createOperation(random: Random, ids: readonly string[]): Operation {
   const apart = directed && random(3) > 0;
   let named = 0;
   const ownName = () => (apart ? `k${(named += 1)}: ` : '');
+  const typeName = () => `${random(100) === 0 ? '__proto__: ' : ownName()}__typename`;
   function directive(): string {
     if (!directed) return '';
     return ['', '', '', '', ' @include(if: $yes)', ' @skip(if: $no)', ' @include(if: $no)'][random(7)]!;
@@ -93,21 +94,21 @@ function createOperation(random: Random, ids: readonly string[]): Operation {
     if (!isAbstractType(of)) return `${call} ${selection(of as GraphQLObjectType, depth - 1)}`;
     const some = schema.getPossibleTypes(of).filter(() => random(3) === 0);
     const spreads = some.map((each) => `... on ${each.name}${directive()} ${selection(each, 0)}`);
-    return `${call} { ${ownName()}__typename ${ownName()}id ${spreads.join(' ')} }`;
+    return `${call} { ${typeName()} ${ownName()}id ${spreads.join(' ')} }`;
   }
 
   function selection(type: GraphQLObjectType, depth: number): string {
     const all = Object.values(type.getFields());
     const fit = all.filter((candidate) => depth > 0 || isLeafType(getNamedType(candidate.type)));
     const chosen = fit.filter(() => random(3) > 0).slice(0, 6);
-    const parts = [`${ownName()}__typename`, ...chosen.map((each) => field(each, depth))];
+    const parts = [typeName(), ...chosen.map((each) => field(each, depth))];
     if (random(5) === 0) {
       const name = `F${fragments.length}`;
       const some = apart ? parts.splice(-2) : parts.slice(0, 2);
       fragments.push(`fragment ${name} on ${type.name} { ${some.join(' ')} }`);
       parts.push(`...${name}${directive()}`);
     }
-    if (random(5) === 0) parts.push(`... on ${type.name}${directive()} { ${ownName()}__typename }`);
+    if (random(5) === 0) parts.push(`... on ${type.name}${directive()} { ${typeName()} }`);
     return `{ ${parts.join(' ')} }`;
   }
 
@@ -167,6 +168,31 @@ describe('an operation that comes again', () => {
     for (const length of [1, 1, 15_000, 20_000])
       ways.push((await ask({ query, variables: { ids: ['a'.repeat(length)] } })).byApollo);
     expect(ways).toEqual([true, false, false, true]);
+  });
+
+  const filtered = '($__proto__: NoteFilter) { notes(filter: $__proto__) { nodes { __typename } } }';
+  test.each<[string, string, object, RegExp]>([
+    ['a field', '{ tags { nodes { id __proto__: name } } }', {}, /"id":"[^"]+","__proto__":"Work"/],
+    [
+      'a field of a fragment',
+      '{ tags { nodes { id ...F } } } fragment F on Tag { __proto__: name }',
+      {},
+      /"id":"[^"]+","__proto__":"Work"/,
+    ],
+    [
+      'a root field',
+      '{ __proto__: tags { __typename } }',
+      {},
+      /{"__proto__":{"__typename":"TagConnection"}}/,
+    ],
+    ['a variable', filtered, { ['__proto__']: { tag: 'none' } }, /{"nodes":\[\]}/],
+    ['a variable that is not given', filtered, {}, /{"nodes":\[{"__typename":"Note"}/],
+  ])('is left to Apollo Server where `__proto__` names %s', async (_, query, variables, told) => {
+    for (let time = 0; time < 3; time += 1) {
+      const { answer, byApollo } = await ask({ query: `query Q ${query}`, variables: { ...variables } });
+      expect(answer.text).toMatch(told);
+      expect(byApollo).toBe(true);
+    }
   });
 
   test.each(['NoteFilter', 'AppointmentFilter!'])('takes for a %s what Apollo Server takes', async (type) => {
