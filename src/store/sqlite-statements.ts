@@ -52,9 +52,11 @@ export function createStatements(database: InstanceType<typeof DatabaseSync>) {
   const known = createMemory<Prepared>(mostKept);
 
   const prepared = (sql: string): Prepared => {
-    const found = known.get(sql) ?? prepare(database, sql);
-    known.set(sql, found);
-    return found;
+    const found = known.get(sql);
+    if (found) return found;
+    const made = prepare(database, sql);
+    known.set(sql, made);
+    return made;
   };
 
   return {
