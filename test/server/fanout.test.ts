@@ -100,6 +100,13 @@ test('updates begin when they are subscribed to, and end with the feed, for who 
   for (const end of [next, stream.next(), late.stream.next()]) expect(await end).toEqual(over);
 });
 
+test('an update may bear `__proto__` as a name', async () => {
+  const { journal, subscribe } = await openFanout();
+  const { got } = await subscribe('subscription { __proto__: seq }');
+  await journal.log.append(delivery('one'));
+  await expect.poll(() => got).toEqual([expect.stringContaining('"payload":{"data":{"__proto__":1}}')]);
+});
+
 test.each([
   ['while nothing comes', 'subscription { seq }'],
   ['while the database hangs', 'subscription { seq(after: 0) }'],
