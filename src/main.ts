@@ -76,19 +76,26 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
 /** Whatever hangs, the process has ended by then. */
 const longestEndMs = 9_500;
 
-/** The first signal drains; a second one ends at once. Gives the way to drain without one, and with this exit code. */
+/** The first signal drains; a second one ends at once. Gives the way to drain without one, or to have it end with a code. */
 function onSignal(stop: () => Promise<void>): (code: number) => void {
+  let signals = 0;
   let stopping = false;
+  let exitCode = 0;
   const end = (code: number) => {
-    if (stopping) process.exit(1);
+    exitCode = Math.max(exitCode, code);
+    if (stopping) return;
     stopping = true;
     setTimeout(endUnfinished, longestEndMs).unref();
     stop().then(
-      () => process.exit(code),
+      () => process.exit(exitCode),
       (error: unknown) => fail(error),
     );
   };
-  const hear = () => end(0);
+  const hear = () => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    end(0);
+  };
   process.on('SIGTERM', hear).on('SIGINT', hear);
   return end;
 }

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { postGraphql } from '../drain/asking.js';
 import { createTestFile } from '../support/engines.js';
+import { demo } from '../support/house.js';
 import { createSender, settingsFor, start, stored } from './sending.js';
 
 let sandbox: Sandbox;
@@ -57,4 +60,23 @@ describe('a gateway whose writing thread ends', () => {
     },
     120_000,
   );
+
+  test.each<[string, NodeJS.Signals, NodeJS.Signals]>([
+    ['is not cut short by a first SIGTERM while it ends', 'SIGUSR2', 'SIGTERM'],
+    ['goes on with the end that a SIGTERM has begun', 'SIGTERM', 'SIGUSR2'],
+  ])('%s, and says by its code that it has failed', async (_, first, second) => {
+    const settings = settingsFor(sandbox, await createTestFile());
+    const { url, child, ended } = await start(settings, { options: onSignal('last.terminate()') });
+    const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+    const { data } = await postGraphql(url, signIn, { input: demo });
+    onTestFinished(() => sandbox.faults.clear());
+    sandbox.faults.add({ service: 'notes', path: /^\/notes/, act: { kind: 'delay', ms: 3_000 } });
+    const asked = postGraphql(url, '{ notes { nodes { id } } }', {}, { token: data.signIn.sessionToken });
+    await expect.poll(() => sandbox.calls.at(-1)?.path).toMatch(/^\/notes/);
+    child.kill(first);
+    await sleep(500);
+    child.kill(second);
+    expect((await asked).data.notes.nodes.length).toBeGreaterThan(0);
+    expect(await ended).toBe(1);
+  });
 });
