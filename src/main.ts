@@ -107,9 +107,15 @@ function endUnfinished(): never {
 
 /** What the operator can mend is one clear message; anything else shows its stack. */
 function fail(error: unknown): never {
-  const known = error instanceof ConfigError || (error instanceof Error && 'code' in error);
-  console.error(known ? (error as Error).message : error);
+  console.error(isMendable(error) ? error.message : error);
   process.exit(1);
+}
+
+/** Settings, the database, and what the system refuses; other errors of Node.js have a `code` as well. */
+function isMendable(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return error instanceof ConfigError || code === 'DATABASE_UNUSABLE' || syscall !== undefined;
 }
 
 async function run(command: string | undefined): Promise<void> {

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { postGraphql } from './drain/asking.js';
 import { createTestFile } from './support/engines.js';
 import { allGrants, demo } from './support/house.js';
-import { startGatewayProcess } from './support/process.js';
+import { spawnGateway, startGatewayProcess, type ProcessOptions } from './support/process.js';
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { grants } } }';
 
@@ -15,3 +17,29 @@ test.each([{}, { GRANTS: '' }])(
     expect(data.signIn.viewer.grants).toHaveLength(allGrants.length);
   },
 );
+
+/** What a gateway says that ends as it starts. */
+async function refusal(
+  given: Readonly<Record<string, string>>,
+  options: ProcessOptions = {},
+): Promise<string> {
+  const gateway = spawnGateway({ DATABASE_URL: await createTestFile(), ...given }, options);
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  expect(await gateway.ended).toBe(1);
+  return gateway.output();
+}
+
+test('what the system refuses is told in a line', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const said = await refusal({ PORT: String(port) });
+  expect(said).toBe(`listen EADDRINUSE: address already in use 127.0.0.1:${port}`);
+});
+
+test('a fault of the program is told with its stack, a `code` or not', async () => {
+  const source = "import net from 'node:net'; net.Server.prototype.listen = () => Buffer.from(undefined);";
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  expect(await refusal({}, { options })).toMatch(/ERR_INVALID_ARG_TYPE[^]*\n +at /);
+});
