@@ -20,12 +20,15 @@ export type CountName =
   | 'webhook_skipped'
   | 'webhook_refused';
 
+const mostLevels = 6;
+/** Of those that one stands for. */
+const mostErrors = 4;
 const forbidden = /authorization|cookie|password|secret|token|signature/i;
 
 /** A copy in which every member with a telling name is struck out, however deep it is nested. */
 function scrub(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (depth > 6) return '[deep]';
+  if (depth > mostLevels) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => scrub(item, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
@@ -35,10 +38,22 @@ function scrub(value: unknown, depth = 0): unknown {
   );
 }
 
-function describeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return scrub(error);
+/** An error, its causes and the errors that it stands for, as far as they go; `above` are those that it is part of. */
+function describeError(error: unknown, above: readonly unknown[] = []): unknown {
+  if (!(error instanceof Error)) return scrub(error, above.length);
+  if (above.includes(error)) return '[again]';
+  if (above.length > mostLevels) return '[deep]';
   const { name, message, stack, cause } = error;
-  return { name, message, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) };
+  const { code, errors } = error as { readonly code?: unknown; readonly errors?: unknown };
+  const describe = (part: unknown) => describeError(part, [...above, error]);
+  return {
+    name,
+    message,
+    stack,
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+    ...(cause !== undefined && { cause: describe(cause) }),
+    ...(Array.isArray(errors) && { errors: errors.slice(0, mostErrors).map(describe) }),
+  };
 }
 
 /** A telemetry that logs JSON lines from `level` on; nothing under a telling name is ever written. */
@@ -47,7 +62,7 @@ export function createTelemetry(level: string, destination?: DestinationStream):
   const options = {
     level,
     base: null,
-    serializers: { err: describeError },
+    serializers: { err: (error: unknown) => describeError(error) },
     formatters: { log: (record: Record<string, unknown>) => ({ ...scrubbed(record) }) },
   };
   const counter: Telemetry['counter'] = (name, labels = {}) => {
