@@ -67,7 +67,7 @@ export interface FeedOptions {
   readonly telemetry: Telemetry;
   /** How many recent events stay in memory for those who are a little behind. */
   readonly recent?: number;
-  /** When an event that cannot be rendered is given up; the usual bound where it is not given. */
+  /** When an event that cannot be read or rendered is given up; the usual bound where it is not given. */
   readonly bound?: Bound;
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
+import { isBroken } from './log.js';
 
 /** Goes on trying what fails, for all that one feed reads and renders. */
 export interface Persistence {
@@ -8,6 +9,8 @@ export interface Persistence {
    * undefined once nobody waits for it any more.
    */
   insist<T>(read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  /** The same for one entry; where that is broken, and stays so, it is given up as by `render`. */
+  read<T>(seq: number, read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
   /**
    * The same for the rendering of one event, which may fail by a fault of ours: rejects with `Unrenderable` once it has
    * failed for a minute during which the database answered.
@@ -24,7 +27,7 @@ interface Wish {
   readonly longestPauseMs?: number;
 }
 
-/** When an event that cannot be rendered is given up. */
+/** When an event that cannot be read or rendered is given up. */
 export interface Bound {
   readonly failures: number;
   readonly ms: number;
@@ -37,7 +40,7 @@ export interface PersistenceOptions {
   readonly bound?: Bound | undefined;
 }
 
-/** An event cannot be made into a message by this process; another, of another version, may be able to. */
+/** An event cannot be read or made into a message by this process; another, of another version, may be able to. */
 export class Unrenderable extends Error {
   override readonly name = 'Unrenderable';
 }
@@ -105,14 +108,18 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (failures < bound.failures || performance.now() - since < bound.ms) return;
       telemetry.log.error(
         { err: cause, seq },
-        'an event cannot be rendered; its subscribers are turned away',
+        'an event cannot be read or rendered; its subscribers are turned away',
       );
-      throw new Unrenderable(`The event ${seq} cannot be rendered.`, { cause });
+      throw new Unrenderable(`The event ${seq} cannot be read or rendered.`, { cause });
     };
   }
 
   return {
     insist: (read, wish) => persist(read, wish, () => undefined),
+    read(seq, read, wish) {
+      const doubt = createDoubt(seq);
+      return persist(read, wish, (error) => (isBroken(error) ? doubt(error) : undefined));
+    },
     render: (seq, work, wish) => persist(work, wish, createDoubt(seq)),
     wake,
   };

@@ -173,6 +173,11 @@ interface Range {
   readonly limit: number;
 }
 
+/** Whether reading failed for what an entry has come to, which is no JSON any more: the database has answered. */
+export function isBroken(error: unknown): boolean {
+  return error instanceof SyntaxError;
+}
+
 function prepareRead(db: Executor) {
   return prepare(db, (range: Given<Range>) =>
     db

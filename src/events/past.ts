@@ -1,5 +1,5 @@
 import { createTurns } from '../turns.js';
-import type { Log, LogEntry } from './log.js';
+import { isBroken, type Log, type LogEntry } from './log.js';
 import type { Place } from './place.js';
 import { createRing, type Weighed } from './ring.js';
 import type { Tail } from './tail.js';
@@ -11,7 +11,7 @@ import type { Tail } from './tail.js';
 export interface Past {
   /**
    * The page with the entry of this number, in order and without a gap; one that lacks it where the log has none.
-   * Rejects where the database fails.
+   * Rejects where the database fails, or the entry is broken; what is broken beside it does no harm.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
   /** The place just after this entry, whatever its event has come to; undefined where the log has no such number. */
@@ -80,9 +80,14 @@ export function createPast(log: Log, tail: Tail): Past {
     return (await (later && later !== begun ? later : read(first))).entries;
   }
 
+  const readFrom = (seq: number, limit: number) => inTurn(() => log.read(seq - 1, limit));
+
   return {
-    // It may be an event before this one.
-    page: (seq) => share(seq).catch(whereBroken(() => inTurn(() => log.read(seq - 1, pageSize)))),
+    // The broken one may be before this one, or after it.
+    page: (seq) =>
+      share(seq)
+        .catch(whereBroken(() => readFrom(seq, pageSize)))
+        .catch(whereBroken(() => readFrom(seq, 1))),
     async place(seq) {
       if (seq <= 0) return undefined;
       return share(seq).then(
@@ -93,10 +98,10 @@ export function createPast(log: Log, tail: Tail): Past {
   };
 }
 
-/** For `catch`: another way, where an event in the page has come to something that is no JSON. */
+/** For `catch`: another way, where an entry in the page is broken. */
 function whereBroken<T>(read: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!isBroken(error)) throw error;
     return read();
   };
 }

@@ -18,7 +18,8 @@ export interface Sources {
 export interface Reader {
   /**
    * The entry with this number, which the tail has read already: at once where it is still in memory. Undefined where
-   * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept.
+   * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept, `Unrenderable` where it is
+   * broken.
    */
   entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
   /** The same, where it is at hand. */
@@ -33,7 +34,7 @@ export function createReader({ past, tail, persistence }: Sources, wanted: () =>
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await persistence.insist(() => past.page(seq), { given: wanted })) ?? [];
+    const entries = (await persistence.read(seq, () => past.page(seq), { given: wanted })) ?? [];
     const entry = entryOf(entries, seq);
     page = holdable(entries, seq);
     // The log has no gaps: an entry that is missing is gone.

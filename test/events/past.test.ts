@@ -100,14 +100,16 @@ describe('the past', () => {
     expect(world.reads).toEqual([0, 0]);
   });
 
-  test('can be read on from an event that can be read no more', async () => {
+  test('can be read up to an event that can be read no more, and on from it', async () => {
     const world = createWorld(64);
     const { log } = world;
     const read: Log['read'] = async (after, limit) =>
-      after < 10 ? (JSON.parse('{') as never) : log.read(after, limit);
+      after < 10 && after + limit >= 10 ? (JSON.parse('{') as never) : log.read(after, limit);
     const past = createPast({ ...log, read }, world.tail);
-    expect(seqs(await past.page(11))).toEqual(range(11, 42));
+    expect(seqs(await past.page(1))).toEqual([1]);
+    expect(seqs(await past.page(9))).toEqual([9]);
     await expect(past.page(10)).rejects.toThrow(SyntaxError);
+    expect(seqs(await past.page(11))).toEqual(range(11, 42));
   });
 
   test('has one entry, where it has it', async () => {
@@ -162,7 +164,7 @@ describe('the past', () => {
 test('a reader has at hand what follows in the page, as far as it may be held', async () => {
   const world = createWorld(64);
   world.weight = 300_000;
-  const persistence = { insist: (read: () => Promise<never>) => read() } as never;
+  const persistence = { read: (_: number, read: () => Promise<never>) => read() } as never;
   const past = createPast(world.log, world.tail);
   const reader = createReader({ past, tail: world.tail, persistence, pace: aTurn }, () => true);
   expect((await reader.entry(10))?.seq).toBe(10);

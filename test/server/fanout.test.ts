@@ -85,8 +85,23 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   expect(other.socket.readyState).toBe(WebSocket.OPEN);
   const told = lines.map((line) => JSON.parse(line) as { msg: string; seq?: number });
   expect(told).toContainEqual(
-    expect.objectContaining({ seq: 2, msg: expect.stringMatching(/cannot be rendered/) }),
+    expect.objectContaining({ seq: 2, msg: expect.stringMatching(/cannot be read or rendered/) }),
   );
+});
+
+test('so does one that is broken in the database, once those before it are delivered', async () => {
+  const { journal, lines, subscribe } = await openFanout();
+  for (const id of ['one', 'two', 'three', 'four']) await journal.log.append(delivery(id));
+  await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 3).execute();
+  const [before, behind] = [
+    await subscribe('subscription { seq(after: 0) }'),
+    await subscribe('subscription { seq(after: 3) }'),
+  ];
+  expect(await before.closed).toBe(1013);
+  expect(before.got.map((text) => text.match(/"seq":\d/)?.[0])).toEqual(['"seq":1', '"seq":2']);
+  await expect.poll(() => behind.got).toEqual([expect.stringContaining('"seq":4')]);
+  const told = lines.map((line) => JSON.parse(line) as { seq?: number });
+  expect(told).toContainEqual(expect.objectContaining({ seq: 3 }));
 });
 
 test('updates begin when they are subscribed to, and end with the feed, for who comes afterwards too', async () => {
