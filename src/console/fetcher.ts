@@ -83,7 +83,8 @@ function answers(
         return { done: false, value: last };
       } catch (cause) {
         if (isClose(cause) && cause.code === 4401) refresh();
-        return { done: false, value: { errors: explain(cause), ...last } };
+        const { errors = [], ...rest } = last;
+        return { done: false, value: { errors: [...explain(cause), ...errors], ...rest } };
       }
     },
     return: async () => {

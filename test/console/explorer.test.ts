@@ -8,7 +8,7 @@ import { windowTests } from './window.js';
 
 describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   const explorer = useExplorer();
-  const { answer, button, open, run, signIn, signOutElsewhere } = explorer;
+  const { answer, button, open, run, runInstead, signIn, signOutElsewhere } = explorer;
 
   /** The text of the answer, each time after one more event of a shipment. */
   const answerTo = (id: string) => async () => {
@@ -64,6 +64,18 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await signOutElsewhere();
     await expect.poll(answer, soon).toMatch(/Sign in above.*shp_last/);
     await button('Sign in').waitFor();
+  });
+
+  test('… beside what was wrong with that one, too', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await open('ShipmentUpdates');
+    await runInstead(
+      'subscription { shipmentUpdates { event { shipmentId } shipment { events(first: 101) { nodes { id } } } } }',
+    );
+    await expect.poll(answerTo('shp_wrong'), soon).toContain('BAD_USER_INPUT');
+    await signOutElsewhere();
+    await expect.poll(answer, soon).toMatch(/Sign in above.*BAD_USER_INPUT/);
   });
 
   test('says that one must sign in for live updates', async () => {
