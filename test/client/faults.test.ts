@@ -120,7 +120,8 @@ test('what the application throws over a message ends what is under way', async 
 test("the application's own shouldRetry is asked of faults of the connection", async () => {
   const { client, counted } = connect({ shouldRetry: () => false });
   proxied.proxy.shut(true);
-  await expect(first(client)).rejects.toBeDefined();
+  const message = expect.stringMatching(/socket hang up|ECONNRESET/);
+  await expect(first(client)).rejects.toMatchObject({ type: 'error', message });
   expect(counted.connections).toBe(1);
 });
 
