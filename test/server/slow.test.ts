@@ -34,12 +34,15 @@ const notes = (megabytes: number) =>
 
 test('who reads slowly gets every answer, and what is live beside them', async () => {
   const socket = await enter(await openLink(house.url, bytesPerSecond));
-  begin(socket, 'live', 'subscription { shipmentUpdates { event { eventId } } }');
+  const { data } = await house.ask('{ liveCursor }', {}, token);
+  const live = `shipmentUpdates(after: "${data.liveCursor}") { event { eventId } }`;
+  begin(socket, 'live', `subscription { ${live} }`);
   const ids = ['1', '2', '3'];
   for (const id of ids) begin(socket, id, notes(10));
+  const emitted: ReturnType<typeof house.sandbox.webhooks.emitShipment>[] = [];
   const beating = setInterval(() => {
     socket.send({ type: 'ping' });
-    void house.sandbox.webhooks.emitShipment();
+    emitted.push(house.sandbox.webhooks.emitShipment());
   }, 100);
   onTestFinished(() => clearInterval(beating));
   for (const id of ids) {
@@ -47,6 +50,12 @@ test('who reads slowly gets every answer, and what is live beside them', async (
     expect(Object.values(payload.data)).toHaveLength(10);
     expect((await socket.next(id)).type).toBe('complete');
   }
-  expect((await socket.next('live')).payload.data.shipmentUpdates.event).toBeDefined();
+  clearInterval(beating);
+  const sent = (await Promise.all(emitted)).map(({ eventId }) => eventId);
+  const got: string[] = [];
+  while (got.length < sent.length)
+    got.push((await socket.next('live')).payload.data.shipmentUpdates.event.eventId);
+  expect(got.toSorted()).toEqual(sent.toSorted());
+  expect(sent).not.toEqual([]);
   socket.close();
 }, 20_000);
