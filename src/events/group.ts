@@ -136,7 +136,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     let place = member.after ?? tail.position();
     while (arriving.has(member) && place < position()) {
       const entry = await own.entry(place + 1);
-      await pace();
+      await new Promise<void>(pace);
       // What is made for nobody is given up, and would stand among the replays as an event that is left out.
       if (!entry || !arriving.has(member)) return;
       const further = (index: number) =>

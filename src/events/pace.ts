@@ -1,27 +1,21 @@
-import { setImmediate as turn } from 'node:timers/promises';
+/** Begins what it is given in later rounds of the event loop, in the order of asking; it must not throw. */
+export type Pace = (work: () => void) => void;
 
-/** Waits for the event loop to come round; of all who wait, a few go on in each round, in order. */
-export type Pace = () => Promise<void>;
-
-/** Lets so many go on in a round, so that whatever else there is to do waits for no more of them than that. */
+/** Begins so much in a round, so that whatever else there is to do waits for no more of it than that. */
 export function createPace(aRound: number): Pace {
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   let going = false;
 
-  async function go(): Promise<void> {
-    going = true;
-    while (waiting.length > 0) {
-      await turn();
-      const those = waiting.slice(0, aRound);
-      waiting = waiting.slice(aRound);
-      for (const goOn of those) goOn();
-    }
-    going = false;
+  function go(): void {
+    for (const work of waiting.splice(0, aRound)) work();
+    going = waiting.length > 0;
+    if (going) setImmediate(go);
   }
 
-  return () =>
-    new Promise((resolve) => {
-      waiting.push(resolve);
-      if (!going) void go();
-    });
+  return (work) => {
+    waiting.push(work);
+    if (going) return;
+    going = true;
+    setImmediate(go);
+  };
 }

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { createPace } from '../events/pace.js';
 import type { Receiver } from '../events/receiver.js';
 import { answer } from './door.js';
 
@@ -10,7 +11,7 @@ const mostATurn = 8;
  * once is begun a few in a turn, so that a burst of deliveries holds up nobody else.
  */
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
-  const pace = createPace();
+  const pace = createPace(mostATurn);
   const take = takeBy(receiver);
   return (request, response) => {
     if (request.url!.startsWith('/webhooks/')) pace(() => void take(request, response));
@@ -30,18 +31,6 @@ function takeBy(receiver: Receiver) {
       body: request,
     });
     answer(request, response, said);
-  };
-}
-
-/** Begins what it is given in the order of asking, a few in each turn of the event loop. */
-function createPace(): (work: () => void) => void {
-  const waiting: (() => void)[] = [];
-  const run = () => {
-    for (const work of waiting.splice(0, mostATurn)) work();
-    if (waiting.length > 0) setImmediate(run);
-  };
-  return (work) => {
-    if (waiting.push(work) === 1) setImmediate(run);
   };
 }
 

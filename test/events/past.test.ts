@@ -166,7 +166,7 @@ test('a reader has at hand what follows in the page, as far as it may be held', 
   world.weight = 300_000;
   const persistence = { read: (_: number, read: () => Promise<never>) => read() } as never;
   const past = createPast(world.log, world.tail);
-  const reader = createReader({ past, tail: world.tail, persistence, pace: aTurn }, () => true);
+  const reader = createReader({ past, tail: world.tail, persistence, pace: setImmediate }, () => true);
   expect((await reader.entry(10))?.seq).toBe(10);
   expect(range(9, 14).map((seq) => reader.atHand(seq)?.seq)).toEqual([
     undefined,
