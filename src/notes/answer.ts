@@ -94,8 +94,10 @@ function readNames(value: unknown): readonly Tag[] | undefined {
 function distinct(tags: readonly Tag[]): readonly Tag[] {
   const names = new Set<string>();
   return tags.filter(({ name }) => {
-    const known = names.size;
-    return names.add(name.toLowerCase()).size > known;
+    const key = name.toLowerCase();
+    if (names.has(key)) return false;
+    names.add(key);
+    return true;
   });
 }
 

@@ -36,10 +36,10 @@ function leadsTo(selection: SelectionNode, search: Search, step: number): boolea
   if (selection.kind === Kind.INLINE_FRAGMENT) return selects(selection.selectionSet, search, step);
   const { value: name } = selection.name;
   if (selection.kind === Kind.FRAGMENT_SPREAD) {
-    const known = seen.size;
-    return (
-      seen.add(`${step} ${name}`).size > known && selects(info.fragments[name]?.selectionSet, search, step)
-    );
+    const spread = `${step} ${name}`;
+    if (seen.has(spread)) return false;
+    seen.add(spread);
+    return selects(info.fragments[name]?.selectionSet, search, step);
   }
   if (name !== path[step]) return false;
   return step === path.length - 1 || selects(selection.selectionSet, search, step + 1);

@@ -246,9 +246,10 @@ function comeOnce(
   const areNew = ({ selections }: SelectionSetNode, names: Set<string>): boolean =>
     selections.every((selection) => {
       if (selection.kind === Kind.FIELD) {
-        const known = names.size;
-        const isNew = names.add(nameOf(selection)).size > known;
-        return isNew && (!selection.selectionSet || areNew(selection.selectionSet, new Set()));
+        const name = nameOf(selection);
+        if (names.has(name)) return false;
+        names.add(name);
+        return !selection.selectionSet || areNew(selection.selectionSet, new Set());
       }
       const isInline = selection.kind === Kind.INLINE_FRAGMENT;
       const spread = isInline ? selection : fragments.get(selection.name.value);

@@ -58,8 +58,9 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
   function counts(error: unknown, caller: string | undefined): boolean {
     if (!isLate(error)) return isOutage(error);
     if (caller === undefined) return true;
-    const known = lateCallers.size;
-    return lateCallers.add(caller).size > known;
+    if (lateCallers.has(caller)) return false;
+    lateCallers.add(caller);
+    return true;
   }
 
   /** The breaker hears of each failure, and of the first success after one: of most calls it need not. */
