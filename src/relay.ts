@@ -1,4 +1,5 @@
 import { GatewayError } from './errors.js';
+import { isObject } from './json.js';
 import { createMemory, type Memory } from './memory.js';
 import type { Sealer } from './seal.js';
 
@@ -154,7 +155,7 @@ export function createCursors(sealer: Sealer): Cursors {
 
 /** A filter with its members in one order and its empty ones left out, so that equal filters are equal texts. */
 function canonical(filter: unknown): unknown {
-  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return filter ?? null;
+  if (!isObject(filter)) return filter ?? null;
   const members = Object.entries(filter).filter(([, value]) => value != null);
   return members.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -8,6 +8,7 @@ const ground = [
   'caller',
   'clock',
   'instant',
+  'json',
   'memory',
   'register',
   'seal',

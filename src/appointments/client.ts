@@ -1,5 +1,6 @@
 import type { Keyv } from 'keyv';
 import type { Clock } from '../clock.js';
+import { member } from '../json.js';
 import { digest } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
@@ -148,10 +149,10 @@ const usualLifetimeSeconds = 3600;
 const mostLifetimeSeconds = 365 * 24 * 3600;
 
 function readIssued(body: unknown): Issued | undefined {
-  const { access_token: token, expires_in: lifetime } = fieldsOf(body);
+  const token = member(body, 'access_token');
   if (typeof token !== 'string') return undefined;
   if (!isSendable(token)) throw new UpstreamError('issuer', 'unsendable');
-  const seconds = Number(lifetime);
+  const seconds = Number(member(body, 'expires_in'));
   return {
     token,
     lifetimeSeconds: seconds > 0 ? Math.min(seconds, mostLifetimeSeconds) : usualLifetimeSeconds,
@@ -160,13 +161,8 @@ function readIssued(body: unknown): Issued | undefined {
 
 /** The answer of a booking is not shown: an id is looked for where services put it, and may be absent. */
 function readId(body: unknown): string | null {
-  const answer = fieldsOf(body);
-  const places = [answer, fieldsOf(answer['data']), fieldsOf(answer['appointment'])];
-  const id = places.map((place) => place['id']).find((found) => found !== undefined && found !== null);
+  const places = [body, member(body, 'data'), member(body, 'appointment')];
+  const id = places.map((place) => member(place, 'id')).find((found) => found != null);
   if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : null;
   return typeof id === 'string' && id !== '' ? id : null;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

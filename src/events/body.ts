@@ -1,3 +1,5 @@
+import { isObject } from '../json.js';
+
 /** The members that every event has; the others are the family's. */
 export interface EventBody {
   readonly id: string;
@@ -39,24 +41,10 @@ export function readEvent(body: Buffer): ReadBody | BodyFault {
   return { text, event: { ...event, id, type } };
 }
 
-/** A member of a JSON object; undefined where `value` is no object or has no such member. */
-export function member(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-/** The value where it is a string, else null. */
-export function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 /** Characters are code points; one takes at most two units. */
 function isId(value: unknown): value is string {
   if (typeof value !== 'string' || value === '' || value.length > 2 * maxIdLength) return false;
   return Array.from(value).length <= maxIdLength;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function attempt<T>(parse: () => T): T | undefined {

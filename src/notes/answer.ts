@@ -1,3 +1,4 @@
+import { isObject } from '../json.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
 
@@ -15,14 +16,12 @@ export interface NotePage {
   readonly nextCursor: string | undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 // Written out by hand, since a page has a hundred notes. Each reader gives undefined for what has not the shape of
 // apis/notes.md §2; members that it does not name are ignored.
 
 /** A note. Absent tags are none, and an absent pin is no pin. */
 export function readNote(value: unknown): Note | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { title, content, is_pinned: pinned, created_at: createdAt, updated_at: updatedAt } = value;
   const upstreamId = readId(value['id']);
   const tags = readNames(value['tags']);
@@ -33,7 +32,7 @@ export function readNote(value: unknown): Note | undefined {
 
 /** A page of notes. A null, empty or absent next cursor marks the last one; whether any of these does is not shown. */
 export function readPage(value: unknown): NotePage | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const notes = readAll(value['data'], readNote);
   const nextCursor = value['next_cursor'] ?? '';
   return notes && isText(nextCursor) ? { notes, nextCursor: nextCursor || undefined } : undefined;
@@ -41,7 +40,7 @@ export function readPage(value: unknown): NotePage | undefined {
 
 /** The answer of `GET /me`. */
 export function readProfile(value: unknown): Profile | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { email, name, created_at: createdAt } = value;
   const upstreamId = readId(value['id']);
   if (upstreamId === undefined || !isText(email) || !isText(name) || !isLooseDate(createdAt))
@@ -51,12 +50,12 @@ export function readProfile(value: unknown): Profile | undefined {
 
 /** The answer of `GET /tags`. */
 export function readTags(value: unknown): readonly Tag[] | undefined {
-  return isFields(value) ? readAll(value['tags'], readTag) : undefined;
+  return isObject(value) ? readAll(value['tags'], readTag) : undefined;
 }
 
 /** The answer of a deletion; true or nothing. */
 export function readDeleted(value: unknown): true | undefined {
-  return isFields(value) && value['deleted'] === true ? true : undefined;
+  return isObject(value) && value['deleted'] === true ? true : undefined;
 }
 
 /** A token and, if given, its life in seconds, from the top level or from `data` (undocumented). */
@@ -64,9 +63,9 @@ export function readToken(
   value: unknown,
   fields: readonly string[],
 ): { readonly token: string; readonly lifetime: number | undefined } | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { data } = value;
-  for (const place of isFields(data) ? [value, data] : [value]) {
+  for (const place of isObject(data) ? [value, data] : [value]) {
     const token = fields.map((field) => place[field]).find((found) => isText(found) && found !== '');
     const lifetime = Number(place['expires_in'] ?? value['expires_in']);
     if (isText(token)) return { token, lifetime: lifetime > 0 ? lifetime : undefined };
@@ -75,7 +74,7 @@ export function readToken(
 }
 
 function readTag(value: unknown): Tag | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { name, count } = value;
   return isText(name) && isCount(count) ? { kind: 'Tag', name, count } : undefined;
 }
@@ -116,10 +115,6 @@ function readAll<T>(value: unknown, read: (item: unknown) => T | undefined): rea
 function readId(value: unknown): string | undefined {
   if (isText(value)) return value === '' ? undefined : value;
   return isWhole(value) ? String(value) : undefined;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.js';
-import { member } from '../events/body.js';
+import { member } from '../json.js';
 import { UpstreamError } from '../upstream/failure.js';
 import type { Upstream } from '../upstream/http.js';
 import type { Signal } from '../signal.js';

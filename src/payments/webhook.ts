@@ -1,5 +1,6 @@
-import { type EventBody, member, textOrNull } from '../events/body.js';
+import type { EventBody } from '../events/body.js';
 import type { WebhookFamily } from '../events/receiver.js';
+import { member, textOrNull } from '../json.js';
 import type { PaymentEvent } from './model.js';
 
 /**

@@ -14,6 +14,7 @@ import { GatewayError } from '../errors.js';
 import { Unrenderable } from '../events/insist.js';
 import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
+import { isObject } from '../json.js';
 import { takesMore } from './backlog.js';
 import type { Messenger, Payloads } from './frames.js';
 import { createHoldings, weigh } from './holdings.js';
@@ -193,6 +194,6 @@ function isFollowing(source: AsyncIterable<unknown>): source is Following<unknow
 
 /** For `JSON.stringify`: the members of an object in the order of their names. */
 function inOrder(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { isObject } from '../json.js';
 import type { Ending } from '../signal.js';
 
 /** Handles a message, or the text of what is none; resolves when what it asked for has ended. */
@@ -155,7 +156,7 @@ export class Operations {
 function parse(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text);
-    return typeof message === 'object' && message !== null ? message : undefined;
+    return isObject(message) ? message : undefined;
   } catch {
     return undefined;
   }

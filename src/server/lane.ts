@@ -13,6 +13,7 @@ import {
 } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
+import { isObject } from '../json.js';
 import { createMemory } from '../memory.js';
 import type { Costs } from './cost.js';
 import { fragmentsOf } from './count.js';
@@ -278,8 +279,4 @@ function parsePlain(text: string): PlainRequest | undefined {
     (extensions == null || (isObject(extensions) && !('persistedQuery' in extensions))) &&
     Object.keys(request).every((name) => plainNames.has(name));
   return plain ? (request as unknown as PlainRequest) : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

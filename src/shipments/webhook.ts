@@ -1,6 +1,7 @@
-import { type EventBody, member, textOrNull } from '../events/body.js';
+import type { EventBody } from '../events/body.js';
 import type { WebhookFamily } from '../events/receiver.js';
 import { looseInstant } from '../instant.js';
+import { member, textOrNull } from '../json.js';
 import type { ShipmentEvent, Stage } from './model.js';
 
 const maxAgeSeconds = 300;
