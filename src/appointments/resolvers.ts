@@ -14,6 +14,7 @@ import {
   type Edge,
   type PageArguments,
   rowConnection,
+  toEdge,
   toGlobalId,
 } from '../relay.js';
 import type { BookingPosition, BookingQuery } from './bookings.js';
@@ -90,13 +91,10 @@ async function createAppointment(
   if ('refused' in result)
     return { errors: [fault('INVALID', 'The appointment service does not take this appointment.')] };
   const { appointment } = result;
-  const edge = {
-    node: appointment,
-    get cursor() {
-      return context.cursors.seal(placeOf(caller, {}), pack(appointment));
-    },
-  };
-  return { appointment, appointmentEdge: edge, errors: [] };
+  const appointmentEdge = toEdge(appointment, () =>
+    context.cursors.seal(placeOf(caller, {}), pack(appointment)),
+  );
+  return { appointment, appointmentEdge, errors: [] };
 }
 
 /** The only user whose bookings the caller may read; undefined for everybody's. */
