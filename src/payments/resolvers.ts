@@ -1,4 +1,5 @@
 import { granted, holds, signedIn, type OperationContext } from '../caller.js';
+import { fault } from '../errors.js';
 import { selections, type Feed, type Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Secrets } from '../events/secrets.js';
@@ -78,11 +79,7 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
   },
 };
 
-const unknownEndpoint = {
-  code: 'NOT_FOUND',
-  message: 'There is no such payment webhook endpoint.',
-  path: ['endpointId'],
-} as const;
+const unknownEndpoint = fault('NOT_FOUND', 'There is no such payment webhook endpoint.', 'endpointId');
 
 /** The payment just after this entry of the log. */
 function foldedAt({ entity }: LogEntry): Payment {

@@ -1,4 +1,5 @@
 import { type Caller, signedIn, type OperationContext } from '../caller.js';
+import { fault } from '../errors.js';
 import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
 import type { User } from './model.js';
 import type { Sessions } from './sessions.js';
@@ -20,7 +21,7 @@ export interface SessionsContext extends OperationContext {
 function credentialErrors(input: { email?: string | null; password?: string | null }): UserError[] {
   return (['email', 'password'] as const)
     .filter((name) => !input[name])
-    .map((name) => ({ code: 'REQUIRED', message: `Give the ${name}.`, path: [name] }));
+    .map((name) => fault('REQUIRED', `Give the ${name}.`, name));
 }
 
 const failed = (errors: readonly UserError[]) => ({
@@ -41,9 +42,7 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
       if (!email || !password) return failed(credentialErrors(input));
       const outcome = await sessions.signIn({ email, password, ip });
       if (outcome === 'WRONG_CREDENTIALS')
-        return failed([
-          { code: outcome, message: 'E-mail address and password do not belong together.', path: [] },
-        ]);
+        return failed([fault(outcome, 'E-mail address and password do not belong together.')]);
       const { token, session, user } = outcome;
       cookie?.set(token, session.expiresAt);
       return {
