@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { WebSocket as ProtocolSocket } from 'graphql-ws';
+import { CloseCode, type WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Session } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
@@ -8,9 +8,8 @@ import { Operations } from './ids.js';
 import { Pulse } from './pulse.js';
 
 const serviceRestart = 1012;
-const internalError = 4500;
-const invalidMessage = 4400;
-const subscriberExists = 4409;
+/** What is asked for cannot be done here now: clients connect again by themselves. */
+export const tryAgainLater = 1013;
 /** Bytes (RFC 6455, 5.5). */
 const longestReason = 123;
 const ignore = (): void => undefined;
@@ -81,15 +80,15 @@ export class Connection implements ProtocolSocket {
   }
 
   refuse(): void {
-    this.close(subscriberExists, 'Subscriber already exists');
+    this.close(CloseCode.SubscriberAlreadyExists, 'Subscriber already exists');
   }
 
   reject(reason: string): void {
-    this.close(invalidMessage, reason);
+    this.close(CloseCode.BadRequest, reason);
   }
 
   fail(err: unknown): void {
     this.#log.error({ err }, 'a websocket message could not be handled');
-    this.close(internalError, 'Internal server error');
+    this.close(CloseCode.InternalServerError, 'Internal server error');
   }
 }

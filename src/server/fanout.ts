@@ -16,6 +16,7 @@ import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
 import { isObject } from '../json.js';
 import { takesMore } from './backlog.js';
+import { tryAgainLater } from './connection.js';
 import type { Messenger, Payloads } from './frames.js';
 import { createHoldings, weigh } from './holdings.js';
 import type { Rules } from './rules.js';
@@ -36,7 +37,6 @@ export interface Fanout {
   subscribe(subscription: SocketSubscription): Promise<Awaited<OperationResult>>;
 }
 
-const tryAgainLater = 1013;
 const ignore = (): void => undefined;
 const over = { done: true, value: undefined } as const;
 

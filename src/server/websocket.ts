@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getOperationAST, GraphQLError, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import {
+  CloseCode,
   GRAPHQL_TRANSPORT_WS_PROTOCOL,
   makeServer,
   type Context as GraphqlSocket,
@@ -14,7 +15,7 @@ import type { Session, Sessions } from '../sessions/sessions.js';
 import { Ending, whenAborted } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
-import { Connection } from './connection.js';
+import { Connection, tryAgainLater } from './connection.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
 import type { Rules } from './rules.js';
@@ -30,10 +31,6 @@ export interface GraphqlSockets {
 type Credentials = { readonly authorization?: unknown };
 type Socket = GraphqlSocket<Credentials, Connection>;
 
-/** Missing, wrong or ended credentials: clients take it as final. */
-const unauthorized = 4401;
-/** Whether the credentials are good cannot be told now: clients connect again by themselves. */
-const tryAgainLater = 1013;
 const beatMs = 15_000;
 const closeMs = 2_000;
 const queryDeadlineMs = 30_000;
@@ -76,11 +73,12 @@ export function createGraphqlSockets(options: {
       socket.close(tryAgainLater, 'Try again later');
       return false;
     }
-    if (!session) socket.close(unauthorized, 'Unauthorized');
+    // Missing, wrong or ended credentials: clients take it as final.
+    if (!session) socket.close(CloseCode.Unauthorized, 'Unauthorized');
     // The client may have left meanwhile: then nothing would end the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;
-    extra.unwatch = sessions.watch(session, () => socket.close(unauthorized, 'Session ended'));
+    extra.unwatch = sessions.watch(session, () => socket.close(CloseCode.Unauthorized, 'Session ended'));
     return true;
   }
 
