@@ -87,8 +87,9 @@ export interface PageArguments {
   readonly before?: string | null;
 }
 
-const greatestPage = 100;
-const usualPage = 20;
+/** Of every connection: the most rows that a page may have, and how many it has where no size is given. */
+export const greatestPage = 100;
+export const usualPage = 20;
 
 /** How many rows from which end: `first`/`last` outside 0…100, or both at once, is `BAD_USER_INPUT`. */
 export function pageSize({ first, last }: PageArguments): {

@@ -10,7 +10,7 @@ import type { Resolvers, ResolversTypes } from './generated/resolvers.js';
 import { instant } from './instant.js';
 import { noteNodes, notesResolvers } from './notes/resolvers.js';
 import { paymentNodes, paymentResolvers } from './payments/resolvers.js';
-import { fromGlobalId } from './relay.js';
+import { fromGlobalId, greatestPage } from './relay.js';
 import { sessionNodes, sessionsResolvers } from './sessions/resolvers.js';
 import { shipmentNodes, shipmentResolvers } from './shipments/resolvers.js';
 
@@ -28,7 +28,8 @@ const nodes = new Map<string, FindNode>(
   }),
 );
 
-const mostNodes = 100;
+/** As many as a page may have: the bounds that an operation is weighed by are those of pages. */
+const mostNodes = greatestPage;
 
 function findNode(globalId: string, context: Context): Promise<Node | null> {
   const named = fromGlobalId(globalId);

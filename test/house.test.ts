@@ -28,7 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: ['environment', 'setting'],
   environment: [],
   setting: [],
-  server: ['schema', 'context', 'sessions', 'events', 'store/database', ...ground],
+  server: ['schema', 'context', 'sessions', 'events', 'relay', 'store/database', ...ground],
   schema: ['*/resolvers', 'context', 'relay', ...ground],
   context: ['*/client', '*/state', '*/resolvers', 'sessions', 'events/feed', ...ground],
   sessions: ['notes/client', 'store', 'relay', ...ground],

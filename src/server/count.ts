@@ -20,6 +20,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { greatestPage, usualPage } from '../relay.js';
 import type { Variables } from './limits.js';
 
 /** What an operation asks for, in fields. */
@@ -39,9 +40,6 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   return new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
 }
 
-/** Of a page where no size is given, and the greatest that is. */
-const usualPage = 20;
-const greatestPage = 100;
 /** Of a list that is no page, such as the tags of a note; where it has more, a tally counts them. */
 export const usualRows = 5;
 /** A field below `__schema` or `__type` counts for so many: GraphiQL's own query is some 20,000. */
