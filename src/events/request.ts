@@ -27,7 +27,8 @@ export class Refusal extends Error {
 }
 
 const maxBodyBytes = 1024 * 1024;
-const maxDiscardedBytes = 17 * maxBodyBytes;
+/** So much of an unwanted body is read on: what could have been taken, and 16 MiB that may be under way. */
+export const mostDiscarded = 17 * maxBodyBytes;
 
 /** Only POST will do. */
 export function checkMethod({ method }: WebhookRequest): void {
@@ -71,7 +72,7 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
       refuse();
       // Read on without keeping anything: a sender that is cut off while it writes may never see the answer. One that
       // goes on past a further bound is let go of, which closes the connection.
-      return size > maxDiscardedBytes && body.destroy();
+      return size > mostDiscarded && body.destroy();
     });
     body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));
     body.on('error', breakOff).on('close', breakOff);

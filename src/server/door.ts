@@ -1,5 +1,6 @@
 import { IncomingMessage, STATUS_CODES, type RequestListener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { mostDiscarded } from '../events/request.js';
 
 /** Where websockets are. */
 const websocketPath = '/graphql';
@@ -44,7 +45,6 @@ export interface Answer {
 
 /** So much of an unwanted body is waited for before a connection is kept. */
 const smallBody = 1024 * 1024;
-const mostDiscarded = 17 * smallBody;
 const watchMs = 50;
 
 /**
