@@ -50,7 +50,9 @@ export function createPast(log: Log, tail: Tail): Past {
   function remember(): void {
     if (forgetting) return void forgetting.refresh();
     forgetting = setTimeout(forget, keptMs).unref();
-    unfollow = tail.follow((entries) => void (entries ?? forget()));
+    unfollow = tail.follow((entries) => {
+      if (!entries) forget();
+    });
   }
 
   /** Whoever asks while it is read shares it; what was forgotten meanwhile is not kept. */

@@ -29,9 +29,11 @@ export function createReplays(make: (entry: LogEntry) => Payload | Promise<Paylo
       const payload = make(entry);
       if (payload instanceof Promise) {
         const making = { seq, weight: 0, payload };
-        const isWanted = () => kept.get(seq) === making;
+        const keep = (made: Payload) => {
+          if (kept.get(seq) === making) kept.add(replayOf(seq, made));
+        };
         kept.add(making);
-        payload.then((made) => isWanted() && kept.add(replayOf(seq, made)), kept.clear);
+        payload.then(keep, kept.clear);
       } else kept.add(replayOf(seq, payload));
       return payload;
     },

@@ -68,11 +68,14 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
     if (announced > maxBodyBytes) refuse();
     body.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBodyBytes && announced <= maxBodyBytes) return kept.push(chunk);
+      if (size <= maxBodyBytes && announced <= maxBodyBytes) {
+        kept.push(chunk);
+        return;
+      }
       refuse();
       // Read on without keeping anything: a sender that is cut off while it writes may never see the answer. One that
       // goes on past a further bound is let go of, which closes the connection.
-      return size > mostDiscarded && body.destroy();
+      if (size > mostDiscarded) body.destroy();
     });
     body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));
     body.on('error', breakOff).on('close', breakOff);

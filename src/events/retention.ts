@@ -28,7 +28,8 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
 
   async function run(): Promise<void> {
     const oldest = clock.now() - retentionDays * dayMs;
-    while (!stopped && (await pruneStep(database.kysely, oldest)));
+    let more = true;
+    while (more && !stopped) more = await pruneStep(database.kysely, oldest);
   }
 
   function prune(): Promise<void> {

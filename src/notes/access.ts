@@ -80,9 +80,13 @@ class OperationNotes implements NotesAccess {
   }
 
   /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
-  page(...wish: Parameters<NotesAccess['page']>): Promise<Connection<Note>> {
-    const [connection, filter, page, withCounts] = wish;
-    const key = JSON.stringify(wish);
+  page(
+    connection: NotesConnectionName,
+    filter: NoteFilter,
+    page: ForwardPage,
+    withCounts: boolean,
+  ): Promise<Connection<Note>> {
+    const key = JSON.stringify([connection, filter, page, withCounts]);
     this.pagesRead ??= new Map();
     const known = this.pagesRead.get(key);
     if (known) return known;

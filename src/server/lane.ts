@@ -164,7 +164,10 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
           left.set(request, work);
           next(request, response);
         };
-        answer(request, response, work).then((answered) => answered || leave(), leave);
+        const finish = (answered: boolean) => {
+          if (!answered) leave();
+        };
+        answer(request, response, work).then(finish, leave);
       });
     },
     left: (request) => left.get(request),

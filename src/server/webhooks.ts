@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createPace } from '../events/pace.js';
 import type { Receiver } from '../events/receiver.js';
 import { answer } from './door.js';
@@ -21,7 +21,7 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
 
 /** Answers as the receiver says. */
 function takeBy(receiver: Receiver) {
-  return async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
     const said = await receiver.receive({
       family,
