@@ -58,6 +58,8 @@ const mostCached = 10_000;
 const sweepMs = 1_000;
 const recheckMs = 3_000;
 const recheckedAtOnce = 500;
+/** After an outage thousands come at once: so long a new one waits for others to be looked for with it. */
+const gatherMs = 100;
 /** A service that gives its tokens a longer life is not believed. */
 const longestMs = 366 * 24 * 3_600_000;
 
@@ -160,6 +162,15 @@ export function createSessions(options: {
     }
   }
 
+  /** Newly watched: they may have ended between being found and being watched. */
+  const fresh = new Set<string>();
+
+  function recheckFresh(): void {
+    const ids = [...fresh];
+    fresh.clear();
+    void recheck(ids);
+  }
+
   let checking: Promise<void> | undefined;
 
   function recheckWatched(): Promise<void> {
@@ -242,14 +253,15 @@ export function createSessions(options: {
     watch(session, ended) {
       const watcher = { session, ended };
       watchers.add(watcher);
-      // It may have ended between being found and being watched.
-      void recheck([session.caller.sessionId]);
+      if (fresh.size === 0) setTimeout(recheckFresh, gatherMs).unref();
+      fresh.add(session.caller.sessionId);
       return () => watchers.delete(watcher);
     },
     stop() {
       unlisten();
       clearInterval(sweep);
       clearInterval(slowCheck);
+      fresh.clear();
       watchers.clear();
     },
   };
