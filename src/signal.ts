@@ -1,6 +1,4 @@
-import { setMaxListeners } from 'node:events';
-
-/** As much of an `AbortSignal` as is used here: one of those will do. */
+/** As much of an `AbortSignal` as is used here. */
 export interface Signal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
@@ -41,8 +39,6 @@ export function whenAborted(signal: Signal, act: () => void): () => void {
     act();
     return () => {};
   }
-  // An operation may have many calls under way; Node.js takes more than ten listeners for a leak.
-  if (signal instanceof AbortSignal) setMaxListeners(0, signal);
   signal.addEventListener('abort', act);
   return () => signal.removeEventListener('abort', act);
 }

@@ -8,6 +8,7 @@ import {
 } from '../../src/notes/client.js';
 import type { Act } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { Ending } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const settings = {
@@ -425,7 +426,7 @@ describe('a token', () => {
 });
 
 describe('reads that are the same', () => {
-  const first = (signal?: AbortSignal) => notes.list(token, { limit: 20 }, signal);
+  const first = (signal?: Ending) => notes.list(token, { limit: 20 }, signal);
 
   it('are one call while it is in flight', async () => {
     const pages = await Promise.all(Array.from({ length: 50 }, () => first()));
@@ -447,11 +448,11 @@ describe('reads that are the same', () => {
 
   it('go on for the others when one caller ends', async () => {
     misbehave({ kind: 'delay', ms: 100 });
-    const controller = new AbortController();
-    const [ending, going] = [first(controller.signal), first(new AbortController().signal)];
-    controller.abort();
-    await expect(ending).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
-    expect(await going).toHaveProperty('notes');
+    const ending = new Ending();
+    const [leaving, staying] = [first(ending), first(new Ending())];
+    ending.abort();
+    await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect(await staying).toHaveProperty('notes');
     expect(callsTo('/notes')).toBe(1);
   });
 

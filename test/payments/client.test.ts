@@ -2,8 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPaymentsClient, type PaymentsClientOptions } from '../../src/payments/client.js';
+import { Ending } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream } from '../../src/upstream/http.js';
+import { ended } from '../support/endings.js';
 
 interface Seen {
   readonly method: string | undefined;
@@ -12,7 +14,7 @@ interface Seen {
   readonly body: string;
 }
 
-const live = new AbortController().signal;
+const live = new Ending();
 let service: Server;
 let upstream: Upstream;
 let seen: Seen[];
@@ -179,13 +181,13 @@ describe('what goes wrong', () => {
 
   test('an operation that has ended rotates nothing; one that ends meanwhile cuts nothing off', async () => {
     answering(200, { secret: 'new' });
-    await expect(rotate('pe_1', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    await expect(rotate('pe_1', {}, ended())).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(seen).toEqual([]);
-    const operation = new AbortController();
+    const operation = new Ending();
     answer = (_, response) => {
       operation.abort();
       setTimeout(() => response.end('{"secret":"new"}'), 20);
     };
-    expect(await rotate('pe_1', {}, operation.signal)).toBe('new');
+    expect(await rotate('pe_1', {}, operation)).toBe('new');
   });
 });

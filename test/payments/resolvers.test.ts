@@ -11,6 +11,7 @@ import { paymentNodes, paymentResolvers, type PaymentsContext } from '../../src/
 import { createPayments } from '../../src/payments/state.js';
 import { toGlobalId } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
+import { Ending } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream } from '../../src/upstream/http.js';
 import { createTestFile } from '../support/engines.js';
@@ -66,7 +67,7 @@ beforeAll(async () => {
   });
   const payments = createPayments({ database });
   const paymentsClient = createPaymentsClient({ upstream });
-  const { signal } = new AbortController();
+  const signal = new Ending();
   contextOf = (caller) => ({ caller, signal, payments, paymentsClient, webhookSecrets, feed, cursors });
   for (const event of history) await log.append(deliveryOf(event, event.paymentId));
 });

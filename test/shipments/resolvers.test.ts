@@ -5,6 +5,7 @@ import type { ShipmentUpdateFilter } from '../../src/generated/resolvers.js';
 import { toGlobalId } from '../../src/relay.js';
 import { shipmentNodes, shipmentResolvers, type ShipmentsContext } from '../../src/shipments/resolvers.js';
 import { createShipments } from '../../src/shipments/state.js';
+import { Ending } from '../../src/signal.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
@@ -28,7 +29,7 @@ beforeAll(async () => {
   live = await openLive(await createTestFile());
   const { database, feed, cursors, log } = live;
   const shipments = createShipments({ database });
-  const { signal } = new AbortController();
+  const signal = new Ending();
   contextOf = (caller) => ({ caller, signal, shipments, feed, cursors });
   for (const event of history) await log.append(deliveryOf(event, event.shipmentId));
   await log.append(skippedDelivery(shipmentEvent()));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Signal } from '../../src/signal.js';
+import { Ending, type Signal } from '../../src/signal.js';
 import { createFlights } from '../../src/upstream/flights.js';
+import { ended } from '../support/endings.js';
 
 /** A call that a test lets land. */
 function startCall() {
@@ -28,7 +29,7 @@ describe('flights', () => {
   it('do not depart for those who have gone', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts } = startCall();
-    const asking = flights.share('owner', 'key', start, AbortSignal.abort());
+    const asking = flights.share('owner', 'key', start, ended());
     await expect(asking).rejects.toMatchObject({ reason: 'abandoned' });
     expect(starts).toHaveLength(0);
   });
@@ -50,10 +51,10 @@ describe('flights', () => {
   it('go on when one caller leaves, who gets an error at once', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();
-    const controller = new AbortController();
-    const leaving = flights.share('owner', 'key', start, controller.signal);
-    const staying = flights.share('owner', 'key', start, new AbortController().signal);
-    controller.abort();
+    const ending = new Ending();
+    const leaving = flights.share('owner', 'key', start, ending);
+    const staying = flights.share('owner', 'key', start, new Ending());
+    ending.abort();
     await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(starts[0]?.aborted).toBe(false);
     resolve('landed');
@@ -63,10 +64,9 @@ describe('flights', () => {
   it('are given up when all have left, and nobody joins them then', async () => {
     const flights = createFlights<string>('notes');
     const given = startCall();
-    const controller = new AbortController();
-    const { signal } = controller;
-    const leaving = [1, 2].map(() => flights.share('owner', 'key', given.start, signal));
-    controller.abort();
+    const ending = new Ending();
+    const leaving = [1, 2].map(() => flights.share('owner', 'key', given.start, ending));
+    ending.abort();
     await Promise.allSettled(leaving);
     expect(given.starts.map(({ aborted }) => aborted)).toEqual([true]);
     given.reject(new Error('given up'));

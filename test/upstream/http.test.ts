@@ -1,8 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Ending } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
+import { endingAfter } from '../support/endings.js';
 import { answering, answerOf, cutting, type FarSide, startFarSide } from './far-side.js';
 
 /** The deadline where it is to pass; anywhere else it never does, however busy the machine is. */
@@ -248,7 +250,7 @@ describe('the deadline', () => {
 
   it('of the operation ends a call at once', async () => {
     farSide.answer = () => {};
-    const signal = AbortSignal.timeout(50);
+    const signal = endingAfter(50);
     const started = performance.now();
     expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
     expect(performance.now() - started).toBeLessThan(10_000);
@@ -258,13 +260,13 @@ describe('the deadline', () => {
 
   it('ends a call that waits for a connection, which is then never sent', async () => {
     farSide.answer = () => {};
-    const controller = new AbortController();
-    const others = Array.from({ length: 128 }, () => failure({ ...get, signal: controller.signal }));
+    const signal = new Ending();
+    const others = Array.from({ length: 128 }, () => failure({ ...get, signal }));
     await expect.poll(() => farSide.received).toHaveLength(128);
-    const waiting = await failure({ ...post, signal: AbortSignal.timeout(20) });
+    const waiting = await failure({ ...post, signal: endingAfter(20) });
     expect(waiting).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     farSide.answer = answering(200);
-    controller.abort();
+    signal.abort();
     await Promise.all(others);
     await answerOf(upstream, get);
     expect(farSide.received.filter(({ method }) => method === 'POST')).toHaveLength(0);
@@ -361,10 +363,10 @@ describe('the breaker', () => {
     await times(10, post);
     vi.setSystemTime(Date.now() + 5_001);
     farSide.answer = () => {};
-    const controller = new AbortController();
-    const trial = failure({ ...get, signal: controller.signal });
+    const signal = new Ending();
+    const trial = failure({ ...get, signal });
     await expect.poll(() => farSide.received).toHaveLength(11);
-    controller.abort();
+    signal.abort();
     expect(await trial).toMatchObject({ reason: 'abandoned' });
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
     expect(lines).not.toContain('upstream is back');
@@ -392,10 +394,10 @@ describe('the breaker', () => {
 
   it('does not count what its own caller ended', async () => {
     farSide.answer = () => {};
-    const controllers = Array.from({ length: 15 }, () => new AbortController());
-    const calls = controllers.map(({ signal }) => failure({ ...get, signal }));
+    const signals = Array.from({ length: 15 }, () => new Ending());
+    const calls = signals.map((signal) => failure({ ...get, signal }));
     await expect.poll(() => farSide.received).toHaveLength(15);
-    for (const controller of controllers) controller.abort();
+    for (const signal of signals) signal.abort();
     await Promise.all(calls);
     farSide.answer = answering(200);
     expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
