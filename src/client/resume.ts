@@ -1,6 +1,15 @@
-import type { ClientOptions, ConnectionInitMessage, Message, SubscribeMessage } from 'graphql-ws';
+import {
+  TerminatedCloseEvent,
+  type ClientOptions,
+  type ConnectionInitMessage,
+  type Message,
+  type SubscribeMessage,
+} from 'graphql-ws';
 
 const longestPauseMs = 30_000;
+const pingEveryMs = 10_000;
+/** How many times as long as at first something may take to come, at most. */
+const greatestPatience = 32;
 /** A message may have 1 MiB; this leaves room for a cursor. */
 const greatestOperation = 1024 * 1024 - 1024;
 
@@ -21,8 +30,9 @@ const greatestOperation = 1024 * 1024 - 1024;
  *
  * By default the client connects again after each fault of the connection, for ever, also while nothing listens, after
  * pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for
- * hours. The closes that are final to graphql-ws are final here, such as `4401`. What functions among the options throw
- * is no fault of the connection: it ends what is under way.
+ * hours. A connection that silently goes dead is one such fault (`noticing`). The closes that are final to graphql-ws
+ * are final here, such as `4401`. What functions among the options throw is no fault of the connection: it ends what is
+ * under way.
  *
  * An operation that is too large, or cannot be written as JSON, is refused by `subscribe` and `iterate` themselves,
  * which throw: it would end all that is on the connection, or leave behind a rejection that nobody can catch.
@@ -35,7 +45,8 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   /** Those of the connection before: a subscription that is not sent again on the next one was ended in between. */
   let earlier = cursors;
   let count = 0;
-  const { on, jsonMessageReplacer, generateID = () => String((count += 1)) } = options;
+  const { jsonMessageReplacer, generateID = () => String((count += 1)) } = options;
+  const { on, ...others } = noticing(options);
 
   function forget(id: string): void {
     for (const known of [cursors, earlier]) known.delete(id);
@@ -52,7 +63,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
     retryAttempts: Infinity,
     shouldRetry: isOfConnection,
     retryWait: (retries) => sleep(Math.min(2 ** retries * 500, longestPauseMs) * (0.5 + Math.random() / 2)),
-    ...options,
+    ...others,
     generateID(payload) {
       const id = generateID(payload);
       refuseTooLarge(JSON.stringify({ id, type: 'subscribe', payload }, jsonMessageReplacer));
@@ -79,6 +90,79 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
       return replaced.type === 'subscribe' ? from(replaced, carry(replaced.id)) : replaced;
     },
   };
+}
+
+/**
+ * Options for graphql-ws' `createClient` under which a connection that has gone dead without a word, as when a laptop
+ * slept or a router forgot it, is let go of with `4499`; by itself graphql-ws would listen to it for ever. After every
+ * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long. A pong
+ * may be late behind a message that takes long to arrive, so the next connection is given twice as long.
+ */
+export function noticing<P extends ConnectionInitMessage['payload']>(
+  options: ClientOptions<P>,
+): ClientOptions<P> {
+  const { on, keepAlive = pingEveryMs } = options;
+  let patience = 1;
+  let socket: Socket;
+  /** There is one while a pong is waited for. */
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function expectPong(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      patience = Math.min(patience * 2, greatestPatience);
+      letGo(socket);
+    }, keepAlive * patience);
+  }
+
+  function rest(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  return {
+    ...options,
+    keepAlive,
+    on: {
+      ...on,
+      opened(opened) {
+        socket = opened as Socket;
+        on?.opened?.(opened);
+      },
+      ping(isReceived, payload) {
+        if (!isReceived) expectPong();
+        on?.ping?.(isReceived, payload);
+      },
+      message(message) {
+        if (message.type === 'pong') {
+          rest();
+          patience = 1;
+        } else if (timer) expectPong();
+        on?.message?.(message);
+      },
+      closed(event) {
+        rest();
+        on?.closed?.(event);
+      },
+    },
+  };
+}
+
+/** What is used of a socket. Only that of `ws` has a `terminate`. */
+interface Socket {
+  readonly onmessage: unknown;
+  readonly onclose: ((event: unknown) => void) | null;
+  readonly terminate?: () => void;
+}
+
+/**
+ * Ends a socket as `client.terminate` does, so that the client goes on at once: after a `close` browsers, and `ws` too,
+ * tell of the end only once they have waited for the other side in vain.
+ */
+function letGo(socket: Socket): void {
+  Object.assign(socket, { onmessage: null }); // what is still to come of it comes again on the next one
+  socket.terminate?.();
+  socket.onclose?.(new TerminatedCloseEvent());
 }
 
 function sleep(ms: number): Promise<void> {

@@ -10,6 +10,8 @@ export interface Proxy {
   said(): Buffer;
   /** Ends every connection at once, in the middle of whatever is sent, and gives how many there were. */
   cut(): number;
+  /** From now on nothing passes on the connections that there are, and nobody is told that they have ended. */
+  mute(): void;
   /** While it is shut, connections end as soon as they are made. */
   shut(isShut: boolean): void;
   /** From now on connections go to the server at this address. */
@@ -60,6 +62,7 @@ export async function openProxy(server: string): Promise<Proxy> {
     heard: () => joined(heard),
     said: () => joined(said),
     cut,
+    mute: () => connections.forEach((connection) => connection.unpipe().pause()),
     shut: (isShut) => void (closed = isShut),
     lead: (to) => void (target = to),
     async stop() {

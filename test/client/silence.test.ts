@@ -1,0 +1,159 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AddressInfo } from 'node:net';
+import type { Client, ClientOptions } from 'graphql-ws';
+import WebSocket, { WebSocketServer } from 'ws';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { noticing, resuming } from '../../src/client/resume.js';
+import { useProxied } from './proxied.js';
+
+const proxied = useProxied();
+const { liveCursor, options } = proxied;
+const keepAlive = 200;
+
+const query = `subscription ($after: String) {
+  shipmentUpdates(after: $after) { cursor event { eventId } }
+}`;
+
+/** A resuming client that pings often, and how its connections ended. */
+function connect(more: Partial<ClientOptions> = {}) {
+  const ends: unknown[] = [];
+  const on = { ...more.on, closed: (event: unknown) => void ends.push((event as { code: number }).code) };
+  return { client: proxied.connect(resuming(options({ keepAlive, ...more, on }))), ends };
+}
+
+/** The ids of the events that a client is shown. */
+async function follow(client: Client): Promise<readonly string[]> {
+  const shown: string[] = [];
+  client.subscribe<{ shipmentUpdates: { event: { eventId: string } } }>(
+    { query, variables: { after: await liveCursor() } },
+    { next: ({ data }) => shown.push(data!.shipmentUpdates.event.eventId), error() {}, complete() {} },
+  );
+  return shown;
+}
+
+async function emit(id: string): Promise<void> {
+  await proxied.house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_silence' } });
+}
+
+/** A server that acknowledges, and else does with each message as it is told. */
+async function listen(hear: (type: string, socket: WebSocket) => unknown): Promise<string> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  server.on('connection', (socket) => {
+    socket.on('message', (text: Buffer) => {
+      const { type } = JSON.parse(text.toString()) as { readonly type: string };
+      if (type === 'connection_init') socket.send('{"type":"connection_ack"}');
+      else hear(type, socket);
+    });
+  });
+  onTestFinished(() => {
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  });
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Like those of browsers, which cannot be terminated: they close with the other side, or after many seconds. */
+class PageSocket extends WebSocket {
+  override terminate = undefined as never;
+}
+
+test.for([
+  ['of ws', WebSocket],
+  ['of a browser', PageSocket],
+] as const)('a dead connection %s is let go of, and each event shown once', async ([, webSocketImpl]) => {
+  const { client, ends } = connect({ webSocketImpl });
+  const shown = await follow(client);
+  const sent = ['before', 'meanwhile', 'after'].map((when) => `evt_${webSocketImpl.name}_${when}`);
+  await emit(sent[0]!);
+  await expect.poll(() => shown).toEqual(sent.slice(0, 1));
+  proxied.proxy.mute();
+  await emit(sent[1]!);
+  await expect.poll(() => shown, { timeout: 5_000 }).toEqual(sent.slice(0, 2));
+  await emit(sent[2]!);
+  await expect.poll(() => shown).toEqual(sent);
+  expect(ends[0]).toBe(4499);
+});
+
+test('so is one that has died before it was acknowledged', async () => {
+  let deaths = 0;
+  const opened = () => void (deaths++ === 0 && proxied.proxy.mute());
+  const { client, ends } = connect({ on: { opened } });
+  const { value } = await client.iterate({ query: '{ viewer { email } }' }).next();
+  expect(value?.data).toEqual({ viewer: { email: 'demo@example.com' } });
+  expect(ends[0]).toBe(4499);
+});
+
+test('a connection that is alive is kept', async () => {
+  let pongs = 0;
+  const { client, ends } = connect({ keepAlive: 500, on: { pong: () => void pongs++ } });
+  await follow(client);
+  await expect.poll(() => pongs).toBe(2);
+  expect(ends).toEqual([]);
+});
+
+test('whatever is heard puts the end off, and silence after it does not', async () => {
+  let said = 0;
+  const url = await listen(async (type, socket) => {
+    if (type !== 'ping') return;
+    for (; said < 6; said++) {
+      await pause(keepAlive / 2);
+      socket.send('{"id":"another","type":"next","payload":{}}');
+    }
+  });
+  const { client, ends } = connect({ url });
+  client.subscribe({ query }, { next() {}, error() {}, complete() {} });
+  await expect.poll(() => ends).toContain(4499);
+  expect(said).toBe(6);
+});
+
+test('a pong that comes late, as behind a long message, is waited for in the end', async () => {
+  let pongs = 0;
+  const url = await listen(async (type, socket) => {
+    if (type !== 'ping') return;
+    await pause(keepAlive * 3);
+    socket.send('{"type":"pong"}');
+  });
+  const { client, ends } = connect({ url, on: { pong: () => void pongs++ } });
+  client.subscribe({ query }, { next() {}, error() {}, complete() {} });
+  await expect.poll(() => pongs).toBeGreaterThan(0);
+  expect(ends.slice(0, 2)).toEqual([4499, 4499]);
+});
+
+test('nothing more is heard of a socket that was let go of', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { on } = noticing({ url: '' });
+  const onclose = vi.fn<(event: { readonly code: number }) => void>();
+  const socket = { onmessage: () => {}, onclose };
+  on!.opened!(socket);
+  on!.ping!(false, undefined);
+  vi.advanceTimersByTime(9_999);
+  expect(onclose.mock.calls).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(onclose.mock.calls).toEqual([[expect.objectContaining({ code: 4499 })]]);
+  expect(socket.onmessage).toBeNull();
+});
+
+test("pings every ten seconds, unless the application's own setting says otherwise", () => {
+  const { url } = options();
+  expect([resuming({ url }).keepAlive, resuming({ url, keepAlive: 0 }).keepAlive]).toEqual([10_000, 0]);
+});
+
+test("leaves the application's own listeners in place", async () => {
+  const heard: string[] = [];
+  const note = (what: string) => () => void heard.push(what);
+  const on = {
+    opened: note('opened'),
+    ping: note('ping'),
+    pong: note('pong'),
+    message: note('message'),
+    closed: note('closed'),
+  } satisfies ClientOptions['on'];
+  const client = proxied.connect(resuming(options({ keepAlive, on })));
+  await follow(client);
+  await expect.poll(() => heard).toContain('pong');
+  proxied.proxy.cut();
+  await expect.poll(() => heard).toContain('closed');
+  expect(new Set(heard)).toEqual(new Set(Object.keys(on)));
+});
