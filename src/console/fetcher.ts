@@ -1,6 +1,7 @@
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
-import { createClient } from 'graphql-ws';
+import { createClient, TerminatedCloseEvent } from 'graphql-ws';
+import { noticing } from '../client/resume.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
 import type { Session } from './session.js';
 import { stoppable } from './stoppable.js';
@@ -57,12 +58,14 @@ function tellsOnlyOfSigning({ data }: Answer): boolean {
 
 /** One connection a subscription, so that each is made with the cookie and headers of its moment. */
 function subscribe(operation: Operation, headers: Headers, session: Following): AsyncIterable<Answer> {
-  const client = createClient({
-    url: `${location.origin.replace(/^http/, 'ws')}${path}`,
-    connectionParams: lowerCased(headers),
-    // The library would subscribe again with the same variables and so lose what happened meanwhile.
-    retryAttempts: 0,
-  });
+  const client = createClient(
+    noticing({
+      url: `${location.origin.replace(/^http/, 'ws')}${path}`,
+      connectionParams: lowerCased(headers),
+      // The library would subscribe again with the same variables and so lose what happened meanwhile.
+      retryAttempts: 0,
+    }),
+  );
   const iterator = answers(client.iterate({ ...operation }), session);
   return { [Symbol.asyncIterator]: () => iterator };
 }
@@ -98,8 +101,9 @@ function lowerCased(headers: Headers): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function isClose(cause: unknown): cause is CloseEvent {
-  return cause instanceof CloseEvent;
+/** Whether the socket's end is told: by itself, or by what let go of it. */
+function isClose(cause: unknown): cause is CloseEvent | TerminatedCloseEvent {
+  return cause instanceof CloseEvent || cause instanceof TerminatedCloseEvent;
 }
 
 const resume = 'Run it again with `after` set to the last cursor: nothing is lost.';
@@ -107,6 +111,7 @@ const resume = 'Run it again with `after` set to the last cursor: nothing is los
 const closings: Readonly<Record<number, string>> = {
   4290: `The updates came faster than this page took them. ${resume}`,
   4401: 'Nobody is signed in, or the session has ended. Sign in above and run the subscription again.',
+  4499: `Nothing was heard of the gateway any more. ${resume}`,
 };
 
 function explain(cause: unknown): NonNullable<Answer['errors']> {

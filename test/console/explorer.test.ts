@@ -78,6 +78,26 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await expect.poll(answer, soon).toMatch(/Sign in above.*BAD_USER_INPUT/);
   });
 
+  test('says that the connection has gone dead, beside the last update', async () => {
+    const { page } = explorer;
+    let isMute = false;
+    await page.routeWebSocket('**/graphql', (near) => {
+      const far = near.connectToServer();
+      near.onMessage((message) => void (isMute || far.send(message)));
+      far.onMessage((message) => void (isMute || near.send(message)));
+    });
+    await page.clock.install();
+    await page.reload();
+    await signIn();
+    await button('Sign out').waitFor();
+    await open('ShipmentUpdates');
+    await run();
+    await expect.poll(answerTo('shp_heard'), soon).toContain('"shipmentId": "shp_heard"');
+    isMute = true;
+    for (const _ of ['a ping', 'its pong']) await page.clock.fastForward(10_000);
+    await expect.poll(answer, soon).toMatch(/Nothing was heard.*shp_heard/);
+  });
+
   test('says that one must sign in for live updates', async () => {
     await open('ShipmentUpdates');
     await run();
