@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import { Client, fetchExchange } from '@urql/core';
 import { print } from 'graphql';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as generated from '../../src/client/generated/index.js';
@@ -78,6 +79,23 @@ test('a note is created, and is among the notes', async () => {
   expect(createNote.note).toMatchObject({ title: 'Typed', content: 'Text', isPinned: true });
   const { notes } = await ask(NotesDocument, { first: 5, filter: { tag: 'typed' } }, token);
   expect(notes.edges.map(({ node }) => node)).toEqual([createNote.note]);
+});
+
+test('urql asks for them as it comes: by GET', async () => {
+  const methods: (string | undefined)[] = [];
+  const urql = new Client({
+    url: `${house.url}/graphql`,
+    exchanges: [fetchExchange],
+    fetchOptions: { headers: { authorization: `Bearer ${token}` } },
+    fetch: (input, init) => {
+      methods.push(init?.method);
+      return fetch(input, init);
+    },
+  });
+  const { data, error } = await urql.query(NotesDocument, { first: 1 });
+  expect(error).toBeUndefined();
+  expect(data?.notes.edges).toHaveLength(1);
+  expect(methods).toEqual(['GET']);
 });
 
 test('an appointment is booked', async () => {

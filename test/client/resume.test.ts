@@ -64,7 +64,6 @@ const ways: Record<string, Follow> = {
     const socket = connect(resuming(options()));
     const client = createUrql({
       url: `${proxied.proxy.url}/graphql`,
-      preferGetMethod: false,
       exchanges: [
         subscriptionExchange({
           forwardSubscription: (request) => ({

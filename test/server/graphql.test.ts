@@ -113,6 +113,19 @@ describe('GraphQL over HTTP', () => {
     }
   });
 
+  test('takes a GET that bears a token, but none for the sake of a cookie', async () => {
+    const bearing = await get('{ viewer { email } }', { authorization: `Bearer ${token}` });
+    expect(bearing).toMatchObject({ status: 200, body: { data: { viewer: { email: demo.email } } } });
+    const cookie = `trivium_session=${token}`;
+    for (const headers of [{ cookie }, { cookie, origin: allowedOrigin }, { cookie, authorization: '' }]) {
+      const { status, body } = await get('{ viewer { email } }', headers);
+      expect([status, body.errors[0].extensions]).toEqual([400, { code: 'BAD_REQUEST' }]);
+      expect(body.errors[0].message).toMatch(/CSRF/);
+    }
+    const basic = await get('{ viewer { email } }', { cookie, authorization: 'Basic ZTpw' });
+    expect(basic.body).toEqual({ data: { viewer: null } });
+  });
+
   test('takes no batch', async () => {
     const answer = await post('[{"query":"{ __typename }"},{"query":"{ __typename }"}]');
     expect(answer.status).toBe(400);
