@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { ApolloClient, HttpLink, InMemoryCache, type FieldPolicy } from '@apollo/client';
+import { relayStylePagination } from '@apollo/client/utilities';
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { Client, fetchExchange } from '@urql/core';
 import { print } from 'graphql';
@@ -50,6 +52,15 @@ async function first<Data, Variables extends Record<string, unknown>>(
   await client.dispose();
   expect(value?.errors).toBeUndefined();
   return value!.data!;
+}
+
+/** Apollo Client with a session's token, and a cache that does this with the root's fields. */
+function createApollo(fields: Readonly<Record<string, FieldPolicy>>) {
+  const headers = { authorization: `Bearer ${token}` };
+  return new ApolloClient({
+    link: new HttpLink({ uri: `${house.url}/graphql`, headers }),
+    cache: new InMemoryCache({ typePolicies: { Query: { fields } } }),
+  });
 }
 
 test('there is a document for each operation and each fragment, and nothing else', () => {
@@ -116,7 +127,7 @@ test('shipments are listed, and followed from there', async () => {
   const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: liveCursor });
   expect(shipmentUpdates.shipment.shipmentId).toBe('shp_typed');
   const { shipments } = await ask(ShipmentsDocument, { first: 1 }, token);
-  expect(shipments.nodes).toEqual([shipmentUpdates.shipment]);
+  expect(shipments.edges.map(({ node }) => node)).toEqual([shipmentUpdates.shipment]);
 });
 
 test('payments are listed, and followed from there', async () => {
@@ -124,5 +135,21 @@ test('payments are listed, and followed from there', async () => {
   await house.sandbox.webhooks.emitPayment();
   const { paymentUpdates } = await first(PaymentUpdatesDocument, { after: liveCursor });
   const { payments } = await ask(PaymentsDocument, { first: 1 }, token);
-  expect(payments.nodes).toEqual([paymentUpdates.payment]);
+  expect(payments.edges.map(({ node }) => node)).toEqual([paymentUpdates.payment]);
+});
+
+test("Apollo Client's relayStylePagination puts the pages of a list together", async () => {
+  for (const id of ['shp_page_1', 'shp_page_2'])
+    await house.sandbox.webhooks.emitShipment({ shipment: { id } });
+  const pages = createApollo({ shipments: relayStylePagination(['filter']) }).watchQuery({
+    query: ShipmentsDocument,
+    variables: { first: 1 },
+  });
+  const leaving = pages.subscribe({});
+  const list = () => pages.getCurrentResult().data?.shipments;
+  const shown = () => list()?.edges?.map((edge) => edge?.node?.shipmentId);
+  await expect.poll(shown).toEqual(['shp_page_2']);
+  await pages.fetchMore({ variables: { after: list()!.pageInfo!.endCursor! } });
+  await expect.poll(shown).toEqual(['shp_page_2', 'shp_page_1']);
+  leaving.unsubscribe();
 });
