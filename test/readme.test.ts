@@ -175,11 +175,13 @@ describe('the examples in other languages', () => {
     const folder = createProject({
       'src/main.ts': given + example('ts', 'resuming'),
       'src/notes.ts': given + documents,
+      'src/cache.ts': example('ts', 'typePolicies'),
       'src/client/resume.ts': readFileSync('src/client/resume.ts', 'utf8'),
       'src/client/generated/index.ts': readFileSync('src/client/generated/index.ts', 'utf8'),
       'codegen.ts': example('ts', 'CodegenConfig'),
     });
-    expect(await typeFaults(folder, 'src/main.ts', 'src/notes.ts', 'codegen.ts')).toBe('');
+    const written = ['src/main.ts', 'src/notes.ts', 'src/cache.ts', 'codegen.ts'];
+    expect(await typeFaults(folder, ...written)).toBe('');
     writeFileSync(join(folder, 'src/notes.ts'), given + documents.replace('node.title', 'node.stage'));
     expect(await typeFaults(folder, 'src/notes.ts')).toContain("'stage' does not exist");
     writeFileSync(join(folder, 'wrong.ts'), 'const wrong: string = 1;\nexport default wrong;\n');

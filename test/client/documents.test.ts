@@ -153,3 +153,18 @@ test("Apollo Client's relayStylePagination puts the pages of a list together", a
   await expect.poll(shown).toEqual(['shp_page_2', 'shp_page_1']);
   leaving.unsubscribe();
 });
+
+test('Apollo Client keeps the liveCursor of what it shows, as README has it, until all is asked for anew', async () => {
+  const merge = (kept?: string, given?: string) => kept ?? given;
+  const apollo = createApollo({ liveCursor: { merge } });
+  const place = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;
+  const begun = await place();
+  await house.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_between' } });
+  // Another part of the page asks for it too.
+  const { data } = await apollo.query({ query: PaymentsDocument });
+  expect([data?.liveCursor, await place()]).toEqual([begun, begun]);
+  const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: begun });
+  expect(shipmentUpdates.shipment.shipmentId).toBe('shp_between');
+  await apollo.resetStore();
+  expect(await place()).not.toBe(begun);
+});
