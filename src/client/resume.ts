@@ -30,7 +30,7 @@ const greatestOperation = 1024 * 1024 - 1024;
  *
  * By default the client connects again after each fault of the connection, for ever, also while nothing listens, after
  * pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for
- * hours. A connection that silently goes dead is one such fault (`noticing`). The closes that are final to graphql-ws
+ * hours. A connection that silently goes dead is one such fault (`detectingSilence`). The closes that are final to graphql-ws
  * are final here, such as `4401`. What functions among the options throw is no fault of the connection: it ends what is
  * under way.
  *
@@ -46,7 +46,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   let earlier = cursors;
   let count = 0;
   const { jsonMessageReplacer, generateID = () => String((count += 1)) } = options;
-  const { on, ...others } = noticing(options);
+  const { on, ...others } = detectingSilence(options);
 
   function forget(id: string): void {
     for (const known of [cursors, earlier]) known.delete(id);
@@ -98,7 +98,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
  * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long. A pong
  * may be late behind a message that takes long to arrive, so the next connection is given twice as long.
  */
-export function noticing<P extends ConnectionInitMessage['payload']>(
+export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
 ): ClientOptions<P> {
   const { on, keepAlive = pingEveryMs } = options;

@@ -1,7 +1,7 @@
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
-import { noticing } from '../client/resume.js';
+import { detectingSilence } from '../client/resume.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
 import type { Session } from './session.js';
 import { stoppable } from './stoppable.js';
@@ -59,7 +59,7 @@ function tellsOnlyOfSigning({ data }: Answer): boolean {
 /** One connection a subscription, so that each is made with the cookie and headers of its moment. */
 function subscribe(operation: Operation, headers: Headers, session: Following): AsyncIterable<Answer> {
   const client = createClient(
-    noticing({
+    detectingSilence({
       url: `${location.origin.replace(/^http/, 'ws')}${path}`,
       connectionParams: lowerCased(headers),
       // The library would subscribe again with the same variables and so lose what happened meanwhile.

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Client, ClientOptions } from 'graphql-ws';
 import WebSocket, { WebSocketServer } from 'ws';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { noticing, resuming } from '../../src/client/resume.js';
+import { detectingSilence, resuming } from '../../src/client/resume.js';
 import { useProxied } from './proxied.js';
 
 const proxied = useProxied();
@@ -123,7 +123,7 @@ test('a pong that comes late, as behind a long message, is waited for in the end
 test('nothing more is heard of a socket that was let go of', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const { on } = noticing({ url: '' });
+  const { on } = detectingSilence({ url: '' });
   const onclose = vi.fn<(event: { readonly code: number }) => void>();
   const socket = { onmessage: () => {}, onclose };
   on!.opened!(socket);
