@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { GraphQLError, GraphQLScalarType, Kind, type GraphQLSchema } from 'graphql';
+import { GraphQLError, GraphQLScalarType, Kind, type GraphQLSchema, type ValueNode } from 'graphql';
 import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
 import { appointmentNodes, appointmentsResolvers } from './appointments/resolvers.js';
 import { signedIn } from './caller.js';
@@ -36,10 +36,11 @@ function findNode(globalId: string, context: Context): Promise<Node | null> {
   return (named && nodes.get(named.type)?.(named.id, context)) ?? Promise.resolve(null);
 }
 
-function toDateTime(value: unknown): string {
+function toDateTime(value: unknown, node: ValueNode | null = null): string {
   if (typeof value === 'string' && instant(value) !== undefined) return value;
   throw new GraphQLError(
     `DateTime is an ISO 8601 date-time with an offset, as 2026-11-21T09:30:00Z; this is ${JSON.stringify(value)}.`,
+    { nodes: node },
   );
 }
 
@@ -51,8 +52,8 @@ const dateTime = new GraphQLScalarType<string, unknown>({
     'Any fraction of a second and any offset; given on and returned exactly as it was written. One that a service wrote\n' +
     'without an offset is in UTC.',
   serialize: (value) => value,
-  parseValue: toDateTime,
-  parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined),
+  parseValue: (value) => toDateTime(value),
+  parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined, node),
 });
 
 const baseResolvers: Resolvers<Context> = {

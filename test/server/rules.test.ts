@@ -74,6 +74,15 @@ describe('what is prepared', () => {
   ])('%s is %s', (query, code) => {
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
   });
+
+  test.each(['"tomorrow"', '5', '["2026-01-01T00:00:00Z"]'])(
+    'the date-time %s is refused where it stands',
+    (given) => {
+      const query = `{ appointments(filter: { from: ${given} }) { nodes { id } } }`;
+      const [fault] = rules.prepare(query) as readonly GraphQLError[];
+      expect(rules.show(fault).locations).toEqual([{ line: 1, column: 32 }]);
+    },
+  );
 });
 
 describe('a text that is nested', () => {
