@@ -5,7 +5,7 @@ import type { Database, Executor } from '../store/database.js';
 import type { Parameter } from '../store/parameters.js';
 import { keyText } from '../store/text.js';
 import type { StateTable } from './fold.js';
-import { createHistory, type History } from './history.js';
+import { createHistory, type History, type Show } from './history.js';
 
 /** The entities of a family as folded, and their events; all operations may share them. */
 export interface Entities<T, F, E> {
@@ -20,20 +20,22 @@ export interface Entities<T, F, E> {
 export type EntityPosition = readonly [instant: string, id: string];
 
 /** How a family's states `S` are read as entities `T`. */
-export interface EntitiesOptions<S, T, F, C extends string> {
+export interface EntitiesOptions<S, T, F, E, C extends string> {
   readonly database: Database;
   readonly family: string;
   readonly kept: StateTable<C>;
   toEntity(state: S): T;
   /** What the filter asks the columns to hold; where that is null or absent, they may hold anything. */
   toColumns(filter: F): Readonly<Partial<Record<C, Parameter | undefined>>>;
+  /** How events are shown, where it is not as they are kept. */
+  readonly showEvent?: Show<E, S>;
 }
 
 /** The entities that are kept in this database. */
 export function createEntities<S, T, F, E extends object, C extends string>(
-  options: EntitiesOptions<S, T, F, C>,
+  options: EntitiesOptions<S, T, F, E, C>,
 ): Entities<T, F, E> {
-  const { database, family, kept, toEntity, toColumns } = options;
+  const { database, family, kept, toEntity, toColumns, showEvent } = options;
   const read = (state: string) => toEntity(JSON.parse(state) as S);
   // Without a cache a loader only gathers what is asked for in one tick, so it can serve every operation.
   const entities = new DataLoader(
@@ -51,7 +53,7 @@ export function createEntities<S, T, F, E extends object, C extends string>(
       const rows = await readPage(database.kysely, kept, query, toColumns(filter));
       return rows.map(({ state }) => read(state));
     },
-    events: createHistory(database, family),
+    events: createHistory(database, family, showEvent),
   };
 }
 

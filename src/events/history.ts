@@ -15,6 +15,15 @@ export interface History<E> {
   event(eventId: string): Promise<Kept<E> | null>;
 }
 
+/** An event as it is shown, by the state of its entity just after it. */
+export type Show<E, S> = (event: E, state: S) => E;
+
+interface Source<E> {
+  readonly db: Executor;
+  readonly family: string;
+  readonly show: Show<E, unknown> | undefined;
+}
+
 interface Asked {
   readonly entityId: string;
   readonly query: RowQuery;
@@ -23,45 +32,48 @@ interface Asked {
 /** SQLite joins at most 500 selects in one statement. */
 const maxBatchSize = 100;
 
-/** The history of a family whose events are of the model `E`. */
-export function createHistory<E extends object>(database: Database, family: string): History<E> {
+/** The history of a family whose events are of the model `E`; they are shown as they are kept where `show` is not given. */
+export function createHistory<E extends object, S>(
+  database: Database,
+  family: string,
+  show?: Show<E, S>,
+): History<E> {
+  const source: Source<E> = {
+    db: database.kysely,
+    family,
+    show: show && ((event, state) => show(event, state as S)),
+  };
   // Without a cache a loader only gathers what is asked for in one tick, so it can serve every operation.
   const options = { cache: false, maxBatchSize };
-  const pages = new DataLoader(
-    (asked: readonly Asked[]) => readPages<E>(database.kysely, family, asked),
-    options,
-  );
-  const events = new DataLoader(
-    (ids: readonly string[]) => readEvents<E>(database.kysely, family, ids),
-    options,
-  );
+  const pages = new DataLoader((asked: readonly Asked[]) => readPages(source, asked), options);
+  const events = new DataLoader((ids: readonly string[]) => readEvents(source, ids), options);
   return {
     of: (entityId, query) => pages.load({ entityId, query }),
     event: (eventId) => events.load(eventId),
   };
 }
 
-async function readPages<E>(db: Executor, family: string, asked: readonly Asked[]): Promise<Kept<E>[][]> {
-  const [first, ...rest] = asked.map(({ entityId, query }, slot) =>
-    db
-      .selectFrom(pageOf(db, family, entityId, query).as('page'))
-      .select(['seq', 'event', sql<number>`${sql.lit(slot)}`.as('slot')]),
+async function readPages<E>(source: Source<E>, asked: readonly Asked[]): Promise<Kept<E>[][]> {
+  const [first, ...rest] = asked.map((one, slot) =>
+    source.db
+      .selectFrom(pageOf(source, one).as('page'))
+      .select(['seq', 'event', 'entity', sql<number>`${sql.lit(slot)}`.as('slot')]),
   );
   const rows = await rest.reduce((all, page) => all.unionAll(page), first!).execute();
   const pages = asked.map((): Kept<E>[] => []);
-  for (const { slot, seq, event } of rows) pages[slot]!.push(toKept(seq, event));
+  for (const { slot, ...row } of rows) pages[slot]!.push(toKept(source, row));
   // A union promises no order.
   return pages.map((page, slot) =>
     page.toSorted(asked[slot]!.query.backward ? (a, b) => a.seq - b.seq : (a, b) => b.seq - a.seq),
   );
 }
 
-function pageOf(db: Executor, family: string, entityId: string, query: RowQuery) {
+function pageOf<E>(source: Source<E>, { entityId, query }: Asked) {
   const { limit, backward, after, before } = query as RowQuery & { after?: number; before?: number };
-  return db
+  return source.db
     .selectFrom('events')
-    .select(['seq', 'event'])
-    .where('family', '=', family)
+    .select(['seq', 'event', entityOf(source)])
+    .where('family', '=', source.family)
     .where('entity_id', '=', keyText(entityId))
     .where('event', 'is not', null)
     .$if(after !== undefined, (page) => page.where('seq', '<', after!))
@@ -70,23 +82,31 @@ function pageOf(db: Executor, family: string, entityId: string, query: RowQuery)
     .limit(limit);
 }
 
-async function readEvents<E>(
-  db: Executor,
-  family: string,
-  ids: readonly string[],
-): Promise<(Kept<E> | null)[]> {
-  const rows = await db
+/** Read only where it is wanted: it is often as long as the event. */
+function entityOf<E>({ show }: Source<E>) {
+  return sql<string | null>`${show ? sql.ref('entity') : sql.lit(null)}`.as('entity');
+}
+
+async function readEvents<E>(source: Source<E>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
+  const rows = await source.db
     .selectFrom('event_ids')
     .innerJoin('events', 'events.seq', 'event_ids.seq')
-    .select(['event_ids.event_id', 'events.seq', 'events.event'])
-    .where('event_ids.family', '=', family)
+    .select(['event_ids.event_id', 'events.seq', 'events.event', entityOf(source)])
+    .where('event_ids.family', '=', source.family)
     .where('event_ids.event_id', 'in', ids.map(keyText))
     .where('events.event', 'is not', null)
     .execute();
-  const found = new Map(rows.map(({ event_id, seq, event }) => [event_id, toKept<E>(seq, event)]));
+  const found = new Map(rows.map(({ event_id, ...row }) => [event_id, toKept(source, row)]));
   return ids.map((id) => found.get(keyText(id)) ?? null);
 }
 
-function toKept<E>(seq: number, event: string | null): Kept<E> {
-  return { ...(JSON.parse(event!) as E), seq };
+interface EventRow {
+  readonly seq: number;
+  readonly event: string | null;
+  readonly entity: string | null;
+}
+
+function toKept<E>({ show }: Source<E>, { seq, event: text, entity }: EventRow): Kept<E> {
+  const event = JSON.parse(text!) as E;
+  return { ...(show ? show(event, JSON.parse(entity!)) : event), seq };
 }

@@ -411,7 +411,7 @@ export type PaymentEvent = Node & {
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether it is real money; false where the event does not say. */
+  /** Whether it is real money; where the event does not say, what its payment was known to be just after it. */
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id of the payment. */
   readonly paymentId: Scalars['String']['output'];
@@ -468,7 +468,7 @@ export type PaymentUpdate = {
 
 /** Which updates; all conditions together, any value within one. */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without; one that does not say is what its payment is known to be. */
+  /** Only events with real money, or only those without, by what `livemode` of the event tells. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only events of these payments, by the service's own ids; no more than 1,000. */
   readonly paymentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;

@@ -16,7 +16,7 @@ export interface PaymentEvent {
   readonly type: string;
   readonly apiVersion: string | null;
   readonly created: number;
-  /** Null where it was not told; it is shown as false. */
+  /** Null where it was not told; it is shown as what the payment is known to be just after. */
   readonly livemode: boolean | null;
   readonly receivedAt: string;
   readonly paymentId: string;

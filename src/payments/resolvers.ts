@@ -7,7 +7,14 @@ import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
 import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from './model.js';
-import { paymentPosition, toPayment, type EarlierState, type Payments, type PaymentState } from './state.js';
+import {
+  paymentPosition,
+  shownWith,
+  toPayment,
+  type EarlierState,
+  type Payments,
+  type PaymentState,
+} from './state.js';
 
 /** What the payments' resolvers need of an operation. */
 export interface PaymentsContext extends OperationContext {
@@ -48,7 +55,6 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
   },
   PaymentEvent: {
     id: ({ eventId }) => toGlobalId('PaymentEvent', eventId),
-    livemode: ({ livemode }) => livemode ?? false,
   },
   Mutation: {
     async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {
@@ -70,7 +76,8 @@ export const paymentResolvers: Resolvers<PaymentsContext> = {
         const wanted = selected(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
-          const [event, payment] = [eventOf(entry), foldedAt(entry)];
+          const payment = foldedAt(entry);
+          const event = shownWith(payment, eventOf(entry));
           return { paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment } };
         };
         return feed.follow({ family: 'payments', ...place }, view, wanted);

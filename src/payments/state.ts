@@ -95,6 +95,11 @@ export function toPayment(state: PaymentState | EarlierState): Payment {
   };
 }
 
+/** An event as it is shown beside its payment just after it, whose `livemode` it has where it does not say. */
+export function shownWith({ livemode }: Payment, event: PaymentEvent): PaymentEvent {
+  return event.livemode === null ? { ...event, livemode } : event;
+}
+
 /** Where a payment stands in `Payments.page`. */
 export function paymentPosition({ updatedAt, paymentId }: Payment): EntityPosition {
   return [instant(updatedAt)!, paymentId];
@@ -112,5 +117,6 @@ export function createPayments({ database }: { readonly database: Database }): P
       currency: keyTextIf(currency),
       livemode: livemode == null ? null : Number(livemode),
     }),
+    showEvent: (event: PaymentEvent, state) => shownWith(toPayment(state), event),
   });
 }

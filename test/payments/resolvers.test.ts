@@ -265,7 +265,7 @@ describe('paymentUpdates', () => {
     await (await begin(filter(1_000))).return?.();
   });
 
-  it('match an event that does not say its livemode by what its payment is known to be', async () => {
+  it('match and show an event that does not say its livemode as what its payment is known to be', async () => {
     const place = live.feed.cursor(live.feed.place());
     for (const event of silent) await live.log.append(deliveryOf(event, event.paymentId));
     for (const [livemode, eventId] of [
@@ -273,12 +273,13 @@ describe('paymentUpdates', () => {
       [false, 's2'],
     ] as const) {
       const heard = await follow(contextOf(reader), told, { filter: { livemode }, after: place });
-      expect(await hear(heard)).toEqual({ event: { eventId, livemode: false }, payment: { livemode } });
+      expect(await hear(heard)).toEqual({ event: { eventId, livemode }, payment: { livemode } });
+      expect(await paymentNodes.PaymentEvent(eventId, contextOf(reader))).toMatchObject({ livemode });
       await heard.return?.();
     }
     const shown = '{ payment(paymentId: "a") { livemode events(first: 1) { nodes { eventId livemode } } } }';
     expect(await ask(contextOf(reader), shown)).toEqual({
-      data: { payment: { livemode: true, events: { nodes: [{ eventId: 's1', livemode: false }] } } },
+      data: { payment: { livemode: true, events: { nodes: [{ eventId: 's1', livemode: true }] } } },
     });
     const filtered = '{ payments(filter: { livemode: false }) { nodes { paymentId } } }';
     expect(await ask(contextOf(reader), filtered)).toEqual({

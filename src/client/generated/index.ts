@@ -103,7 +103,7 @@ export type PaymentFilter = {
 
 /** Which updates; all conditions together, any value within one. */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without; one that does not say is what its payment is known to be. */
+  /** Only events with real money, or only those without, by what `livemode` of the event tells. */
   readonly livemode?: boolean | null | undefined;
   /** Only events of these payments, by the service's own ids; no more than 1,000. */
   readonly paymentIds?: ReadonlyArray<string> | null | undefined;
