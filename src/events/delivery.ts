@@ -11,6 +11,15 @@ export interface Delivery {
   readonly body: string;
   /** An ISO date-time in UTC with milliseconds, as `Date.toISOString` writes it. */
   readonly receivedAt: string;
-  /** What the domain knows of the event, as JSON; null for an event that is kept and skipped. */
-  readonly known: null | { readonly entityId: string; readonly event: unknown };
+  /** Null for an event that is kept and skipped. */
+  readonly known: Known | null;
+}
+
+/** What a domain knows of an event. */
+interface Known {
+  readonly entityId: string;
+  /** As JSON. */
+  readonly event: unknown;
+  /** Whether it tells no time that can be read, so that it counts as of its receipt; it tells one where this is absent. */
+  readonly undated?: boolean;
 }

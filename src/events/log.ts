@@ -132,6 +132,8 @@ function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): 
     count('webhook_duplicate', { family });
   } else {
     count('webhook_stored', { family });
+    if (known?.undated)
+      log.warn(about, 'an event tells no time that can be read: that of its receipt counts');
     if (known) return;
     count('webhook_skipped', { family });
     log.info(about, 'an event of an unknown kind was kept and skipped');

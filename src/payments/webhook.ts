@@ -38,7 +38,11 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
       const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
       return {
         apiVersion: textOrNull(event.api_version),
-        known: read && { entityId: read.paymentId, event: read },
+        known: read && {
+          entityId: read.paymentId,
+          event: read,
+          undated: read.created !== event.created,
+        },
       };
     },
   };

@@ -37,7 +37,7 @@ export function createShipmentFamily({ skewSeconds }: { readonly skewSeconds: nu
 
 function readKnown(event: EventBody, receivedAt: string) {
   const read = readShipmentEvent(event, receivedAt);
-  return read && { entityId: read.shipmentId, event: read };
+  return read && { entityId: read.shipmentId, event: read, undated: read.occurredAt !== event.created_at };
 }
 
 /**

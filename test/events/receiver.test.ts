@@ -434,6 +434,18 @@ describe('what is accepted', () => {
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([brief, brief]);
   });
 
+  test('an event that tells no time that can be read is told of, once', async () => {
+    for (const created_at of [undefined, 'yesterday', 1_767_323_045]) {
+      const body = shipmentBody({ id: `evt_at_${created_at}`, created_at });
+      for (const again of [body, body]) expect(await post(shipment(again))).toMatchObject(accepted);
+    }
+    const body = paymentBody({ id: 'evt_at_none', created: '2026-01-01' });
+    expect(await post(payment(body))).toMatchObject(accepted);
+    const told = ['undefined', 'yesterday', '1767323045', 'none'].map((at) => ({ eventId: `evt_at_${at}` }));
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(told);
+    expect(lines.join('')).toContain('"family":"payments"');
+  });
+
   test('members that are not known, however deep, do no harm', async () => {
     const head = (await log.bounds()).head;
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);

@@ -48,7 +48,7 @@ test('an event is read as documented', () => {
   };
   expect(family.parse(body(), receivedAt)).toEqual({
     apiVersion: '2026-01-01',
-    known: { entityId: 'pay_1', event },
+    known: { entityId: 'pay_1', event, undated: false },
   });
 });
 

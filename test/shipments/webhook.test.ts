@@ -32,7 +32,10 @@ test('an event is read as documented', () => {
     trackingNumber: 'JD01',
   };
   const family = createShipmentFamily({ skewSeconds: 300 });
-  expect(family.parse(body(), receivedAt)).toEqual({ apiVersion: null, known: { entityId: 'shp_1', event } });
+  expect(family.parse(body(), receivedAt)).toEqual({
+    apiVersion: null,
+    known: { entityId: 'shp_1', event, undated: false },
+  });
 });
 
 test('every stage has its type', () => {
