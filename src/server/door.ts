@@ -4,6 +4,8 @@ import { mostDiscarded } from '../events/request.js';
 
 /** Where websockets are. */
 const websocketPath = '/graphql';
+/** What is below this is for the receiver. */
+export const deliveries = '/webhooks/';
 
 /**
  * A request that counts as an upgrade only if it asks for a websocket at its place, by GET (RFC 6455 §4.1): any other
@@ -99,9 +101,16 @@ function watchRest(request: IncomingMessage): void {
   request.once('close', () => clearInterval(watch));
 }
 
-/** Refuses an expectation that nobody here knows. */
-export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
-  answer(request, response, refusal(417, 'EXPECTATION_FAILED', 'Nothing is expected here but 100-continue.'));
+/** Refuses an expectation that nobody here knows; `refuse` gives the answer where it is none of the receiver's. */
+export function refuseExpectation(
+  refuse: (request: IncomingMessage, status: number, fault: string) => Answer,
+): RequestListener {
+  const fault = 'Nothing is expected here but 100-continue.';
+  const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
+  return (request, response) => {
+    const isDelivery = originForm(request.url!).startsWith(deliveries);
+    answer(request, response, isDelivery ? ofReceiver : refuse(request, 417, fault));
+  };
 }
 
 /** Answers what is no request, and ends the connection. */

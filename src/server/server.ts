@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, METHODS } from 'node:http';
+import { createServer, METHODS, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -13,7 +13,14 @@ import type { Session, Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
-import { boundRest, IncomingRequest, originForm, refuseExpectation, refuseMalformed } from './door.js';
+import {
+  boundRest,
+  IncomingRequest,
+  originForm,
+  refuseExpectation,
+  refuseMalformed,
+  type Answer,
+} from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createFrameMessenger, plainMessenger } from './frames.js';
@@ -105,7 +112,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         request.url = originForm(request.url!);
         take(request, response);
       });
-      server.on('checkExpectation', refuseExpectation);
+      server.on('checkExpectation', refuseExpectation(refuseEarly));
       server.on('connection', drain.meet);
       server.keepAliveTimeout = keepAliveMs;
       return server;
@@ -196,6 +203,17 @@ const ofData = {
 
 function isData(reply: FastifyReply): boolean {
   return /^application\/([\w-]+\+)?json\b/.test(String(reply.getHeader('content-type')));
+}
+
+/** What is refused before it comes to a route. */
+function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
+  const id = requestId(asked['x-request-id']);
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id };
+  return {
+    status,
+    headers: { ...headers, ...noStore, ...ofData },
+    body: JSON.stringify(toErrors(status, fault, id)),
+  };
 }
 
 /** What the pages may do: everything comes from here, nothing from elsewhere. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createPace } from '../events/pace.js';
 import type { Receiver } from '../events/receiver.js';
-import { answer } from './door.js';
+import { answer, deliveries } from './door.js';
 
 const mostATurn = 8;
 
@@ -14,7 +14,7 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
   const pace = createPace(mostATurn);
   const take = takeBy(receiver);
   return (request, response) => {
-    if (request.url!.startsWith('/webhooks/')) pace(() => void take(request, response));
+    if (request.url!.startsWith(deliveries)) pace(() => void take(request, response));
     else next(request, response);
   };
 }

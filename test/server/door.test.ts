@@ -208,3 +208,19 @@ describe('what is no request', () => {
     expect(JSON.parse(body)).toEqual(shaped(code));
   });
 });
+
+test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
+  'an expectation that is not known is refused in the shape of GraphQL: %s',
+  async (target) => {
+    const { socket, answer } = open();
+    socket.write(lines('POST', target, ['Expect: foo', 'X-Request-Id: mine', 'Content-Length: 2'], '{}'));
+    const { status, headers, body } = await answer();
+    expect(status).toBe(417);
+    for (const header of ['x-request-id: mine', 'cache-control: no-store', 'content-type: application/json'])
+      expect(headers).toContain(`\r\n${header}`);
+    const extensions = { code: 'BAD_REQUEST', requestId: 'mine' };
+    expect(JSON.parse(body)).toEqual({ errors: [{ message: expect.any(String), extensions }] });
+    socket.write(lines('GET', '/livez', []));
+    expect(await answer()).toMatchObject({ status: 200 });
+  },
+);
