@@ -18,8 +18,8 @@ import { Wheel } from './wheel.js';
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
   const session = useSession();
-  const { refresh, follow } = session;
-  const fetcher = useMemo(() => createFetcher({ refresh, follow }), [refresh, follow]);
+  const { refresh, follow, heard } = session;
+  const fetcher = useMemo(() => createFetcher({ refresh, follow, heard }), [refresh, follow, heard]);
   const storage = useMemo(openStorage, []);
   return (
     <>

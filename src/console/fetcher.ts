@@ -7,7 +7,7 @@ import type { Session } from './session.js';
 import { stoppable } from './stoppable.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
-type Following = Pick<Session, 'refresh' | 'follow'>;
+type Following = Pick<Session, 'refresh' | 'follow' | 'heard'>;
 type Type = OperationTypeNode | undefined;
 type Headers = Readonly<Record<string, string>>;
 
@@ -47,7 +47,8 @@ function ask(operation: Operation, headers: Headers, type: Type, session: Follow
   const isSigning = isMutation && /\bsign(In|Out)\b/.test(operation.query); // by whatever alias
   void answer.then((given) => {
     if (isSigning) return session.follow(tellsOnlyOfSigning(given) ? given : undefined);
-    return isUnauthenticated(given) && session.refresh();
+    if (isUnauthenticated(given)) return session.refresh();
+    return given.data && session.heard();
   });
   return stoppable(answer, () => cut.abort());
 }

@@ -5,6 +5,8 @@ export interface Problem {
   readonly message: string;
   /** Whether the person can mend it by typing something else. */
   readonly mendable: boolean;
+  /** How many seconds to wait, where that was told. */
+  readonly retryAfter?: number;
 }
 
 /** The first error of an answer, with the time to wait where there is one; undefined for an answer without. */
@@ -14,7 +16,7 @@ export function problemOf({ errors }: Answer): Problem | undefined {
   const retryAfter = error.extensions?.['retryAfter'];
   if (typeof retryAfter !== 'number') return { message: error.message, mendable: false };
   const what = error.message.replace(/(; try again later)?\.$/, '');
-  return { message: `${what}. Try again in ${duration(retryAfter)}.`, mendable: false };
+  return { message: `${what}. Try again in ${duration(retryAfter)}.`, mendable: false, retryAfter };
 }
 
 function duration(seconds: number): string {

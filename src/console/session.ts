@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react';
+import { soonAgain } from './again.js';
 import { isUnauthenticated, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
 
@@ -10,7 +11,7 @@ export interface Viewer {
 }
 
 interface State {
-  /** Who is signed in; null for nobody, as far as could be found out, undefined until somebody was looked for. */
+  /** Who is signed in; null for nobody, undefined until that could be found out. */
   readonly viewer: Viewer | null | undefined;
   /** Whose answers the page may show: who is signed in, or was until the session ended without being asked to. */
   readonly owner: string | undefined;
@@ -18,6 +19,8 @@ interface State {
   readonly spared: Answer | undefined;
   /** What went wrong last; undefined when nothing did. */
   readonly problem: Problem | undefined;
+  /** Why it is not known who is signed in now; each time it is found anew. */
+  readonly doubt: Problem | undefined;
 }
 
 /** The page's session: the gateway keeps it in a cookie that no script can read. */
@@ -28,6 +31,8 @@ export interface Session extends State {
   readonly refresh: () => void;
   /** Asks it after a sign-in or sign-out in the editor, and tells the other windows. */
   readonly follow: (spared: Answer | undefined) => void;
+  /** Asks it where that could not be found out, after a hint that the gateway answers again. */
+  readonly heard: () => void;
   /** Clears the problem. */
   readonly dismiss: () => void;
 }
@@ -44,7 +49,13 @@ interface SignInData {
   readonly signIn: { readonly errors: readonly { readonly message: string }[] };
 }
 
-const unknown: State = { viewer: undefined, owner: undefined, spared: undefined, problem: undefined };
+const unknown: State = {
+  viewer: undefined,
+  owner: undefined,
+  spared: undefined,
+  problem: undefined,
+  doubt: undefined,
+};
 
 const notKept: Problem = {
   message: 'The browser did not keep the session: are cookies blocked, or is https expected?',
@@ -54,7 +65,7 @@ const notKept: Problem = {
 /** Asks who is signed in when the page opens, and keeps that up to date. */
 export function useSession(): Session {
   const [state, setState] = useState(unknown);
-  const { look, signedOut } = useLookUps(setState);
+  const { look, heard, signedOut, failed } = useLookUps(setState);
   const tell = (problem: Problem | undefined): void => setState((now) => ({ ...now, problem }));
   const dismiss = (): void => tell(undefined);
 
@@ -74,6 +85,9 @@ export function useSession(): Session {
     return () => windows.removeEventListener('message', hear);
   }, [look]);
 
+  const { doubt } = state;
+  useEffect(() => (doubt ? soonAgain(() => void look(false), doubt.retryAfter) : undefined), [doubt, look]);
+
   const signIn = async (email: string, password: string): Promise<void> => {
     dismiss(); // so that the same words are told again
     const refused = await trySignIn(email, password);
@@ -86,14 +100,14 @@ export function useSession(): Session {
 
   const signOut = async (): Promise<void> => {
     const answer = await post({ query: signOutMutation });
-    const failed = problemOf(answer);
+    const problem = problemOf(answer);
     // A session that has ended elsewhere is as good as signed out.
-    if (failed && !isUnauthenticated(answer)) return tell(failed);
+    if (problem && !isUnauthenticated(answer)) return failed(problem);
     windows.postMessage(null);
     return signedOut();
   };
 
-  return { ...state, signIn, signOut, refresh, follow, dismiss };
+  return { ...state, signIn, signOut, refresh, follow, heard, dismiss };
 }
 
 interface LookUps {
@@ -102,6 +116,10 @@ interface LookUps {
    * undefined when that is not known, or out of date already.
    */
   readonly look: (asked: boolean, spared?: Answer) => Promise<Viewer | null | undefined>;
+  /** Looks where the last time it failed. */
+  readonly heard: () => void;
+  /** Shows why it is not known who is signed in, and keeps who was. */
+  readonly failed: (problem: Problem) => void;
   /** Shows that nobody is signed in, whatever a look-up that is under way will find. */
   readonly signedOut: () => void;
 }
@@ -111,6 +129,15 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
   const latest = useRef(0);
   /** Whether somebody signed in or out since a look-up was last shown: it may not be the one that was begun for it. */
   const wasAsked = useRef(false);
+  const isInDoubt = useRef(false);
+
+  const failed = useCallback(
+    (problem: Problem) => {
+      isInDoubt.current = true;
+      setState((now) => ({ ...now, problem, doubt: { ...problem } }));
+    },
+    [setState],
+  );
 
   const look = useCallback(
     async (asked: boolean, spared?: Answer) => {
@@ -120,9 +147,10 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
       if (mine !== latest.current) return undefined;
       const problem = problemOf(answer);
       if (problem) {
-        setState((now) => ({ ...now, viewer: now.viewer ?? null, problem }));
+        failed(problem);
         return undefined;
       }
+      isInDoubt.current = false;
       const viewer = answer.data?.viewer ?? null;
       const leaves = wasAsked.current;
       wasAsked.current = false;
@@ -134,16 +162,21 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
       }));
       return viewer;
     },
-    [setState],
+    [setState, failed],
   );
+
+  const heard = useCallback(() => {
+    if (isInDoubt.current) void look(false);
+  }, [look]);
 
   const signedOut = useCallback(() => {
     latest.current++;
     wasAsked.current = false;
+    isInDoubt.current = false;
     setState({ ...unknown, viewer: null });
   }, [setState]);
 
-  return { look, signedOut };
+  return { look, heard, failed, signedOut };
 }
 
 async function trySignIn(email: string, password: string): Promise<Problem | undefined> {

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { awaitEditor, demo, other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
 
@@ -133,6 +133,42 @@ export function signInTests(explorer: Explorer): void {
     await problem('cannot be reached').waitFor();
     expect(await button('Sign out').isVisible()).toBe(true);
     expect(await answer()).toContain('"title"');
+  });
+
+  /** Has it not be found out who is signed in, until that is taken back. */
+  async function hideViewer(): Promise<() => Promise<void>> {
+    const isLookUp = (route: Route) => route.request().postData()?.includes('query Viewer');
+    await explorer.page.route('**/graphql', (route) => (isLookUp(route) ? route.abort() : route.fallback()));
+    return () => explorer.page.unroute('**/graphql');
+  }
+
+  test.each([
+    ['by itself', async () => {}],
+    ['when the network is back', () => explorer.page.evaluate(() => dispatchEvent(new Event('online')))],
+    ['when an operation is answered', run],
+  ])('takes nobody for signed out while that cannot be found out, and looks again %s', async (_, hint) => {
+    await signIn();
+    await button('Sign out').waitFor();
+    const show = await hideViewer();
+    await explorer.page.reload();
+    await awaitEditor(explorer.page);
+    await problem('cannot be reached').waitFor();
+    expect(await button('Sign in').isVisible()).toBe(false);
+    await show();
+    await hint();
+    await button('Sign out').waitFor();
+    expect(await problem('cannot be reached').count()).toBe(0);
+  });
+
+  test('says no longer that it could not sign out, once that could be done', async () => {
+    await signIn();
+    await button('Sign out').waitFor();
+    await explorer.page.route('**/graphql', (route) => route.abort());
+    await button('Sign out').click();
+    await problem('cannot be reached').waitFor();
+    await explorer.page.unroute('**/graphql');
+    await problem('cannot be reached').waitFor({ state: 'detached' });
+    expect(await button('Sign out').isVisible()).toBe(true);
   });
 
   test('forgets the answers of an ended session when another person signs in', async () => {
