@@ -18,11 +18,12 @@ export function instant(text: string): string | undefined {
 }
 
 const timestamp =
-  /^(\d{4})-?(\d\d)-?(\d\d)(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d(?:[.,]\d+)?))?)?([^\s\d:.,]\S*)?)?$/;
+  /^(\d{4})-?(\d\d)-?(\d\d)(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d(?:[.,]\d+)?))?)?(?: ?([^\s\d:.,]\S*))?)?$/;
 
 /**
  * The same for a timestamp that a service only calls ISO 8601: it may be in the basic form, without `-` and `:`;
- * without an offset it is in UTC, missing parts of its time are zero, and a blank may stand for the `T`.
+ * without an offset it is in UTC, missing parts of its time are zero, and a blank may stand for the `T` and before the
+ * offset.
  */
 export function looseInstant(text: string): string | undefined {
   const match = timestamp.exec(text);
