@@ -1,7 +1,7 @@
 import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { createPersistence, type Bound } from './insist.js';
+import { createRetrier, type Bound } from './retrier.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
@@ -78,8 +78,8 @@ const replayedARound = 32;
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors } = options;
-  const persistence = createPersistence(options);
-  const tail = await startTail({ ...options, persistence });
+  const retrier = createRetrier(options);
+  const tail = await startTail({ ...options, retrier });
   const past = createPast(log, tail);
   // Those who come back all at once share one look.
   const readBounds = createReread(() => log.bounds(), { pauseMs: 0, most: Infinity });
@@ -90,7 +90,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     async position(cursor, signal) {
       const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
       const patience = { given: () => !stopped && !signal?.aborted };
-      const read = await persistence.insist(() => Promise.all([readBounds(), placeAt(seq)]), patience);
+      const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), patience);
       if (!read) return seq;
       const [bounds, found] = read;
       if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
@@ -105,7 +105,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({ past, pace: createPace(replayedARound), tail, persistence }),
+    multicast: createMulticast({ past, pace: createPace(replayedARound), tail, retrier }),
     stop() {
       stopped = true;
       tail.stop();

@@ -56,7 +56,7 @@ const mostInTurn = 32_768;
  * were given: a burst must not pass for slowness.
  */
 export function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
-  const { tail, persistence, pace } = sources;
+  const { tail, retrier, pace } = sources;
   const arriving = new Set<Member>();
   /** With the place in the log after which each of them takes part. */
   const joined = new Map<Member, number>();
@@ -85,7 +85,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       begun = undefined;
       return attempt;
     };
-    return persistence.render(entry.seq, work, { given });
+    return retrier.render(entry.seq, work, { given });
   }
 
   async function walk(): Promise<void> {

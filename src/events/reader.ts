@@ -1,4 +1,4 @@
-import type { Persistence } from './insist.js';
+import type { Retrier } from './retrier.js';
 import type { LogEntry } from './log.js';
 import type { Pace } from './pace.js';
 import { entryOf, type Past } from './past.js';
@@ -9,7 +9,7 @@ import type { Tail } from './tail.js';
 export interface Sources {
   readonly past: Past;
   readonly tail: Tail;
-  readonly persistence: Persistence;
+  readonly retrier: Retrier;
   /** The pace at which all who read the past go on. */
   readonly pace: Pace;
 }
@@ -30,11 +30,11 @@ export interface Reader {
 const mostHeld = 1_000_000;
 
 /** A reader for as long as `wanted`; a database that does not answer is asked again. */
-export function createReader({ past, tail, persistence }: Sources, wanted: () => boolean): Reader {
+export function createReader({ past, tail, retrier }: Sources, wanted: () => boolean): Reader {
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await persistence.read(seq, () => past.page(seq), { given: wanted })) ?? [];
+    const entries = (await retrier.read(seq, () => past.page(seq), { given: wanted })) ?? [];
     const entry = entryOf(entries, seq);
     page = holdable(entries, seq);
     // The log has no gaps: an entry that is missing is gone.

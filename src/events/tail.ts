@@ -1,7 +1,7 @@
 import type { GatewayError } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
-import type { Persistence } from './insist.js';
+import type { Retrier } from './retrier.js';
 import type { Bounds, Log, LogEntry, Onward } from './log.js';
 import { expired, placeFrom, type Place } from './place.js';
 import { createRing } from './ring.js';
@@ -11,7 +11,7 @@ export interface TailOptions {
   readonly log: Log;
   readonly database: Database;
   readonly telemetry: Telemetry;
-  readonly persistence: Persistence;
+  readonly retrier: Retrier;
   /** How many recent entries stay in memory; the usual number where it is not given. */
   readonly recent?: number | undefined;
 }
@@ -45,7 +45,7 @@ const greatestWeight = 32_000_000;
 
 /** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
 export async function startTail(options: TailOptions): Promise<Tail> {
-  const { log, database, telemetry, persistence, recent = usualRecent } = options;
+  const { log, database, telemetry, retrier, recent = usualRecent } = options;
   const ring = createRing<LogEntry>({ items: recent, weight: greatestWeight });
   const followers = new Set<Follower>();
   let { id, place } = await findEnd(log);
@@ -65,7 +65,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = true;
     do {
       again = false;
-      take(await persistence.insist(readNext, patience));
+      take(await retrier.retry(readNext, patience));
       passOver();
     } while (again && !stopped);
     busy = false;
@@ -122,7 +122,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
   function hearSignal(payload: string): void {
     const told = placeFrom(payload);
-    if (!told) persistence.wake();
+    if (!told) retrier.wake();
     if (told && told.seq <= newest.seq) return;
     newest = told ?? newest;
     if (told && followers.size === 0 && !busy) passOver();

@@ -11,7 +11,7 @@ import type { WebSocket } from 'ws';
 import type { Context } from '../context.js';
 import type { Following } from '../events/feed.js';
 import { GatewayError } from '../errors.js';
-import { Unrenderable } from '../events/insist.js';
+import { Unrenderable } from '../events/retrier.js';
 import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
 import { isObject } from '../json.js';

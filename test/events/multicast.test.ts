@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
 import type { Member } from '../../src/events/group.js';
-import { Unrenderable } from '../../src/events/insist.js';
+import { Unrenderable } from '../../src/events/retrier.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';

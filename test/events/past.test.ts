@@ -164,9 +164,9 @@ describe('the past', () => {
 test('a reader has at hand what follows in the page, as far as it may be held', async () => {
   const world = createWorld(64);
   world.weight = 300_000;
-  const persistence = { read: (_: number, read: () => Promise<never>) => read() } as never;
+  const retrier = { read: (_: number, read: () => Promise<never>) => read() } as never;
   const past = createPast(world.log, world.tail);
-  const reader = createReader({ past, tail: world.tail, persistence, pace: setImmediate }, () => true);
+  const reader = createReader({ past, tail: world.tail, retrier, pace: setImmediate }, () => true);
   expect((await reader.entry(10))?.seq).toBe(10);
   expect(range(9, 14).map((seq) => reader.atHand(seq)?.seq)).toEqual([
     undefined,

@@ -3,12 +3,12 @@ import type { Telemetry } from '../telemetry.js';
 import { isBroken } from './log.js';
 
 /** Goes on trying what fails, for all that one feed reads and renders. */
-export interface Persistence {
+export interface Retrier {
   /**
    * Reads from the database until it succeeds, with longer and longer pauses; each failure is logged. Never rejects:
    * undefined once nobody waits for it any more.
    */
-  insist<T>(read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  retry<T>(read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
   /** The same for one entry; where that is broken, and stays so, it is given up as by `render`. */
   read<T>(seq: number, read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
   /**
@@ -33,8 +33,8 @@ export interface Bound {
   readonly ms: number;
 }
 
-/** What a persistence works with. */
-export interface PersistenceOptions {
+/** What a retrier works with. */
+export interface RetrierOptions {
   readonly database: Pick<Database, 'ping'>;
   readonly telemetry: Telemetry;
   readonly bound?: Bound | undefined;
@@ -49,8 +49,8 @@ const firstPauseMs = 100;
 const usualLongestPauseMs = 10_000;
 const usualBound: Bound = { failures: 10, ms: 60_000 };
 
-/** A persistence whose pauses all end together. */
-export function createPersistence(options: PersistenceOptions): Persistence {
+/** A retrier whose pauses all end together. */
+export function createRetrier(options: RetrierOptions): Retrier {
   const { database, telemetry, bound = usualBound } = options;
   const resting = new Set<() => void>();
 
@@ -72,7 +72,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     });
   }
 
-  async function persist<T>(
+  async function keepTrying<T>(
     work: () => Promise<T>,
     { given, longestPauseMs = usualLongestPauseMs }: Wish,
     hasFailed: (error: unknown) => Promise<void> | void,
@@ -115,12 +115,12 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   return {
-    insist: (read, wish) => persist(read, wish, () => undefined),
+    retry: (read, wish) => keepTrying(read, wish, () => undefined),
     read(seq, read, wish) {
       const doubt = createDoubt(seq);
-      return persist(read, wish, (error) => (isBroken(error) ? doubt(error) : undefined));
+      return keepTrying(read, wish, (error) => (isBroken(error) ? doubt(error) : undefined));
     },
-    render: (seq, work, wish) => persist(work, wish, createDoubt(seq)),
+    render: (seq, work, wish) => keepTrying(work, wish, createDoubt(seq)),
     wake,
   };
 }

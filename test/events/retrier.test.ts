@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createPersistence } from '../../src/events/insist.js';
+import { createRetrier } from '../../src/events/retrier.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const given = () => true;
 
 function open() {
-  return createPersistence({
+  return createRetrier({
     database: { ping: async () => undefined },
     telemetry: createTelemetry('silent'),
   });
@@ -26,10 +26,10 @@ function createWork(database: { away: boolean }) {
 
 describe('what goes on trying', () => {
   test('tries at once when it is woken, however long its pause has become', async () => {
-    const { insist, wake } = open();
+    const { retry, wake } = open();
     const database = { away: true };
     const work = createWork(database);
-    const read = insist(work.read, { given });
+    const read = retry(work.read, { given });
     // By then a pause takes several seconds.
     await expect.poll(() => work.tries, { timeout: 20_000 }).toBe(7);
     database.away = false;
@@ -40,11 +40,11 @@ describe('what goes on trying', () => {
   });
 
   test('is woken by what is tried more often, once that succeeds', async () => {
-    const { insist } = open();
+    const { retry } = open();
     const database = { away: true };
     const [patient, eager] = [createWork(database), createWork(database)];
-    const read = insist(patient.read, { given });
-    const other = insist(eager.read, { given, longestPauseMs: 200 });
+    const read = retry(patient.read, { given });
+    const other = retry(eager.read, { given, longestPauseMs: 200 });
     await expect.poll(() => patient.tries, { timeout: 20_000 }).toBe(7);
     expect(eager.tries).toBeGreaterThan(7);
     database.away = false;
@@ -53,10 +53,10 @@ describe('what goes on trying', () => {
   });
 
   test('is given up when nobody waits any more, without waiting out its pause', async () => {
-    const { insist, wake } = open();
+    const { retry, wake } = open();
     const work = createWork({ away: true });
     let wanted = true;
-    const read = insist(work.read, { given: () => wanted });
+    const read = retry(work.read, { given: () => wanted });
     await expect.poll(() => work.tries).toBeGreaterThan(1);
     wanted = false;
     wake();
