@@ -1,6 +1,6 @@
 import { GatewayError } from './errors.js';
 import { isObject } from './json.js';
-import { createMemory, type Memory } from './memory.js';
+import { createCache, type Cache } from './cache.js';
 import type { Sealer } from './seal.js';
 
 /** What a global id names. */
@@ -11,12 +11,12 @@ interface Named {
 
 /** Ids come again and again: whoever looks at a list asks for it anew, and for what is in it. */
 const mostIds = 10_000;
-const writtenIds = new Map<string, Memory<string>>();
-const readIds = createMemory<Named>(mostIds);
+const writtenIds = new Map<string, Cache<string>>();
+const readIds = createCache<Named>(mostIds);
 
 /** A global id of one of the schema's types: opaque to clients, the same for the same object on every replica. */
 export function toGlobalId(type: string, id: string): string {
-  const known = writtenIds.get(type) ?? createMemory<string>(mostIds);
+  const known = writtenIds.get(type) ?? createCache<string>(mostIds);
   const globalId = known.get(id);
   if (globalId !== undefined) return globalId;
   writtenIds.set(type, known);
@@ -130,7 +130,7 @@ export function createCursors(sealer: Sealer): Cursors {
   const text = ({ connection, userId, filter }: CursorPlace) =>
     `cursor ${JSON.stringify([connection, userId ?? null, canonical(filter)])}`;
   // A page that is asked for again has the cursors that it had.
-  const sealed = createMemory<string>(mostSealed);
+  const sealed = createCache<string>(mostSealed);
 
   return {
     seal(place, position) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { arrowsOf, circlesOf, moduleName, readSources, type Sources } from './support/imports.js';
+import { arrowsOf, cyclesOf, moduleName, readSources, type Sources } from './support/imports.js';
 
 const domains = ['notes', 'appointments', 'shipments', 'payments', 'sessions'];
 const mechanisms = ['upstream', 'events', 'store', 'relay'];
@@ -9,12 +9,12 @@ const ground = [
   'clock',
   'instant',
   'json',
-  'memory',
+  'cache',
   'register',
   'seal',
   'signal',
   'telemetry',
-  'turns',
+  'limiter',
   'generated',
 ];
 const edges = ['server', 'schema', 'context', 'config'];
@@ -195,8 +195,8 @@ const laws: Readonly<Record<string, Law>> = {
     },
     told: ['src/client/resume imports src/generated/resolvers', 'src/console/explorer imports src/errors'],
   },
-  'there are no import circles, type-only imports counted': {
-    breaches: (sources) => circlesOf(arrowsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
+  'there are no import cycles, type-only imports counted': {
+    breaches: (sources) => cyclesOf(arrowsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
     broken: {
       'events/log.ts': "import type { Feed } from './feed.js';",
       'events/feed.ts': "import { pull } from './tail.js';",

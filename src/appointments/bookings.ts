@@ -49,7 +49,7 @@ export interface Bookings {
   find(id: string, userId?: string): Promise<Booking | undefined>;
 }
 
-type Ending = Exclude<Step, { begin: unknown }>;
+type ClosingStep = Exclude<Step, { begin: unknown }>;
 
 /** In characters: the participants' JSON, and a flat amount for the rest of a booking. */
 const greatestBatch = 1_000_000;
@@ -69,7 +69,7 @@ export function createBookings(
       weigh,
     },
   );
-  const end = createBatches((steps: readonly Ending[]) => commit(steps), {
+  const end = createBatches((steps: readonly ClosingStep[]) => commit(steps), {
     greatest: greatestBatch,
     weigh: (step) => ('end' in step ? restOfBooking : weigh(step.erase)),
   });

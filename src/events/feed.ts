@@ -8,7 +8,7 @@ import { createMulticast, type Multicast } from './multicast.js';
 import { createPace } from './pace.js';
 import { createPast } from './past.js';
 import { expired, type Place } from './place.js';
-import { createReread } from './reread.js';
+import { createCoalescedRead } from './coalesced-read.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
 
@@ -82,7 +82,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const tail = await startTail({ ...options, retrier });
   const past = createPast(log, tail);
   // Those who come back all at once share one look.
-  const readBounds = createReread(() => log.bounds(), { pauseMs: 0, most: Infinity });
+  const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, most: Infinity });
   const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
   let stopped = false;
   return {

@@ -1,7 +1,7 @@
-import { createTurns } from '../turns.js';
+import { createLimiter } from '../limiter.js';
 import { isBroken, type Log, type LogEntry } from './log.js';
 import type { Place } from './place.js';
-import { createRing, type Weighed } from './ring.js';
+import { createBoundedMap, type Weighed } from './bounded-map.js';
 import type { Tail } from './tail.js';
 
 /**
@@ -33,9 +33,9 @@ const readsAtOnce = 4;
 
 /** The past of the log that this tail follows; forgotten where that is another one, restored from a backup. */
 export function createPast(log: Log, tail: Tail): Past {
-  const kept = createRing<Page>(mostKept);
+  const kept = createBoundedMap<Page>(mostKept);
   const flights = new Map<number, Promise<Page>>();
-  const inTurn = createTurns(readsAtOnce);
+  const inTurn = createLimiter(readsAtOnce);
   let forgetting: NodeJS.Timeout | undefined;
   let unfollow = () => {};
 

@@ -3,7 +3,7 @@ import { within } from '../store/within.js';
 import type { Telemetry } from '../telemetry.js';
 import { type EventBody, readEvent } from './body.js';
 import type { Delivery, Log } from './log.js';
-import { Crowded } from './reread.js';
+import { Crowded } from './coalesced-read.js';
 import {
   checkEncoding,
   checkMethod,

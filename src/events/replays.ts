@@ -1,5 +1,5 @@
 import type { LogEntry } from './log.js';
-import { createRing, type Weighed } from './ring.js';
+import { createBoundedMap, type Weighed } from './bounded-map.js';
 
 /** Undefined where the entry is left out, or where nobody waits for it any more. */
 export type Payload = string | undefined;
@@ -20,7 +20,7 @@ const mostKept = { items: 256, weight: 1_000_000 };
 
 /** Replays of one group, whose payloads this makes. */
 export function createReplays(make: (entry: LogEntry) => Payload | Promise<Payload>): Replays {
-  const kept = createRing<Replay>(mostKept);
+  const kept = createBoundedMap<Replay>(mostKept);
   return {
     of(entry) {
       const known = kept.get(entry.seq);

@@ -4,7 +4,7 @@ import type { Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
 import { leaseEnd, withLease } from '../store/leases.js';
 import type { Telemetry } from '../telemetry.js';
-import { createReread } from './reread.js';
+import { createCoalescedRead } from './coalesced-read.js';
 import { createVault, type Held } from './vault.js';
 
 /** What a rotation changed. The secret itself is never handed out. */
@@ -89,7 +89,10 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const rereads = new Map(
     endpoints.map(([family, endpointId]) => [
       keyOf(family, endpointId),
-      createReread((isLong) => refreshSettled(family, endpointId, isLong), { pauseMs: rereadPauseMs, most }),
+      createCoalescedRead((isLong) => refreshSettled(family, endpointId, isLong), {
+        pauseMs: rereadPauseMs,
+        most,
+      }),
     ]),
   );
 

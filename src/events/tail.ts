@@ -4,7 +4,7 @@ import type { Database } from '../store/database.js';
 import type { Retrier } from './retrier.js';
 import type { Bounds, Log, LogEntry, Onward } from './log.js';
 import { expired, placeFrom, type Place } from './place.js';
-import { createRing } from './ring.js';
+import { createBoundedMap } from './bounded-map.js';
 
 /** What a tail works with. */
 export interface TailOptions {
@@ -46,7 +46,7 @@ const greatestWeight = 32_000_000;
 /** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
 export async function startTail(options: TailOptions): Promise<Tail> {
   const { log, database, telemetry, retrier, recent = usualRecent } = options;
-  const ring = createRing<LogEntry>({ items: recent, weight: greatestWeight });
+  const kept = createBoundedMap<LogEntry>({ items: recent, weight: greatestWeight });
   const followers = new Set<Follower>();
   let { id, place } = await findEnd(log);
   /** The end of the log as signals have told of it. */
@@ -95,14 +95,14 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     const { entries } = found;
     if (entries.length === 0) return;
     again ||= entries.length >= pageSize;
-    entries.forEach(ring.add);
+    entries.forEach(kept.add);
     place = entries.at(-1)!;
     for (const hear of followers) hear(entries);
   }
 
   function beginAnew({ why, end }: Cut): void {
     telemetry.log.error({ from: place.seq, to: end.place.seq }, why);
-    ring.clear();
+    kept.clear();
     ({ id, place } = end);
     newest = place;
     for (const hear of followers) hear(null, expired());
@@ -115,7 +115,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
    */
   function passOver(): void {
     if (followers.size > 0 || newest.seq <= place.seq) return;
-    ring.clear();
+    kept.clear();
     place = newest;
     again = false;
   }
@@ -136,7 +136,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     logId: () => id,
     position: () => place.seq,
     place: () => place,
-    entry: ring.get,
+    entry: kept.get,
     follow(hear) {
       const own: Follower = (entries, error) => hear(entries, error); // the same function may follow twice
       followers.add(own);

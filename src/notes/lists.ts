@@ -3,7 +3,7 @@ import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
 import type { ListedPage, NotesClient, Refusal } from './client.js';
 import { type NoteFilter, type NoteList, orTooLarge, type PageStart, type TooLarge } from './pages.js';
 import type { Sightings } from './sightings.js';
-import { createTurns } from '../turns.js';
+import { createLimiter } from '../limiter.js';
 import type { Signal } from '../signal.js';
 
 /** What the operations of a process share. */
@@ -27,7 +27,7 @@ const mostMebibytes = 64;
 export class NoteLists {
   private readonly source: Source;
   private readonly reader: Reader;
-  private readonly inTurn = createTurns(listsAtOnce);
+  private readonly inTurn = createLimiter(listsAtOnce);
   private calls = 0;
   private bytes = 0;
 

@@ -1,4 +1,4 @@
-import { createMemory, ownText } from '../memory.js';
+import { createCache, ownText } from '../cache.js';
 import type { Note } from './model.js';
 import { isFiltered, type NoteFilter, type PageStart } from './pages.js';
 
@@ -34,7 +34,7 @@ const textBytes = 32;
  * found again by one call, though lists of tags have shown them apart since.
  */
 export function createSightings(size = 2_000_000): Sightings {
-  const sessions = createMemory<readonly Seen[]>(Infinity, size);
+  const sessions = createCache<readonly Seen[]>(Infinity, size);
 
   return {
     remember(sessionId, { filter, start }, notes) {

@@ -5,7 +5,7 @@ import type { Session } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import { answer } from './backlog.js';
 import { Operations } from './ids.js';
-import { Pulse } from './pulse.js';
+import { Heartbeat } from './heartbeat.js';
 
 const serviceRestart = 1012;
 /** What is asked for cannot be done here now: clients connect again by themselves. */
@@ -23,7 +23,7 @@ export class Connection implements ProtocolSocket {
   [other: PropertyKey]: unknown;
   readonly socket: WebSocket;
   readonly stream: IncomingMessage['socket'];
-  readonly pulse: Pulse;
+  readonly heartbeat: Heartbeat;
   /** Of the upgrade, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
   session: Session | undefined = undefined;
@@ -38,7 +38,7 @@ export class Connection implements ProtocolSocket {
   constructor(socket: WebSocket, { socket: stream, headers }: IncomingMessage, { log }: Telemetry) {
     this.socket = socket;
     this.stream = stream;
-    this.pulse = new Pulse(socket, stream);
+    this.heartbeat = new Heartbeat(socket, stream);
     this.headers = headers;
     this.#log = log;
   }

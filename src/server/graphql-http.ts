@@ -12,7 +12,7 @@ import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
 import { parseOptions, refuseAnswer, refuseText, tooComplex, tooMuch } from './limits.js';
-import { createMemory } from '../memory.js';
+import { createCache } from '../cache.js';
 import type { Rules } from './rules.js';
 import { Ending } from '../signal.js';
 
@@ -122,7 +122,7 @@ export async function createGraphqlHttp(options: {
 
 /** Apollo's own store takes 30 MB of documents as text, which take some hundreds in memory. */
 function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['documentStore']> {
-  const documents = createMemory<DocumentNode>(mostDocuments);
+  const documents = createCache<DocumentNode>(mostDocuments);
   return {
     get: async (key) => documents.get(key),
     set: async (key, document) => documents.set(key, document, document.loc?.source.body.length),

@@ -14,7 +14,7 @@ import {
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../context.js';
 import { isObject } from '../json.js';
-import { createMemory } from '../memory.js';
+import { createCache } from '../cache.js';
 import type { Costs } from './cost.js';
 import { fragmentsOf } from './count.js';
 import { isTooLong, mostCharacters } from './limits.js';
@@ -86,10 +86,10 @@ const ownHeaders = new Set([
 
 /** A lane over a schema. */
 export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions): Lane {
-  const documents = createMemory<Admitted>(mostDocuments);
-  const learned = createMemory<readonly string[]>(mostLearned);
+  const documents = createCache<Admitted>(mostDocuments);
+  const learned = createCache<readonly string[]>(mostLearned);
   /** By the text of the request: who looks at a page asks for it again in the same words. */
-  const plans = createMemory<Plan>(mostDocuments);
+  const plans = createCache<Plan>(mostDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
 
   function find(text: string): Plan | undefined {

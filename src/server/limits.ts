@@ -34,10 +34,10 @@ export function refuseText(query: string): GraphQLError | undefined {
     return tooComplex(`The document has more than ${mostLines} lines; long texts can be given as variables.`);
   // Most texts have too few brackets, and no fragments, for which it would matter where those stand.
   if (!hasMore(query, /[[({]/g, greatestDepth) && !/\bfragment\b/.test(query)) return undefined;
-  const { depth, circle } = nestingOf(new Source(query), greatestDepth, parseOptions.maxTokens);
+  const { depth, cycle } = nestingOf(new Source(query), greatestDepth, parseOptions.maxTokens);
   return depth > greatestDepth
     ? tooComplex(`The operation is nested more than ${greatestDepth} levels deep.`)
-    : circle;
+    : cycle;
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Nesting {
   /** How deep, its fragments expanded; Infinity where more fragments than there may be levels lead into a cycle. */
   readonly depth: number;
   /** A fragment that spreads itself, by way of few others. */
-  readonly circle?: GraphQLError;
+  readonly cycle?: GraphQLError;
 }
 
 /** By the kind of a token. */
@@ -39,7 +39,7 @@ export function nestingOf(source: Source, mostLevels: number, maxTokens: number)
   const left = parts.size - depths.size;
   if (left > mostLevels) return { depth: Infinity };
   const depth = Math.max(...depths.values(), 0);
-  return left > 0 && depth <= mostLevels ? { depth, circle: circleOf(source, parts, depths) } : { depth };
+  return left > 0 && depth <= mostLevels ? { depth, cycle: cycleOf(source, parts, depths) } : { depth };
 }
 
 /** The parts of the document; or how deep it is by itself, if that is too deep or nothing else is known. */
@@ -105,7 +105,7 @@ function writtenOut(parts: Parts): ReadonlyMap<string, number> {
 }
 
 /** One of the cycles, in the words of GraphQL. */
-function circleOf(source: Source, parts: Parts, depths: ReadonlyMap<string, number>): GraphQLError {
+function cycleOf(source: Source, parts: Parts, depths: ReadonlyMap<string, number>): GraphQLError {
   const next = (name: string) =>
     [...parts.get(name)!.spreads.entries()].find(([spread]) => parts.has(spread) && !depths.has(spread))!;
   const way = new Map<string, number>();
@@ -116,12 +116,12 @@ function circleOf(source: Source, parts: Parts, depths: ReadonlyMap<string, numb
     name = spread;
   }
   const names = [...way.keys()];
-  const circle = names.slice(names.indexOf(name));
-  const others = circle.slice(1).map((other) => `"${other}"`);
+  const cycle = names.slice(names.indexOf(name));
+  const others = cycle.slice(1).map((other) => `"${other}"`);
   const via = others.length > 0 ? ` via ${others.join(', ')}` : '';
   return new GraphQLError(`Cannot spread fragment "${name}" within itself${via}.`, {
     source,
-    positions: circle.map((each) => way.get(each)!),
+    positions: cycle.map((each) => way.get(each)!),
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
   });
 }

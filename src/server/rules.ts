@@ -21,7 +21,7 @@ import {
 import type { Context } from '../context.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
-import { createMemory } from '../memory.js';
+import { createCache } from '../cache.js';
 import { createCosts, type Costs } from './cost.js';
 import { parseOptions, refuseAnswer, refuseText, tooComplex } from './limits.js';
 
@@ -63,7 +63,7 @@ export function createRules(options: {
 }): Rules {
   const { schema, introspection, telemetry } = options;
   const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
-  const documents = createMemory<DocumentNode>(mostDocuments);
+  const documents = createCache<DocumentNode>(mostDocuments);
 
   /** GraphQL's own rules would evaluate a condition at a subscription's root, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {

@@ -141,7 +141,7 @@ export function createGraphqlSockets(options: {
     },
   });
   const connections = new Set<Connection>();
-  const beat = () => connections.forEach(({ pulse }) => pulse.beat());
+  const beat = () => connections.forEach(({ heartbeat }) => heartbeat.beat());
   // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
   const beats = setInterval(() => setImmediate(beat), beatMs).unref();
   const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');

@@ -3,7 +3,7 @@ import type { Caller } from '../caller.js';
 import type { Clock } from '../clock.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { IssuedToken, NotesClient } from '../notes/client.js';
-import { createMemory, ownText } from '../memory.js';
+import { createCache, ownText } from '../cache.js';
 import { digest, type Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
 import { prepare, type Given } from '../store/prepared.js';
@@ -79,7 +79,7 @@ export function createSessions(options: {
   const { kysely } = database;
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
   /** Of tokens by which a session was found: making one takes longer than all else of finding it. */
-  const digests = createMemory<string>(mostCached);
+  const digests = createCache<string>(mostCached);
   const watchers = new Set<Watcher>();
   /** How many endings were heard of: what was read from the store before one may be wrong after it. */
   let endings = 0;

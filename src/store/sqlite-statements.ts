@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import { createMemory } from '../memory.js';
+import { createCache } from '../cache.js';
 import type { Bound, Parameter } from './parameters.js';
 
 /** What a statement gave: rows where it returns some, else how many it changed. */
@@ -49,7 +49,7 @@ function isColumns(parameters: Bound): parameters is readonly (readonly Paramete
 
 /** Runs single statements on one connection, each text prepared once while it is among the last used. */
 export function createStatements(database: InstanceType<typeof DatabaseSync>) {
-  const known = createMemory<Prepared>(mostKept);
+  const known = createCache<Prepared>(mostKept);
 
   const prepared = (sql: string): Prepared => {
     const found = known.get(sql);

@@ -14,21 +14,21 @@ export interface Flights<T> {
 }
 
 /** One who waits for a flight. */
-interface Passenger<T> {
+interface Waiter<T> {
   readonly resolve: (outcome: T) => void;
   readonly reject: (error: unknown) => void;
   /** Stops listening for their leaving. */
-  stay: () => void;
+  unlisten: () => void;
 }
 
 interface Flight<T> {
   readonly key: string;
   readonly ending: Ending;
-  passengers: Passenger<T>[];
+  waiters: Waiter<T>[];
 }
 
-/** Where the flights of one owner begin and end: few, so a list finds them soonest. */
-interface Port<T> {
+/** The flights of one owner: few, so a list finds them soonest. */
+interface InFlight<T> {
   flights: readonly Flight<T>[];
 }
 
@@ -36,50 +36,50 @@ const ignore = (): void => undefined;
 
 /** The flights to one service that bring back a `T`; of their owners the latest 10,000 or so are known. */
 export function createFlights<T>(upstream: UpstreamName): Flights<T> {
-  const portOf = createRecords((): Port<T> => ({ flights: [] }));
+  const inFlightOf = createRecords((): InFlight<T> => ({ flights: [] }));
 
-  function close(port: Port<T>, flight: Flight<T>): void {
-    port.flights = port.flights.filter((each) => each !== flight);
+  function remove(owned: InFlight<T>, flight: Flight<T>): void {
+    owned.flights = owned.flights.filter((each) => each !== flight);
   }
 
-  function depart(port: Port<T>, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
-    const flight: Flight<T> = { key, ending: new Ending(), passengers: [] };
-    const land = (release: (passenger: Passenger<T>) => void) => {
-      close(port, flight);
-      for (const passenger of flight.passengers) {
-        passenger.stay();
-        release(passenger);
+  function begin(owned: InFlight<T>, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
+    const flight: Flight<T> = { key, ending: new Ending(), waiters: [] };
+    const settle = (release: (waiter: Waiter<T>) => void) => {
+      remove(owned, flight);
+      for (const waiter of flight.waiters) {
+        waiter.unlisten();
+        release(waiter);
       }
     };
     start(flight.ending).then(
-      (outcome) => land(({ resolve }) => resolve(outcome)),
-      (error: unknown) => land(({ reject }) => reject(error)),
+      (outcome) => settle(({ resolve }) => resolve(outcome)),
+      (error: unknown) => settle(({ reject }) => reject(error)),
     );
-    port.flights = [...port.flights, flight];
+    owned.flights = [...owned.flights, flight];
     return flight;
   }
 
-  function leave(port: Port<T>, flight: Flight<T>, passenger: Passenger<T>): void {
-    flight.passengers = flight.passengers.filter((each) => each !== passenger);
-    passenger.reject(new UpstreamError(upstream, 'abandoned'));
-    if (flight.passengers.length > 0) return;
-    close(port, flight);
+  function leave(owned: InFlight<T>, flight: Flight<T>, waiter: Waiter<T>): void {
+    flight.waiters = flight.waiters.filter((each) => each !== waiter);
+    waiter.reject(new UpstreamError(upstream, 'abandoned'));
+    if (flight.waiters.length > 0) return;
+    remove(owned, flight);
     flight.ending.abort();
   }
 
   return {
     share(owner, key, start, signal) {
       if (signal?.aborted) return Promise.reject(new UpstreamError(upstream, 'abandoned'));
-      const port = portOf(owner);
-      const flight = port.flights.find((each) => each.key === key) ?? depart(port, key, start);
+      const owned = inFlightOf(owner);
+      const flight = owned.flights.find((each) => each.key === key) ?? begin(owned, key, start);
       return new Promise((resolve, reject) => {
-        const passenger: Passenger<T> = { resolve, reject, stay: ignore };
-        flight.passengers.push(passenger);
-        if (signal) passenger.stay = whenAborted(signal, () => leave(port, flight, passenger));
+        const waiter: Waiter<T> = { resolve, reject, unlisten: ignore };
+        flight.waiters.push(waiter);
+        if (signal) waiter.unlisten = whenAborted(signal, () => leave(owned, flight, waiter));
       });
     },
     drop(owner) {
-      portOf(owner).flights = [];
+      inFlightOf(owner).flights = [];
     },
   };
 }

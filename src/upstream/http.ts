@@ -77,7 +77,7 @@ const usualHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-
 /** Redirects that tell that nothing was done here; with any other, it may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** Of a limit. */
-const secondsUnlessTold = 60;
+const secondsByDefault = 60;
 
 /** A client of one service: a deadline a call, GETs retried, and a breaker that no 4xx or leaving client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -157,7 +157,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         cause: { status },
       });
     if (!isLimit(reply, account !== undefined)) return { status, body: parse(body), bytes: body.length };
-    const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsUnlessTold, 1);
+    const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsByDefault, 1);
     account?.pause(retryAfter);
     throw limited(retryAfter);
   }

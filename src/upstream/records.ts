@@ -1,4 +1,4 @@
-import { createMemory } from '../memory.js';
+import { createCache } from '../cache.js';
 
 const mostCallers = 10_000;
 
@@ -8,7 +8,7 @@ const mostCallers = 10_000;
  * behind, with what was in them.
  */
 export function createRecords<T extends object>(make: (caller: string) => T): (caller: string) => T {
-  const records = createMemory<T>(mostCallers, Infinity);
+  const records = createCache<T>(mostCallers, Infinity);
   return (caller) => {
     const known = records.get(caller);
     if (known) return known;

@@ -57,7 +57,7 @@ describe.for<[string, Partial<ClientOptions>]>([
 ])('%s, what cannot be sent', ([, more]) => {
   test.for<[string, unknown, RegExp]>([
     ['a BigInt', 10n, /BigInt/],
-    ['a circle', circular, /circular/],
+    ['a cycle', circular, /circular/],
     ['what throws', { toJSON: () => expect.unreachable('no JSON') }, /no JSON/],
   ])('fails at once: %s', async ([, x, words]) => {
     const { client, counted } = connect(more);

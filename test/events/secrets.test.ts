@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Crowded } from '../../src/events/reread.js';
+import { Crowded } from '../../src/events/coalesced-read.js';
 import { type Configured, createSecrets, type Rotation, type Secrets } from '../../src/events/secrets.js';
 import { createSealer, type Sealer } from '../../src/seal.js';
 import { type Database, openDatabase } from '../../src/store/database.js';

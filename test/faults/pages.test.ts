@@ -167,10 +167,10 @@ describe('the last page', () => {
 });
 
 describe('pages without an end', () => {
-  const circles: readonly (readonly [string, () => void])[] = [
+  const cycles: readonly (readonly [string, () => void])[] = [
     ['the same cursor again and again', () => listOnce(['1'], 'again', Infinity)],
     [
-      'a circle of cursors',
+      'a cycle of cursors',
       () => {
         for (let round = 0; round < 40; round += 1)
           for (const cursor of ['a', 'b', 'c']) listOnce(['1'], cursor);
@@ -182,7 +182,7 @@ describe('pages without an end', () => {
   };
   const repeat = () => listMany(['1', '2']);
   const bounded = [
-    ...circles.map((way) => [...way, 30, 'UPSTREAM_INVALID_RESPONSE'] as const),
+    ...cycles.map((way) => [...way, 30, 'UPSTREAM_INVALID_RESPONSE'] as const),
     ['ever new cursors to the same notes', repeat, 202, 'QUERY_TOO_COMPLEX'] as const,
   ];
 

@@ -118,7 +118,7 @@ describe('pages without an end', () => {
 
   test.each([
     ['the cursor that was sent', () => 'same', (call: number) => [call]],
-    ['cursors in a circle', (call: number) => String(call % 3), (call: number) => [call]],
+    ['cursors in a cycle', (call: number) => String(call % 3), (call: number) => [call]],
     [
       'an empty page that leads back',
       (call: number) => (call % 2 ? 'a' : 'b'),

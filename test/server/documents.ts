@@ -48,7 +48,7 @@ export const endless: readonly (readonly [about: string, code: string, query: st
       range(100, (at) => `...F${at}`),
     )}`,
   ],
-  ['a circle of many', 'QUERY_TOO_COMPLEX', `{ ...F0 } ${chain(600, 1, '...F0')}`],
+  ['a cycle of many', 'QUERY_TOO_COMPLEX', `{ ...F0 } ${chain(600, 1, '...F0')}`],
   ['a long chain', 'QUERY_TOO_COMPLEX', `{ ...F0 } ${chain(250, 1, '__typename')}`],
   [
     'one chain against itself',
@@ -57,7 +57,7 @@ export const endless: readonly (readonly [about: string, code: string, query: st
   ],
   ['a few deep ones that spread each other', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${crowd(10, 90)}`],
   ['many that spread each other', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${crowd(40, 4)}`],
-  ['two circles', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${chain(97, 1, '...F0 ...G0')} ${circle('G', 97)}`],
+  ['two cycles', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${chain(97, 1, '...F0 ...G0')} ${cycle('G', 97)}`],
 ];
 
 /** Fragments `F0` to `F<count - 1>` of so many levels each, each spreading the next, and the last of them this. */
@@ -70,7 +70,7 @@ function crowd(count: number, levels: number): string {
   return range(count, (at) => fragment(at, levels, others(at)));
 }
 
-function circle(name: string, count: number): string {
+function cycle(name: string, count: number): string {
   return range(count, (at) => `fragment ${name}${at} on Query { ...${name}${(at + 1) % count} }`);
 }
 

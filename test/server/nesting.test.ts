@@ -56,18 +56,18 @@ describe('fragments that are spread', () => {
   });
 
   test('are looked for as far as a parser would go', () => {
-    const circle = 'fragment A on Query { ...A }';
-    expect(rules.prepare(`${circle} ?`)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
-    const withTokens = (count: number) => `{ ${'a '.repeat(count - 10)} } ${circle}`;
+    const cycle = 'fragment A on Query { ...A }';
+    expect(rules.prepare(`${cycle} ?`)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
+    const withTokens = (count: number) => `{ ${'a '.repeat(count - 10)} } ${cycle}`;
     expect(parse(withTokens(5_000), parseOptions).definitions).toHaveLength(2);
-    expect(rules.prepare(withTokens(5_000))).toMatchObject([{ message: refuseText(circle)!.message }]);
+    expect(rules.prepare(withTokens(5_000))).toMatchObject([{ message: refuseText(cycle)!.message }]);
     expect(rules.prepare(withTokens(5_001))).toMatchObject([
       { extensions: { code: 'GRAPHQL_PARSE_FAILED' } },
     ]);
   });
 });
 
-describe('a circle of fragments', () => {
+describe('a cycle of fragments', () => {
   test.each([
     ['{ ...A } fragment A on Query { ...A }', 'Cannot spread fragment "A" within itself.', [[1, 32]]],
     [
@@ -91,7 +91,7 @@ describe('a circle of fragments', () => {
 
   test('is found where GraphQL finds one, and nowhere else', () => {
     const random = (bound: number) => Math.floor(Math.random() * bound);
-    const told = { circles: 0, others: 0 };
+    const told = { cycles: 0, others: 0 };
     for (let times = 0; times < 2_000; times++) {
       const count = 1 + random(6);
       const spreads = () => Array.from({ length: random(3) }, () => `...F${random(count + 1)} `).join('');
@@ -102,13 +102,13 @@ describe('a circle of fragments', () => {
       const query = `query { a ${spreads()} } ${fragments.join(' ')}`;
       const found = refuseText(query);
       const faults = validate(schema, parse(query), [NoFragmentCyclesRule]);
-      told[found ? 'circles' : 'others'] += 1;
+      told[found ? 'cycles' : 'others'] += 1;
       expect([query, found?.extensions['code']]).toEqual([
         query,
         faults.length > 0 ? 'GRAPHQL_VALIDATION_FAILED' : undefined,
       ]);
     }
-    expect(told.circles).toBeGreaterThan(200);
+    expect(told.cycles).toBeGreaterThan(200);
     expect(told.others).toBeGreaterThan(200);
   });
 });

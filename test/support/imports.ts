@@ -48,17 +48,17 @@ export function arrowsOf(sources: Sources): readonly Arrow[] {
   );
 }
 
-/** The circles among arrows, each as the way round; every set of arrows that has a circle gives at least one. */
-export function circlesOf(arrows: readonly Arrow[]): readonly (readonly string[])[] {
-  const circles: (readonly string[])[] = [];
+/** The cycles among arrows, each as the way round; every set of arrows that has a cycle gives at least one. */
+export function cyclesOf(arrows: readonly Arrow[]): readonly (readonly string[])[] {
+  const cycles: (readonly string[])[] = [];
   const done = new Set<string>();
   const visit = (module: string, way: readonly string[]) => {
     const met = way.indexOf(module);
-    if (met >= 0) circles.push([...way.slice(met), module]);
+    if (met >= 0) cycles.push([...way.slice(met), module]);
     if (met >= 0 || done.has(module)) return;
     for (const { from, to } of arrows) if (from === module) visit(to, [...way, module]);
     done.add(module);
   };
   for (const { from } of arrows) visit(from, []);
-  return circles;
+  return cycles;
 }

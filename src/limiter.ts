@@ -2,7 +2,7 @@
  * Runs what it is given, at most `size` at a time, in order. The bulkhead of `upstream` is not made of it, since who
  * waits there has a deadline, and may leave.
  */
-export function createTurns(size: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function createLimiter(size: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let free = size;
 

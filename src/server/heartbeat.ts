@@ -15,7 +15,7 @@ interface Internals {
 }
 
 /** Whether a client is still there. A class, as there are many. */
-export class Pulse {
+export class Heartbeat {
   readonly #socket: WebSocket;
   readonly #stream: Socket;
   /** Bytes that have come, and that the system took, by the last beat. */

@@ -1,5 +1,5 @@
 /** What was made for texts, kept for when they come again; the last used stay. */
-export interface Memory<T> {
+export interface Cache<T> {
   get(key: string): T | undefined;
   /** `length` is that of the text where the key is not the text itself. */
   set(key: string, value: T, length?: number): void;
@@ -19,7 +19,7 @@ interface Entry<T> {
 }
 
 /** Bounded by number and by the total length of the texts, with which the values grow. */
-export function createMemory<T>(most: number, greatestLength = 500_000): Memory<T> {
+export function createCache<T>(most: number, greatestLength = 500_000): Cache<T> {
   const kept = new Map<string, Entry<T>>();
   let total = 0;
 

@@ -5,17 +5,17 @@ export interface Weighed {
 }
 
 /** What was added last, bounded in number and in weight; one for each place. */
-export interface Ring<T extends Weighed> {
+export interface BoundedMap<T extends Weighed> {
   get(seq: number): T | undefined;
   add(item: T): void;
   clear(): void;
 }
 
-/** A ring that forgets what was added first. */
-export function createRing<T extends Weighed>(greatest: {
+/** A map that forgets what was added first. */
+export function createBoundedMap<T extends Weighed>(greatest: {
   readonly items: number;
   readonly weight: number;
-}): Ring<T> {
+}): BoundedMap<T> {
   const items = new Map<number, T>();
   let weight = 0;
   return {

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { Pulse } from '../../src/server/pulse.js';
+import { Heartbeat } from '../../src/server/heartbeat.js';
 import { openLink } from './link.js';
 
 const megabyte = 1_000_000;
 const beatMs = 200;
 
-/** The server's end of a websocket, its client, and its pulse; the client is behind a link where a rate is given. */
+/** The server's end of a websocket, its client, and its heartbeat; the client is behind a link where a rate is given. */
 async function openPair(bytesPerSecond?: number) {
   const server = new WebSocketServer({ port: 0, perMessageDeflate: false });
   onTestFinished(() => server.close());
@@ -19,17 +19,17 @@ async function openPair(bytesPerSecond?: number) {
   const [socket, request] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
   onTestFinished(() => socket.terminate());
   await once(client, 'open');
-  return { socket, client, pulse: new Pulse(socket, request.socket) };
+  return { socket, client, heartbeat: new Heartbeat(socket, request.socket) };
 }
 
 /** How many beats a socket outlives, of so many. */
 async function outlived(
-  { socket, pulse }: { socket: WebSocket; pulse: Pulse },
+  { socket, heartbeat }: { socket: WebSocket; heartbeat: Heartbeat },
   most: number,
 ): Promise<number> {
   for (let beats = 0; beats < most; beats += 1) {
     await sleep(beatMs);
-    pulse.beat();
+    heartbeat.beat();
     if (socket.readyState !== WebSocket.OPEN) return beats;
   }
   return most;

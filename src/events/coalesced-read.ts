@@ -6,7 +6,7 @@ export class Crowded extends Error {
 }
 
 /** How often may be read, and how many may wait. */
-export interface RereadOptions {
+export interface CoalescedReadOptions {
   /** Between two reads. */
   readonly pauseMs: number;
   /** While a read that called `isLong` goes on, no more than these wait. */
@@ -18,9 +18,9 @@ export interface RereadOptions {
  * Whoever asks gets the result of a read that began later, shared with all who asked meanwhile; or `Crowded`, at once,
  * if the read under way is a long one and enough wait already.
  */
-export function createReread<T>(
+export function createCoalescedRead<T>(
   read: (isLong: () => void) => Promise<T>,
-  { pauseMs, most }: RereadOptions,
+  { pauseMs, most }: CoalescedReadOptions,
 ): () => Promise<T> {
   let next: Promise<T> | undefined;
   let free = Promise.resolve();

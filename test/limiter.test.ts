@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns } from '../src/turns.js';
+import { createLimiter } from '../src/limiter.js';
 
 test('work is done in order, a few at a time, whether it fails or not', async () => {
-  const inTurn = createTurns(3);
+  const inTurn = createLimiter(3);
   const begun: number[] = [];
   let under = 0;
   let most = 0;
