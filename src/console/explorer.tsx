@@ -1,4 +1,4 @@
-import { useMemo, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { GraphiQL } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
@@ -7,7 +7,9 @@ import { EndWithTab } from './end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
 import { HoverBelow } from './hover-below.js';
+import type { Problem } from './problem.js';
 import { samples } from './samples.js';
+import { schemaQuery, withSchema } from './schema.js';
 import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
 import { keepsHeaders, openStorage } from './storage.js';
@@ -19,11 +21,15 @@ import { Wheel } from './wheel.js';
 function Explorer(): ReactElement {
   const session = useSession();
   const { refresh, follow, heard } = session;
-  const fetcher = useMemo(() => createFetcher({ refresh, follow, heard }), [refresh, follow, heard]);
+  const [schemaProblem, tell] = useState<Problem>();
+  const fetcher = useMemo(
+    () => withSchema(createFetcher({ refresh, follow, heard }), tell),
+    [refresh, follow, heard],
+  );
   const storage = useMemo(openStorage, []);
   return (
     <>
-      <SignInBar session={session} />
+      <SignInBar session={{ ...session, problem: session.problem ?? schemaProblem }} />
       <main>
         <GraphiQL
           fetcher={fetcher}
@@ -32,6 +38,7 @@ function Explorer(): ReactElement {
           showPersistHeadersSettings
           defaultTabs={samples}
           defaultEditorToolsVisibility="variables"
+          introspectionQueryName={schemaQuery}
           schemaDescription
         >
           <SystemTheme />

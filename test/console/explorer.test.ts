@@ -23,6 +23,18 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     expect(explorer.faults).toEqual([]);
   });
 
+  test('says that it cannot read the schema, and tries again', async () => {
+    const { page } = explorer;
+    const problem = page.getByRole('alert').filter({ hasText: 'The schema cannot be read.' });
+    await page.route('**/schema.graphql', (route) => route.fulfill({ status: 503 }));
+    await page.reload();
+    await problem.waitFor();
+    await page.unroute('**/schema.graphql');
+    await problem.waitFor({ state: 'detached' });
+    await page.getByLabel('Show Documentation Explorer').click();
+    await expect.poll(() => page.getByText('Root Types').isVisible(), soon).toBe(true);
+  });
+
   test('books an appointment', async () => {
     await signIn();
     await button('Sign out').waitFor();
