@@ -1,4 +1,5 @@
-import { isObject } from '../json.js';
+import { isObject, member } from '../json.js';
+import { findText, type FoundText } from '../upstream/fields.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
 
@@ -58,19 +59,19 @@ export function readDeleted(value: unknown): true | undefined {
   return isObject(value) && value['deleted'] === true ? true : undefined;
 }
 
-/** A token and, if given, its life in seconds, from the top level or from `data` (undocumented). */
+/**
+ * A token and, if given, its life in seconds. The shape is not shown: a bare text is the token, and in an object
+ * `fields` are the names that it may have.
+ */
 export function readToken(
   value: unknown,
   fields: readonly string[],
 ): { readonly token: string; readonly lifetime: number | undefined } | undefined {
-  if (!isObject(value)) return undefined;
-  const { data } = value;
-  for (const place of isObject(data) ? [value, data] : [value]) {
-    const token = fields.map((field) => place[field]).find((found) => isText(found) && found !== '');
-    const lifetime = Number(place['expires_in'] ?? value['expires_in']);
-    if (isText(token)) return { token, lifetime: lifetime > 0 ? lifetime : undefined };
-  }
-  return undefined;
+  const found = isText(value) ? { text: value, beside: {} } : findText(value, fields);
+  if (!found?.text) return undefined;
+  const { text: token, beside }: FoundText = found;
+  const lifetime = Number(beside['expires_in'] ?? member(value, 'expires_in'));
+  return { token, lifetime: lifetime > 0 ? lifetime : undefined };
 }
 
 function readTag(value: unknown): Tag | undefined {

@@ -31,7 +31,7 @@ export interface NotesSettings {
   readonly baseUrl: string;
   readonly emailField: string;
   readonly passwordField: string;
-  /** The member of the token call's answer that holds the token; by default one of the usual names. */
+  /** The member of the token call's answer that holds the token, or the path to it; one of the usual by default. */
   readonly tokenField: string | undefined;
   /** The life of a token where the answer does not tell it. */
   readonly tokenLifetimeSeconds: number;

@@ -155,6 +155,11 @@ describe('signing in', () => {
     [{ token: 'one', expires_in: '120' }, 120],
     [{ access_token: null, token: 'one', expires_in: 0 }, 86_400],
     [{ data: { token: 'one', expires_in: 30 } }, 30],
+    [{ user: { id: 7, token: 'one' }, expires_in: 50 }, 50],
+    [{ token: { access_token: 'one', expires_in: 40 } }, 40],
+    [{ result: [], data: { user: {} }, tokens: { accessToken: 'one' } }, 86_400],
+    [[{ token: 'one' }], 86_400],
+    ['"one"', 86_400],
   ])('finds the token in %j', async (body, seconds) => {
     answer(201, body);
     const { token: found, expiresAt } = await signIn();
@@ -162,13 +167,38 @@ describe('signing in', () => {
     expect(Math.abs(expiresAt - sandbox.clock.now() - seconds * 1000)).toBeLessThan(5_000);
   });
 
-  it.each([{}, [], { token: '' }, { token: 7 }, { token: 'not sendable' }, { token: 'line\n' }, 'text', ''])(
-    'finds none in %j',
-    async (body) => {
-      answer(200, body);
-      await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-    },
-  );
+  it.each([
+    {},
+    [],
+    { token: '' },
+    { token: 7 },
+    { token: 'not sendable' },
+    { token: 'line\n' },
+    { csrf: { token: 'one' }, session: { token: 'two' } },
+    { a: { b: { token: 'one' } } },
+    'text',
+    '"two words"',
+    '""',
+    '',
+  ])('finds none in %j', async (body) => {
+    answer(200, body);
+    await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
+
+  it.each([
+    ['user.auth.jwt', { user: { auth: { jwt: 'one', expires_in: 30 } }, token: 'no' }, 30],
+    ['user.jwt', { user: { jwt: 'no' }, 'user.jwt': 'one' }, 9],
+    ['user.jwt', { data: { user: { jwt: 'one' } }, expires_in: 20 }, 20],
+    ['tokens.0.value', { tokens: [{ value: 'one' }] }, 9],
+    ['session.token', { csrf: { token: 'no' }, session: { token: 'one' } }, 9],
+  ])('follows the path %s into %j', async (tokenField, body, seconds) => {
+    const other = connect({ tokenField, tokenLifetimeSeconds: 9 });
+    answer(200, body);
+    const issued = await signIn(other);
+    expect(issued.token).toBe('one');
+    expect(Math.abs(issued.expiresAt - sandbox.clock.now() - seconds * 1000)).toBeLessThan(1_000);
+    await other.stop();
+  });
 
   it('follows the settings of the fields', async () => {
     const other = connect({

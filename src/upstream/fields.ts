@@ -1,0 +1,39 @@
+/** A text of an answer, and the object that it is a member of. */
+export interface FoundText {
+  readonly text: string;
+  readonly beside: Fields;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The text that one of these names leads to, in an answer of which the documents do not show the shape: from its top,
+ * from `data`, or from another member of it if just one has such a text. A name may be a path, its steps parted by dots.
+ */
+export function findText(answer: unknown, names: readonly string[]): FoundText | undefined {
+  if (!isFields(answer)) return undefined;
+  const lookIn = (place: unknown) => names.map((name) => follow(place, name)).find(Boolean);
+  const found = lookIn(answer) ?? lookIn(answer['data']);
+  if (found) return found;
+  // Of two texts one may be what is no longer valid.
+  const [only, ...others] = Object.values(answer).flatMap((place) => lookIn(place) ?? []);
+  return others.length === 0 ? only : undefined;
+}
+
+/** The name is that of a member, or the first step of it is. */
+function follow(place: unknown, name: string): FoundText | undefined {
+  if (!isFields(place)) return undefined;
+  const text = memberOf(place, name);
+  if (typeof text === 'string' && text !== '') return { text, beside: place };
+  const dot = name.indexOf('.');
+  return dot < 0 ? undefined : follow(memberOf(place, name.slice(0, dot)), name.slice(dot + 1));
+}
+
+function memberOf(place: Fields, name: string): unknown {
+  return Object.hasOwn(place, name) ? place[name] : undefined;
+}
+
+/** A list as well: its items are members by their number. */
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
