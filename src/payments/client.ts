@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
-import { member } from '../json.js';
 import { UpstreamError } from '../upstream/failure.js';
+import { findText } from '../upstream/fields.js';
 import type { Upstream } from '../upstream/http.js';
 import type { Signal } from '../signal.js';
 
@@ -25,7 +25,7 @@ export interface PaymentsClientOptions {
   readonly upstream: Upstream | undefined;
   /** A bearer token (whether one is needed is not shown). */
   readonly apiToken?: string | undefined;
-  /** The field of the answer that holds the new secret; absent: the usual names are tried. */
+  /** The field of the answer that holds the new secret, or the path to it; one of the usual by default. */
   readonly secretField?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createPaymentsClient({
         upstream.ask({ method: 'POST', path, ...token }, ({ status, body }) => {
           if (status === 404) return { refused: status };
           if (status >= 400) throw refusal(status);
-          return findSecret(body, fields);
+          return findText(body, fields)?.text;
         }),
       );
     },
@@ -78,13 +78,4 @@ async function rotating<T>(call: Promise<T>): Promise<T> {
       reason === 'misshapen' ? unread : `${message} It may have rotated the secret: rotate it again.`;
     throw new GatewayError(code, advice, { cause });
   }
-}
-
-function findSecret(body: unknown, fields: readonly string[]): string | undefined {
-  for (const place of [body, member(body, 'data')])
-    for (const field of fields) {
-      const secret = member(place, field);
-      if (typeof secret === 'string' && secret !== '') return secret;
-    }
-  return undefined;
 }

@@ -111,6 +111,7 @@ describe('a rotation', () => {
     for (const [place, body] of [
       ['signing_secret', { signing_secret: 'whsec_one' }],
       ['data', { data: { secret: 'whsec_two' } }],
+      ['webhook', { webhook: { id: 'pe_demo', secret: 'whsec_three' } }],
     ] as const) {
       const back = room.sandbox.faults.add({
         service: 'payments',
@@ -119,7 +120,7 @@ describe('a rotation', () => {
       expect([place, only(await ask(person)).errors]).toEqual([place, []]);
       back();
     }
-    // The service itself knows nothing of these two.
+    // The service itself knows nothing of these three.
     expect(only(await ask(person)).errors).toEqual([]);
     await expectPayments();
   });
@@ -137,7 +138,7 @@ describe('a rotation', () => {
 
   test('shows and logs neither a secret nor a word of the service', () => {
     expect(secrets.size).toBeGreaterThan(20);
-    const hidden = [...secrets, 'whsec_one', 'whsec_two', serviceWords];
+    const hidden = [...secrets, 'whsec_one', 'whsec_two', 'whsec_three', serviceWords];
     expect(leaksOf(room.house, answers, hidden)).toEqual([]);
     expect(leaksOf(quick.house, [], hidden)).toEqual([]);
   });

@@ -86,6 +86,7 @@ describe('the new secret', () => {
     [{ secret: null, signing_secret: '', new_secret: 'new' }],
     [{ data: { signing_secret: 'new' } }],
     [{ id: 'x', data: { secret: 'below' }, new_secret: 'new' }],
+    [{ webhook: { id: 'x', secret: 'new' }, previous: { id: 'y' } }],
   ])('is found in %j', async (body) => {
     answering(201, body);
     expect(await rotate()).toBe('new');
@@ -102,7 +103,13 @@ describe('the new secret', () => {
     });
   });
 
-  test.each([undefined, {}, [], 'secret', { secret: 7 }, { secret: '' }, { data: null }])(
+  test('is found at the end of a configured path', async () => {
+    answering(200, { endpoint: { keys: { current: 'new', previous: 'old' } }, secret: 'other' });
+    expect(await rotate('pe_1', { secretField: 'endpoint.keys.current' })).toBe('new');
+  });
+
+  const two = { previous: { secret: 'old' }, current: { secret: 'new' } };
+  test.each([undefined, {}, [], 'secret', { secret: 7 }, { secret: '' }, { data: null }, two])(
     'is missing in %j: the operator is told what to do',
     async (body) => {
       answering(200, body);
