@@ -30,6 +30,8 @@ export interface PaymentsClientOptions {
 }
 
 const notConfigured = 'The address of the payment service (PAYMENTS_BASE_URL) is not configured.';
+/** Refusals that a missing body may be the reason of: whether there is one, is not shown. */
+const wantsBody: readonly number[] = [400, 411, 415, 422];
 const usualFields = ['secret', 'signing_secret', 'new_secret'];
 
 /** A client of the payment service. */
@@ -46,15 +48,22 @@ export function createPaymentsClient({
       if (signal.aborted)
         throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the secret was rotated.');
       const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;
-      return rotating(
-        upstream.ask({ method: 'POST', path, ...token }, ({ status, body }) => {
-          if (status === 404) return { refused: status };
+      const send = (body?: object) =>
+        upstream.ask({ method: 'POST', path, body, ...token }, (answer) => {
+          const { status } = answer;
+          if (status === 404 || (!body && wantsBody.includes(status))) return { refused: status };
           if (status >= 400) throw refusal(status);
-          return findText(body, fields)?.text;
-        }),
-      );
+          return findText(answer.body, fields)?.text;
+        });
+      return rotating(sendAsWanted(send));
     },
   };
+}
+
+/** Without a body, and where that is refused, so that nothing was rotated, once more with an empty object. */
+async function sendAsWanted(send: (body?: object) => Promise<string | Refusal>): Promise<string | Refusal> {
+  const outcome = await send();
+  return typeof outcome === 'string' || outcome.refused === 404 ? outcome : send({});
 }
 
 /** What the operator may mend: the token, or what we call. Nothing was rotated. */

@@ -125,6 +125,17 @@ describe('a rotation', () => {
     await expectPayments();
   });
 
+  test('is made with an empty body where the service wants one', async () => {
+    const [first, second] = await room
+      .callsOf(async () => {
+        room.sandbox.faults.add({ service: 'payments', times: 1, act: answer(415, serviceWords) });
+        expect(only(await ask(person)).errors).toEqual([]);
+      })
+      .then((calls) => calls.filter((call) => call.includes('rotate')));
+    expect([first, second]).toEqual(Array(2).fill('POST /webhooks/pe_demo/rotate-secret'));
+    await expectPayments();
+  });
+
   test('where nothing listens', async () => {
     const lost = await startRoom({
       sandbox: room.sandbox,

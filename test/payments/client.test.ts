@@ -71,6 +71,30 @@ test('posts to the endpoint, its id encoded, without a body', async () => {
   ]);
 });
 
+test.each([400, 411, 415, 422])('is asked for once more, with an empty object, after %d', async (status) => {
+  answer = ({ headers }, response) => {
+    const wanted = headers['content-type'] === 'application/json';
+    response.writeHead(wanted ? 200 : status).end('{"secret":"new"}');
+  };
+  expect(await rotate('pe_1', { apiToken: 'api-token' })).toBe('new');
+  expect(seen.map(({ body }) => body)).toEqual(['', '{}']);
+  expect(seen[1]).toMatchObject({ method: 'POST', url: seen[0]!.url, authorization: 'Bearer api-token' });
+  expect(lines).toBe('');
+});
+
+test.each([
+  [401, 1],
+  [403, 1],
+  [404, 1],
+  [409, 1],
+  [400, 2],
+  [500, 1],
+])('that is refused by %d is sent %d times at most', async (status, times) => {
+  answering(status);
+  await rotate().catch(() => undefined);
+  expect(seen).toHaveLength(times);
+});
+
 test('bears the token where one is configured', async () => {
   answering(200, { secret: 's' });
   await rotate('pe_1', { apiToken: 'api-token' });
