@@ -9,14 +9,14 @@ import { UpstreamError, type UpstreamName } from './failure.js';
 import { createGuard } from './guard.js';
 import { type Account, createQuota } from './quota.js';
 import { createRecords } from './records.js';
-import { isLimit, parse, secondsToWait } from './reply.js';
+import { isLimit, parse, secondsToReset, secondsToWait } from './reply.js';
 import type { Signal } from '../signal.js';
 
 /** One service that the gateway calls. */
 export interface Upstream {
   /**
-   * Gives what `read` makes of the answer: any status below 500 but redirects, 429 and, with a token, a 403 with
-   * `Retry-After`. Where `read` gives undefined the call has failed: the answer is not as documented. Rejects with an
+   * Gives what `read` makes of the answer: any status below 500 but redirects, 429 and a 403 that tells of a
+   * limit (`isLimit`). Where `read` gives undefined the call has failed: the answer is not as documented. Rejects with an
    * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with
    * that token are not made.
    */
@@ -157,7 +157,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         cause: { status },
       });
     if (!isLimit(reply, account !== undefined)) return { status, body: parse(body), bytes: body.length };
-    const retryAfter = Math.max(secondsToWait(reply, clock.now()) ?? secondsByDefault, 1);
+    const now = clock.now();
+    const told = secondsToWait(reply, now) ?? secondsToReset(reply, now);
+    const retryAfter = Math.max(told ?? secondsByDefault, 1);
     account?.pause(retryAfter);
     throw limited(retryAfter);
   }

@@ -14,9 +14,13 @@ export function parse(body: Buffer): unknown {
   }
 }
 
-/** Which answer means an exceeded limit is not shown (apis/notes.md §8). Without a token, a 403 refuses the caller. */
+/**
+ * Whether the answer means that a limit was exceeded, which is not shown (apis/notes.md §8): a 429, or a 403 that says
+ * when to come again, or that no calls are left. Without a token, a 403 refuses the caller.
+ */
 export function isLimit({ status, headers }: Reply, hasToken: boolean): boolean {
-  return status === 429 || (status === 403 && hasToken && headers['retry-after'] !== undefined);
+  if (status !== 403 || !hasToken) return status === 429;
+  return headers['retry-after'] !== undefined || limitHeader(headers, 'remaining') === '0';
 }
 
 const mostSeconds = 3600;
@@ -25,6 +29,27 @@ const mostSeconds = 3600;
 export function secondsToWait({ headers }: Reply, now: number): number | undefined {
   const text = String(headers['retry-after']).trim();
   const date = text.endsWith(' GMT') ? Date.parse(text) : NaN;
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((date - now) / 1000);
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), mostSeconds);
+  return bounded(/^\d+$/.test(text) ? Number(text) : (date - now) / 1000);
+}
+
+/** Nobody is to wait for so many seconds: from here on it is a time, in seconds since the epoch. */
+const leastTime = 1e9;
+
+/** When a limit that is used up begins anew, likewise; told in seconds, or as a time in seconds since the epoch. */
+export function secondsToReset({ headers }: Reply, now: number): number | undefined {
+  // Where calls are left, it is another limit than this one.
+  if ((limitHeader(headers, 'remaining') ?? '0') !== '0') return undefined;
+  const text = limitHeader(headers, 'reset') ?? '';
+  const reset = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+  return bounded(reset < leastTime ? reset : reset - now / 1000);
+}
+
+/** Headers of usual names: no document of the services, nor a standard, has any. */
+function limitHeader(headers: Reply['headers'], what: 'remaining' | 'reset'): string | undefined {
+  const value = headers[`x-ratelimit-${what}`] ?? headers[`ratelimit-${what}`];
+  return value === undefined ? undefined : String(value).trim();
+}
+
+function bounded(seconds: number): number | undefined {
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), mostSeconds);
 }

@@ -114,15 +114,17 @@ describe.each(all)('%s', (_, operation) => {
   });
 
   test.each([
-    [{ 'retry-after': '17' }, 17],
-    [{}, 60],
-    [{ 'retry-after': 'soon' }, 60],
-    [{ 'retry-after': '0' }, 1],
-    [{ 'retry-after': '-5' }, 60],
-    [{ 'retry-after': '99999999' }, 3600],
-  ])('when the service says 429 with %j: again after %i seconds', async (headers, seconds) => {
+    [429, { 'retry-after': '17' }, 17],
+    [429, {}, 60],
+    [429, { 'retry-after': 'soon' }, 60],
+    [429, { 'retry-after': '0' }, 1],
+    [429, { 'retry-after': '-5' }, 60],
+    [429, { 'retry-after': '99999999' }, 3600],
+    [403, { 'retry-after': '18' }, 18],
+    [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '900' }, 900],
+  ])('when the service says %i with %j: again after %i seconds', async (status, headers, seconds) => {
     const person = await room.join();
-    const back = misbehave(operation, { kind: 'answer', status: 429, headers, body: serviceWords });
+    const back = misbehave(operation, { kind: 'answer', status, headers, body: serviceWords });
     const given = await ask(person, operation);
     expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
       { code: 'RATE_LIMITED', retryAfter: seconds },

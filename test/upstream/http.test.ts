@@ -298,6 +298,32 @@ describe('429', () => {
     expect(await failure(post)).toMatchObject({ retryAfter: 90, uncertain: false });
   });
 
+  it.each([
+    ['900', '0', 900],
+    ['12.5', undefined, 13],
+    ['1893456090', '0', 90],
+    ['1893456090', undefined, 90],
+    ['1893456000', '0', 1],
+    ['1893450000', '0', 1],
+    ['1893499999', '0', 3600],
+    ['86400', '0', 3600],
+    ['1893456900', '7', 60],
+    ['soon', '0', 60],
+    ['', '0', 60],
+  ])(
+    'whose limit begins anew at %s, with %s calls left, tells to wait %i seconds',
+    async (reset, left, seconds) => {
+      now = Date.parse('2030-01-01T00:00:00Z');
+      for (const prefix of ['x-ratelimit', 'ratelimit']) {
+        const remaining = left === undefined ? {} : { [`${prefix}-remaining`]: left };
+        farSide.answer = answering(429, '', { [`${prefix}-reset`]: reset, ...remaining });
+        expect((await failure(get)).retryAfter).toBe(seconds);
+        farSide.answer = answering(429, '', { [`${prefix}-reset`]: reset, 'retry-after': '5' });
+        expect((await failure(get)).retryAfter).toBe(5);
+      }
+    },
+  );
+
   it('keeps this token, and no other, from calling until the time is over', async () => {
     farSide.answer = limited('30');
     await failure({ ...get, token: 'one' });
@@ -321,6 +347,27 @@ describe('403 with Retry-After', () => {
     expect(await failure({ ...post, token: 'one' })).toMatchObject({ code: 'RATE_LIMITED' });
     expect(farSide.received).toHaveLength(1);
     expect(await answerOf(upstream, { ...post, token: 'two' })).toMatchObject({ status: 403 });
+  });
+});
+
+describe('403 with no calls left', () => {
+  it.each(['X-RateLimit', 'RateLimit'])('by %s-Remaining is a limit, too', async (prefix) => {
+    const reset = { [`${prefix}-Reset`]: '30' };
+    farSide.answer = answering(403, '', { [`${prefix}-Remaining`]: '1', ...reset });
+    expect(await answerOf(upstream, { ...post, token: 'one' })).toMatchObject({ status: 403 });
+    farSide.answer = answering(403, '', { [`${prefix}-Remaining`]: '0', ...reset });
+    expect(await answerOf(upstream, post)).toMatchObject({ status: 403 });
+    expect(await failure({ ...post, token: 'one' })).toMatchObject({ retryAfter: 30, uncertain: false });
+    expect(await failure({ ...post, token: 'one' })).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(farSide.received).toHaveLength(3);
+  });
+});
+
+describe('503 that tells when a limit begins anew', () => {
+  it('is tried again at once, as any other', async () => {
+    farSide.answer = answering(503, '', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' });
+    expect((await failure(get)).retryAfter).toBeUndefined();
+    expect(farSide.received).toHaveLength(3);
   });
 });
 
