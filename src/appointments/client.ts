@@ -55,6 +55,9 @@ const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
   415: 'misshapen',
 };
 
+/** Between two tokens that are thrown away for a 403. */
+const forbiddenPauseMs = 60_000;
+
 /** A client of the appointment service; its token is shared by all replicas on this database. */
 export function createAppointmentsClient(
   options: AppointmentsSettings & {
@@ -65,11 +68,12 @@ export function createAppointmentsClient(
     readonly timeoutMs?: number;
   },
 ): AppointmentsClient {
-  const { authUrl, clientId, clientSecret, scope, telemetry } = options;
+  const { authUrl, clientId, clientSecret, scope, telemetry, clock } = options;
   const service = createUpstream({ ...options, name: 'appointments' });
   const issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
   const key = digest(JSON.stringify([authUrl, clientId, scope]));
   const tokens = createTokens({ ...options, issuer: 'issuer', key, obtain });
+  let forbiddenAt = -Infinity;
 
   /** `apis/appointments.md` §4, `POST {auth_url}/oauth/token`. */
   async function obtain(signal: Signal): Promise<Issued> {
@@ -80,9 +84,11 @@ export function createAppointmentsClient(
       scope,
     };
     const request = { method: 'POST', path: '/oauth/token', body, signal } as const;
-    const outcome = await issuer.ask(request, ({ status, body: answer }) =>
-      status >= 400 ? { refused: status } : readIssued(answer),
-    );
+    const outcome = await issuer.ask(request, ({ status, body: answer }) => {
+      if (status >= 400) return { refused: status };
+      complainOfScope(answer);
+      return readIssued(answer);
+    });
     if ('token' in outcome) return outcome;
     telemetry.log.error(
       { status: outcome.refused },
@@ -107,6 +113,24 @@ export function createAppointmentsClient(
     return service.ask(request, (answer) => answer);
   }
 
+  /** What the operator can mend at the service: bookings may be refused until then. */
+  function complainOfScope(answer: unknown): void {
+    const granted = member(answer, 'scope');
+    if (typeof granted !== 'string') return;
+    const names = granted.split(' ');
+    const missing = scope.split(' ').filter((name) => name !== '' && !names.includes(name));
+    if (missing.length > 0)
+      telemetry.log.warn({ missing }, 'the token issuer grants less than the scope asked for');
+  }
+
+  /** A scope granted meanwhile is in the next token, not in this one; the 403 may have other reasons as well. */
+  function renewForbidden(token: string): void {
+    const now = clock.now();
+    if (now - forbiddenAt < forbiddenPauseMs) return;
+    forbiddenAt = now;
+    tokens.discard(token);
+  }
+
   /** A 404 may mean an unknown patient or a wrong base address: the person is told the one, the log the other. */
   function complainOf(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
@@ -116,13 +140,15 @@ export function createAppointmentsClient(
   return {
     async book(appointment, signal) {
       const body = toBody(appointment);
-      const token = await authorize(signal);
+      let token = await authorize(signal);
       let answer = await post(body, token, signal);
       if (answer.status === 401) {
         tokens.discard(token);
-        answer = await post(body, await authorize(signal), signal);
+        token = await authorize(signal);
+        answer = await post(body, token, signal);
       }
       const { status } = answer;
+      if (status === 403) renewForbidden(token);
       complainOf(status);
       const reason = blamedOnGateway[status];
       if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });

@@ -23,6 +23,8 @@ export interface AppointmentsControl {
   readonly booked: readonly Appointment[];
   /** Makes every access token invalid. */
   revokeTokens(): void;
+  /** Lets the client have these scopes and no others, in the tokens given out from now on. */
+  grantScopes(...scopes: readonly string[]): void;
   /** The access tokens given out so far. */
   readonly issued: readonly string[];
 }
@@ -49,7 +51,12 @@ export function createAppointments(issuer: Issuer): {
   }
 
   return {
-    control: { booked, revokeTokens: () => issuer.revokeTokens(), issued: issuer.issued },
+    control: {
+      booked,
+      revokeTokens: () => issuer.revokeTokens(),
+      grantScopes: (...scopes) => void (issuer.granted = scopes),
+      issued: issuer.issued,
+    },
     routes: [{ method: 'POST', path: '/appointments', handle: book }],
   };
 }

@@ -8,6 +8,8 @@ export interface Issuer {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly routes: readonly Route[];
+  /** The scopes that the client may have: it is given those of them that it asks for. */
+  granted: readonly string[];
   /** The scopes of a live token. */
   scopesOf(token: string | undefined): readonly string[] | undefined;
   /** Makes every access token invalid. */
@@ -29,7 +31,7 @@ export function createIssuer(clock: Clock): Issuer {
     const { grant_type, client_id, client_secret, scope } = request.json();
     if (grant_type !== 'client_credentials') throw refuse(400, 'unsupported_grant_type');
     if (client_id !== clientId || client_secret !== clientSecret) throw refuse(401, 'invalid_client');
-    const scopes = readScopes(scope);
+    const scopes = readScopes(scope).filter((name) => issuer.granted.includes(name));
     return json(200, {
       access_token: tokens.issue(scopes),
       token_type: 'bearer',
@@ -38,14 +40,16 @@ export function createIssuer(clock: Clock): Issuer {
     });
   }
 
-  return {
+  const issuer: Issuer = {
     clientId,
     clientSecret,
+    granted: knownScopes,
     routes: [{ method: 'POST', path: '/oauth/token', handle: giveToken }],
     scopesOf: (token) => tokens.find(token),
     revokeTokens: () => tokens.revoke(),
     issued: tokens.issued,
   };
+  return issuer;
 }
 
 function readScopes(scope: unknown): string[] {

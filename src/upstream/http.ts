@@ -15,8 +15,8 @@ import type { Signal } from '../signal.js';
 /** One service that the gateway calls. */
 export interface Upstream {
   /**
-   * Gives what `read` makes of the answer: any status below 500 but redirects, 429 and a 403 that tells of a
-   * limit (`isLimit`). Where `read` gives undefined the call has failed: the answer is not as documented. Rejects with an
+   * Gives what `read` makes of the answer: any status below 500 but redirects, 429 and a 403 that tells of a limit.
+   * Where `read` gives undefined the call has failed: the answer is not as documented. Rejects with an
    * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with
    * that token are not made.
    */

@@ -312,6 +312,50 @@ describe('the token', () => {
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([2, 2, 0]);
   });
 
+  it('that lacks a scope is replaced after a 403, at most once a minute', async () => {
+    sandbox.appointments.grantScopes('records:read');
+    expect(await failure()).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
+    expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 1]);
+    await failure();
+    await failure();
+    expect([callsTo('issuer'), callsTo('appointments')]).toEqual([2, 3]);
+    sandbox.appointments.grantScopes('records:read', 'appointments:write');
+    await sandbox.clock.advance(60_000);
+    await failure();
+    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([3, 5, 1]);
+  });
+
+  it('that lacks a scope is not used for long after a restart', async () => {
+    sandbox.appointments.grantScopes();
+    await failure();
+    sandbox.appointments.grantScopes('appointments:write');
+    const restarted = connect();
+    await failure(restarted);
+    expect(await restarted.book(appointment)).toMatchObject({ booked: true });
+    await restarted.stop();
+  });
+
+  it('that lacks a scope is told to the operator, with what it lacks', async () => {
+    sandbox.appointments.grantScopes('records:read');
+    const other = connect({ scope: 'records:read  appointments:write' });
+    await failure(other);
+    await other.stop();
+    const lines = log.split('\n').filter((line) => line.includes('grants less'));
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 40, missing: ['appointments:write'] },
+    ]);
+  });
+
+  it('that has every scope, or does not tell, is told to nobody', async () => {
+    await client.book(appointment);
+    misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
+    const other = connect({ clientId: 'another' });
+    await other.book(appointment).catch(() => undefined);
+    await other.stop();
+    expect(log).not.toContain('grants less');
+  });
+
   it('is renewed before its hour is over', async () => {
     await client.book(appointment);
     await sandbox.clock.advance(59 * 60_000);
