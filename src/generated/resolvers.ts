@@ -851,7 +851,10 @@ export type Tag = Node & {
   readonly count: Scalars['Int']['output'];
   /** The global id: the same for every spelling of the name. */
   readonly id: Scalars['ID']['output'];
-  /** The name as the service spells it. */
+  /**
+   * The name, in one spelling for the whole answer: as the service lists it where the operation reads its list, for a
+   * `count`, a `tag` or `tags`, else as one of the notes has it.
+   */
   readonly name: Scalars['String']['output'];
   /** The notes that bear this tag. */
   readonly notes: NoteConnection;

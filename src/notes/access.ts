@@ -9,7 +9,7 @@ import { createPager, greatestLimit, type NoteFilter, type NoteList, type Pager 
 import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
 import { createSightings, type Sightings } from './sightings.js';
-import { byName, counted, type ForwardPage, tagConnection } from './tags.js';
+import { byName, counted, type ForwardPage, spelled, tagConnection } from './tags.js';
 import type { Signal } from '../signal.js';
 
 /** On whose behalf one operation reads and writes notes. */
@@ -39,6 +39,8 @@ export interface NotesAccess {
   /** All tags by their lower-cased names, in the service's order; one call an operation. */
   tags(): Promise<ReadonlyMap<string, Tag>>;
   tagPage(page: ForwardPage): Promise<Connection<Tag>>;
+  /** Tags of a note in the one spelling that the answer has of each, which is that of the list where it is read. */
+  spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]>;
   /** Whether at least `number` notes are pinned, not counting the one with the id `except`. */
   hasPinned(number: number, except?: string): Promise<boolean>;
   create(note: NewNote): Promise<Note | Refusal>;
@@ -71,6 +73,7 @@ class OperationNotes implements NotesAccess {
   private readonly lists: NoteLists;
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
+  private tagsShown: Map<string, Tag> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
 
   constructor(shared: Shared, operation: NotesOperation) {
@@ -114,12 +117,21 @@ class OperationNotes implements NotesAccess {
 
   tags(): Promise<ReadonlyMap<string, Tag>> {
     const { token, signal } = this.operation;
-    this.tagsRead ??= this.shared.client.tags(token, signal).then(byName);
+    this.tagsRead ??= this.shared.client.tags(token, signal).then((tags) => byName(tags, this.tagsShown));
     return this.tagsRead;
   }
 
   tagPage(page: ForwardPage): Promise<Connection<Tag>> {
     return tagConnection(this.shared.cursors, this.operation.userId, page, () => this.tags());
+  }
+
+  spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]> {
+    const asShown = () => {
+      const shown = (this.tagsShown ??= new Map());
+      return tags.map((tag) => spelled(tag, shown));
+    };
+    // That the list cannot be read is for those to tell who asked for it.
+    return this.tagsRead?.then((known) => tags.map((tag) => counted(tag, known)), asShown) ?? asShown();
   }
 
   async hasPinned(number: number, except?: string): Promise<boolean> {

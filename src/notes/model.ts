@@ -13,7 +13,7 @@ export interface Note {
   readonly updatedAt: string;
 }
 
-/** A tag: its name as spelled where it was found; `count` only where `GET /tags` was asked. */
+/** A tag: its name as spelled where it was found, in the list if that was read; `count` only from `GET /tags`. */
 export interface Tag {
   readonly kind: 'Tag';
   readonly name: string;

@@ -27,8 +27,10 @@ export const notesResolvers: Resolvers<NotesContext> = {
     shareNote: (_, { input }, context) => shareNote(accessOf(context), input),
   },
   Note: {
-    tags: ({ tags }, _, context, info) =>
-      tags.every(isCounted) || !asksFor(info, 'count') ? tags : countAll(tags, context),
+    tags({ tags }, _, context, info) {
+      if (tags.every(isCounted)) return tags;
+      return asksFor(info, 'count') ? countAll(tags, context) : accessOf(context).spelled(tags);
+    },
   },
   Tag: {
     id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),

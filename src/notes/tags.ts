@@ -6,12 +6,15 @@ import type { Tag } from './model.js';
 /** How far to read in a connection: forward only, since the service's cursors are. */
 export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
 
-/** Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). */
-export function byName(tags: readonly Tag[]): ReadonlyMap<string, Tag> {
+/**
+ * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2), and of those that
+ * were `shown` already, by the same names, none changes.
+ */
+export function byName(tags: readonly Tag[], shown?: ReadonlyMap<string, Tag>): ReadonlyMap<string, Tag> {
   const known = new Map<string, Tag>();
   for (const tag of tags) {
     const key = tag.name.toLowerCase();
-    const before = known.get(key);
+    const before = known.get(key) ?? shown?.get(key);
     known.set(key, before ? join(before, tag) : tag);
   }
   return known;
@@ -23,9 +26,17 @@ function join(one: Tag, other: Tag): Tag {
   return { ...one, count };
 }
 
-/** The tag as it is spelled, with its count; one that the service no longer lists is used no more. */
+/** The tag as it is listed, with its count; one that the service no longer lists is used no more. */
 export function counted({ kind, name }: Tag, known: ReadonlyMap<string, Tag>): Tag {
-  return { kind, name, count: known.get(name.toLowerCase())?.count ?? 0 };
+  return known.get(name.toLowerCase()) ?? { kind, name, count: 0 };
+}
+
+/** The tag as it was `shown` first; from now on it is. */
+export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
+  const key = tag.name.toLowerCase();
+  const first = shown.get(key) ?? tag;
+  shown.set(key, first);
+  return first;
 }
 
 /** A page of tags; a tag that is gone leaves its cursor at the place where it was. */

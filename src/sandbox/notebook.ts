@@ -46,15 +46,21 @@ interface Entry {
 const mostPinned = 50;
 const recoveryWindowMs = 30 * 24 * 60 * 60 * 1000;
 
+/**
+ * How tags are spelled, whose names are case-insensitive: as each was used first; or in notes as it was given, and in
+ * the list in lower case.
+ */
+export type TagSpelling = 'first' | 'given';
+
 /** An empty notebook, which keeps the rules of apis/notes.md §2, §3 and §8. */
-export function createNotebook(clock: Clock) {
+export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   const active: Entry[] = [];
   const deleted = new Set<Entry>();
   const spellings = new Map<string, string>();
   let sequence = 0;
 
-  /** Tag names are case-insensitive: the spelling first used is kept. */
-  function spell(tags: readonly string[]): string[] {
+  function spell(tags: readonly string[]): readonly string[] {
+    if (tagSpelling() === 'given') return tags;
     const kept = tags.map((tag) => {
       const key = tag.toLowerCase();
       if (!spellings.has(key)) spellings.set(key, tag);
@@ -129,7 +135,9 @@ export function createNotebook(clock: Clock) {
   /** Every tag in use, with the number of notes that carry it. */
   function tagCounts(): { name: string; count: number }[] {
     const counts = new Map<string, number>();
-    for (const { note } of active) for (const tag of note.tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+    const names = active.flatMap(({ note }) => note.tags);
+    const listed = tagSpelling() === 'first' ? names : names.map((name) => name.toLowerCase());
+    for (const tag of listed) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     return [...counts].map(([name, count]) => ({ name, count }));
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { type Answer, json, refuse, type Request, type Route } from './http.js';
-import { createNotebook, type Note, type Notebook, type NoteFields } from './notebook.js';
+import { createNotebook, type Note, type Notebook, type NoteFields, type TagSpelling } from './notebook.js';
 import {
   type PageLimit,
   readNewNote,
@@ -42,6 +42,7 @@ export interface NotesControl {
    * cursor that it was asked by.
    */
   nextCursorAtEnd: 'null' | 'empty' | 'absent' | 'repeated';
+  tagSpelling: TagSpelling;
   /** Requests that one token may make in an hour (apis/notes.md §8). */
   requestsPerHour: number;
 }
@@ -87,13 +88,18 @@ export function createNotes(clock: Clock): {
     shares,
     pageLimit: { max: 100, mode: 'reject' },
     nextCursorAtEnd: 'null',
+    tagSpelling: 'first',
     requestsPerHour: 1000,
   };
 
   function addUser(user: NewUser): void {
     // apis/notes.md §2: a user's created_at has fractional seconds; here six digits of them.
     const createdAt = new Date(clock.now()).toISOString().replace('Z', '042Z');
-    const more = { id: `user_${randomUUID()}`, createdAt, notebook: createNotebook(clock) };
+    const more = {
+      id: `user_${randomUUID()}`,
+      createdAt,
+      notebook: createNotebook(clock, () => control.tagSpelling),
+    };
     users.set(user.email.toLowerCase(), { ...user, ...more });
   }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, beforeAll, describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
 import { startNotes } from './operations.js';
 
@@ -97,6 +97,46 @@ describe('reading', () => {
     const id = toGlobalId('Tag', 'nothing');
     const { data, errors } = await ask(`{ tag(name: "nothing") { id } node(id: "${id}") { id } }`);
     expect([data, errors]).toEqual([{ tag: null, node: null }, undefined]);
+  });
+
+  describe('spells a tag in one way throughout an answer', () => {
+    const names = (value: unknown) => [...new Set(JSON.stringify(value).match(/(?<="name":")[^"]*/g))];
+    const newest = 'WORK';
+    const listed = 'work';
+    beforeEach(() => {
+      room.sandbox.notes.tagSpelling = 'given';
+      const now = room.sandbox.clock.now();
+      room.sandbox.notes.insert(email, { tags: ['Work'] }, now - 1000);
+      room.sandbox.notes.insert(email, { tags: [newest] }, now);
+    });
+    afterEach(() => void (room.sandbox.notes.tagSpelling = 'first'));
+
+    test.each([
+      ['{ notes { nodes { tags { name } } } }', newest],
+      ['{ notes { nodes { tags { name count } } } }', listed],
+      ['{ notes { nodes { tags { name } } } tag(name: "wORK") { name } }', listed],
+      ['{ tag(name: "work") { name } notes { nodes { tags { name } } } }', listed],
+      ['{ tags { nodes { name notes { nodes { tags { name } } } } } }', listed],
+      [
+        `{ notes { nodes { tags { name } } } node(id: "${toGlobalId('Tag', 'work')}") { ... on Tag { name } } }`,
+        listed,
+      ],
+      [
+        '{ a: notes { nodes { tags { name } } } b: notes(first: 1) { nodes { tags { name count } } } }',
+        listed,
+      ],
+      ['{ notes { nodes { tags { name notes(first: 2) { nodes { tags { name count } } } } } } }', newest],
+    ])('%s', async (query, spelling) => {
+      const { data, errors } = await ask(query);
+      expect([errors, names(data)]).toEqual([undefined, [spelling]]);
+    });
+
+    test('where the list cannot be read, as the notes have it', async () => {
+      room.sandbox.faults.add({ service: 'notes', path: /tags/, act: { kind: 'answer', status: 500 } });
+      const { data, errors } = await ask('{ notes { nodes { tags { name } } } tag(name: "work") { name } }');
+      expect(errors).toEqual(['UPSTREAM_UNAVAILABLE']);
+      expect([names(data), data.tag]).toEqual([[newest], null]);
+    });
   });
 
   test('pages through tags', async () => {
