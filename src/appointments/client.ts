@@ -4,7 +4,7 @@ import { member } from '../json.js';
 import { digest } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { type FailureReason, UpstreamError } from '../upstream/failure.js';
+import { type FailureReason, faultOfCall, UpstreamError } from '../upstream/failure.js';
 import { createUpstream, isSendable, type UpstreamAnswer } from '../upstream/http.js';
 import { createTokens, type Issued } from '../upstream/tokens.js';
 import type { Appointment } from './model.js';
@@ -47,12 +47,11 @@ export class NotSent extends Error {
 
 /** Statuses that blame the input, not who sends it or where. */
 const blamedOnInput: readonly number[] = [400, 409, 422];
-/** Statuses that blame the gateway, for who it is or how it asks: nothing that a person typed. */
+/** Statuses that blame the gateway for who it is: nothing that a person typed. */
 const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
   401: 'locked',
+  402: 'misshapen',
   403: 'locked',
-  405: 'misshapen',
-  415: 'misshapen',
 };
 
 /** Between two tokens that are thrown away for a 403. */
@@ -150,7 +149,7 @@ export function createAppointmentsClient(
       const { status } = answer;
       if (status === 403) renewForbidden(token);
       complainOf(status);
-      const reason = blamedOnGateway[status];
+      const reason = blamedOnGateway[status] ?? faultOfCall(status);
       if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
       if (status >= 400) return { refused: status };
       return { booked: true, upstreamId: readId(answer.body) };

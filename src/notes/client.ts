@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
-import { UpstreamError } from '../upstream/failure.js';
+import { faultOfCall, UpstreamError } from '../upstream/failure.js';
 import { createFlights, type Flights } from '../upstream/flights.js';
 import { createUpstream, isSendable, type UpstreamAnswer, type UpstreamRequest } from '../upstream/http.js';
 import {
@@ -87,7 +87,7 @@ export function createNotesClient(
     readonly timeoutMs?: number;
   },
 ): NotesClient {
-  const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock } = options;
+  const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock, telemetry } = options;
   const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
   const pages = createFlights<ListedPage | Refusal>('notes');
   const profiles = createFlights<Profile>('notes');
@@ -115,12 +115,21 @@ export function createNotesClient(
     return flights.share(token, path, start, signal);
   }
 
+  /** Of what nobody who writes a note can mend. */
+  function complainOf(status: number): void {
+    if (faultOfCall(status))
+      telemetry.log.warn({ status }, 'the notes service refused a write for what does not lie in it');
+  }
+
   async function write<T>(
     request: UpstreamRequest & { readonly token: string },
     reader: BodyReader<T>,
   ): Promise<T | Refusal> {
     try {
-      return await ask(request, orRefused(reader));
+      return await ask(request, (answer) => {
+        complainOf(answer.status);
+        return orRefused(reader)(answer);
+      });
     } finally {
       // What was asked before the write ended may show the state before it: nobody who comes later may join that.
       for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);

@@ -7,7 +7,9 @@ import type {
   UserError,
 } from '../generated/resolvers.js';
 import { type Edge, idOf } from '../relay.js';
+import { faultOfCall, UpstreamError } from '../upstream/failure.js';
 import type { NotesAccess } from './access.js';
+import type { Refusal } from './client.js';
 import { blanks, checkNewNote, checkNoteChange, checkShare, isLongOtherwise, tooLong } from './input.js';
 import type { Note } from './model.js';
 import type { NoteChange } from './request.js';
@@ -27,7 +29,7 @@ export async function createNote(
   const { title, content } = input;
   if (errors.length > 0 || title == null || content == null) return { errors };
   const answer = await notes.create({ ...changeOf(input), title, content });
-  if ('refused' in answer) return { errors: await explain(notes, changeOf(input)) };
+  if ('refused' in answer) return { errors: await explain(notes, answer, changeOf(input)) };
   return { note: answer, noteEdge: notes.edge(answer), errors };
 }
 
@@ -46,7 +48,7 @@ export async function updateNote(
   }
   const answer = await notes.update(id, change);
   if (!('refused' in answer)) return { note: answer, errors };
-  return { errors: answer.refused === 404 ? [notFound()] : await explain(notes, change, id) };
+  return { errors: answer.refused === 404 ? [notFound()] : await explain(notes, answer, change, id) };
 }
 
 /** Deletes a note. */
@@ -58,6 +60,7 @@ export async function deleteNote(
   if (id === undefined) return { errors: [notFound()] };
   const refusal = await notes.remove(id);
   if (!refusal) return { deletedNoteId, errors: [] };
+  failWhereCallIsAtFault(refusal);
   return { errors: [refusal.refused === 404 ? notFound() : refused('id')] };
 }
 
@@ -72,6 +75,7 @@ export async function shareNote(
   if (errors.length > 0 || id === undefined || !email || !permission) return { errors };
   const refusal = await notes.share(id, { email, permission: permissions[permission] });
   if (!refusal) return { sharedNoteId, errors };
+  failWhereCallIsAtFault(refusal);
   if (refusal.refused === 409)
     return { errors: [fault('CONFLICT', 'The note is shared with this person already.', 'email')] };
   return { errors: [refusal.refused === 404 ? noteOrPersonNotFound : refused('email')] };
@@ -88,16 +92,28 @@ function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChan
 }
 
 /** Why the service refused a write that the documents allow: its answer has no known shape (apis/notes.md §7). */
-async function explain(notes: NotesAccess, change: NoteChange, id?: string): Promise<readonly UserError[]> {
+async function explain(
+  notes: NotesAccess,
+  refusal: Refusal,
+  change: NoteChange,
+  id?: string,
+): Promise<readonly UserError[]> {
   const empty = blanks(change);
   if (empty.length > 0) return empty;
   if (change.isPinned === true && (await notes.hasPinned(pinnedAtMost, id)))
     return [fault('TOO_MANY_PINNED', `${pinnedAtMost} notes are pinned already.`, 'isPinned')];
+  failWhereCallIsAtFault(refusal);
   const blankTag = change.tags?.findIndex((tag) => tag.trim() === '') ?? -1;
   if (blankTag >= 0) return [refused('tags', String(blankTag))];
   if (isLongOtherwise(change.content)) return [tooLong()];
   const members = Object.keys(change);
   return [refused(...(members.length === 1 ? members : []))];
+}
+
+/** A pin too many may be refused with any 4xx; else some of them are no word about what the person wrote. */
+function failWhereCallIsAtFault({ refused: status }: Refusal): void {
+  const reason = faultOfCall(status);
+  if (reason) throw new UpstreamError('notes', reason, { cause: { status } });
 }
 
 const noteOrPersonNotFound = fault(

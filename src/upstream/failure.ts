@@ -40,6 +40,25 @@ const reasons = {
 /** Why a call failed. */
 export type FailureReason = keyof typeof reasons;
 
+/** Refusals for the moment, or for how it was asked: none for what was sent, and nothing has taken effect. */
+const faultsOfCall: Readonly<Record<number, FailureReason>> = {
+  405: 'misshapen',
+  406: 'misshapen',
+  408: 'failing',
+  411: 'misshapen',
+  415: 'misshapen',
+  421: 'failing',
+  423: 'failing',
+  425: 'failing',
+  426: 'misshapen',
+  431: 'misshapen',
+};
+
+/** Why a call has failed that was refused with this status; undefined where the reason may lie in what was sent. */
+export function faultOfCall(status: number): FailureReason | undefined {
+  return faultsOfCall[status];
+}
+
 /** A call that failed, described without anything that the service said. */
 export class UpstreamError extends GatewayError {
   readonly reason: FailureReason;

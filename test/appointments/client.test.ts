@@ -123,16 +123,15 @@ describe('a booking', () => {
     expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
   });
 
-  it.each([400, 404, 409, 422])('is refused by %i', async (status) => {
+  it.each([400, 404, 409, 410, 412, 413, 422, 451])('is refused by %i', async (status) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
     expect(await client.book(appointment)).toEqual({ refused: status });
     expect(callsTo('appointments')).toBe(1);
   });
 
   it.each([
-    [403, 'UPSTREAM_UNAVAILABLE'],
-    [405, 'UPSTREAM_INVALID_RESPONSE'],
-    [415, 'UPSTREAM_INVALID_RESPONSE'],
+    ...[403, 408, 421, 423, 425].map((status) => [status, 'UPSTREAM_UNAVAILABLE'] as const),
+    ...[402, 405, 406, 411, 415, 426, 431].map((status) => [status, 'UPSTREAM_INVALID_RESPONSE'] as const),
   ])('is certainly not made by %i, which nothing in it can mend', async (status, code) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
     expect(await failure()).toMatchObject({ code, uncertain: false });
@@ -145,7 +144,7 @@ describe('a booking', () => {
       .filter((line) => line.includes('refused a booking'))
       .map((line) => JSON.parse(line) as object);
 
-  it.each([401, 402, 403, 404, 405, 410, 415])(
+  it.each([401, 402, 403, 404, 405, 408, 410, 415])(
     'that is refused by %i is told to the operator',
     async (status) => {
       misbehave('appointments', { kind: 'answer', status, body: secret });

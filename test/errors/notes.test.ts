@@ -127,6 +127,13 @@ describe('with 50 notes pinned', () => {
     expect(faultsOf(plain)).not.toContain('TOO_MANY_PINNED isPinned');
   });
 
+  test.each([405, 423])('so it is with %i, which would else say nothing of the note', async (status) => {
+    for (let left = 50; left > 0; left -= 1) insert({ is_pinned: true });
+    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+    const created = await ask(create, { title: 'T', content: 'C', isPinned: true });
+    expect(faultsOf(created)).toEqual(['TOO_MANY_PINNED isPinned']);
+  });
+
   test('what is pinned already may be changed, and a pin taken off makes room', async () => {
     const [first] = Array.from({ length: 50 }, () => insert({ is_pinned: true }));
     const again = await ask(update, { id: idOf(first!), isPinned: true, title: 'still' });
@@ -298,6 +305,36 @@ describe('shareNote', () => {
     room.sandbox.faults.add({ service: 'notes', path: /share/, times: 1, act: { kind: 'answer', status } });
     const input = { id: idOf(insert()), email: 'friend@example.com', permission: 'READ' };
     expect(faultsOf(await ask(share, input))).toEqual([expected]);
+  });
+});
+
+describe('refused for what lies in no note', () => {
+  const unavailable = [408, 421, 423, 425].map((status) => [status, 'UPSTREAM_UNAVAILABLE'] as const);
+  const invalid = [405, 406, 411, 415, 426, 431].map(
+    (status) => [status, 'UPSTREAM_INVALID_RESPONSE'] as const,
+  );
+
+  test.each([...unavailable, ...invalid])('with %i, a write is %s', async (status, code) => {
+    const id = idOf(insert());
+    for (const method of ['POST', 'PATCH', 'DELETE'])
+      room.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
+    const writes: readonly (readonly [string, object])[] = [
+      [create, { title: 'T', content: 'C', isPinned: true }],
+      [update, { id, title: 'new' }],
+      [share, { id, email: 'friend@example.com', permission: 'READ' }],
+      [remove, { id }],
+    ];
+    for (const [query, input] of writes) {
+      const { errors } = await person.ask(query, { input });
+      expect(errors?.map(({ extensions }) => extensions['code'])).toEqual([code]);
+      expect(room.house.logged()).toContain(`"status":${status},"msg":"the notes service refused a write`);
+    }
+  });
+
+  test.each([402, 403, 413, 422])('but with %i it is data', async (status) => {
+    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+    expect(faultsOf(await ask(create, { title: 'T', content: 'C' }))).toEqual(['INVALID ']);
+    expect(room.house.logged()).not.toContain(`"status":${status},"msg"`);
   });
 });
 

@@ -203,6 +203,7 @@ describe('a booking that is certainly not made', () => {
   test.each([
     ['403: its scope is too small', 403, 'UPSTREAM_UNAVAILABLE'],
     ['405: it is not where we call', 405, 'UPSTREAM_INVALID_RESPONSE'],
+    ['408: it waited too long', 408, 'UPSTREAM_UNAVAILABLE'],
     ['415: it takes no JSON', 415, 'UPSTREAM_INVALID_RESPONSE'],
   ])('when the service says %s', async (_, status, code) => {
     fail(answer(status, serviceWords));
