@@ -152,7 +152,7 @@ export function createAppointmentsClient(
       const reason = blamedOnGateway[status] ?? faultOfCall(status);
       if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
       if (status >= 400) return { refused: status };
-      return { booked: true, upstreamId: readId(answer.body) };
+      return { booked: true, upstreamId: readId(answer) };
     },
     async stop() {
       await Promise.all([service.stop(), issuer.stop()]);
@@ -185,9 +185,22 @@ function readIssued(body: unknown): Issued | undefined {
 }
 
 /** The answer of a booking is not shown: an id is looked for where services put it, and may be absent. */
-function readId(body: unknown): string | null {
+function readId({ body, location }: UpstreamAnswer): string | null {
   const places = [body, member(body, 'data'), member(body, 'appointment')];
   const id = places.map((place) => member(place, 'id')).find((found) => found != null);
-  if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : null;
-  return typeof id === 'string' && id !== '' ? id : null;
+  const text = Number.isSafeInteger(id) ? String(id) : id;
+  return typeof text === 'string' && text !== '' ? text : idAt(location);
+}
+
+/** `/v1/appointments/<id>`, with or without a host, and a version as FHIR has it: `/_history/<number>`. */
+const place = /(?:^|\/)appointments?\/([^/?#]+)\/?(?:_history\/[^/?#]*)?(?:[?#].*)?$/i;
+
+function idAt(location: unknown): string | null {
+  const segment = typeof location === 'string' ? place.exec(location)?.[1] : undefined;
+  if (segment === undefined) return null;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

@@ -48,6 +48,8 @@ export interface UpstreamAnswer {
   readonly body: unknown;
   /** How long that was, as it came. */
   readonly bytes: number;
+  /** Where what was posted is from now on, if the service says; relative or not. */
+  readonly location: string | undefined;
 }
 
 /** Where a service is, and how to treat it. */
@@ -150,13 +152,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   function accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
-    const { status, body } = reply;
+    const { status, headers, body } = reply;
     if (status >= 300 && status < 400)
       throw new UpstreamError(name, 'redirected', {
         uncertain: !sentElsewhere.includes(status),
         cause: { status },
       });
-    if (!isLimit(reply, account !== undefined)) return { status, body: parse(body), bytes: body.length };
+    if (!isLimit(reply, account !== undefined))
+      return { status, body: parse(body), bytes: body.length, location: headers.location };
     const now = clock.now();
     const told = secondsToWait(reply, now) ?? secondsToReset(reply, now);
     const retryAfter = Math.max(told ?? secondsByDefault, 1);

@@ -123,6 +123,26 @@ describe('a booking', () => {
     expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
   });
 
+  it.each([
+    ['/v1/appointments/42', '', '42'],
+    ['http://127.0.0.1/v1/appointments/a%2Fb/', '', 'a/b'],
+    ['https://fhir.example/r4/Appointment/42/_history/1', '', '42'],
+    ['appointments/42?_format=json', 'Created.', '42'],
+    ['/appointments/v1/appointments/42#top', '{"status":"booked"}', '42'],
+    ['/appointments/%E0%A4%A', '', '%E0%A4%A'],
+    ['/v1/appointments/42', '{"id":"of the body"}', 'of the body'],
+    ['/v1/appointments/42', '{"id":""}', '42'],
+    ['/v1/appointments/', '', null],
+    ['/v1/appointments', '', null],
+    ['/v1/jobs/7', '', null],
+    ['/v1/appointments/42/status', '', null],
+    ['/v1/disappointments/42', '', null],
+    ['', '', null],
+  ])('that is told to be at %j, with the body %j, has the id %j', async (location, body, upstreamId) => {
+    misbehave('appointments', { kind: 'answer', status: 201, headers: { location }, body });
+    expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
+  });
+
   it.each([400, 404, 409, 410, 412, 413, 422, 451])('is refused by %i', async (status) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
     expect(await client.book(appointment)).toEqual({ refused: status });

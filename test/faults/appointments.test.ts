@@ -127,6 +127,7 @@ describe('a booking that is answered with success', () => {
     [answer(201, '{"id":[1]}'), null],
     [answer(201, '{"id":1e300}'), null],
     [answer(201, '{"data":{"id":"apt_2"}}'), 'apt_2'],
+    [{ kind: 'answer', status: 201, headers: { location: '/v1/appointments/apt_3' } }, 'apt_3'],
     [answer(201, '{"id":"\\u0000\\ud800"}'), '\0\ud800'],
     ...misshapen.map(([, act]) => [act, null] as const),
   ];
