@@ -188,7 +188,7 @@ function readIssued(body: unknown): Issued | undefined {
 function readId({ body, location }: UpstreamAnswer): string | null {
   const places = [body, member(body, 'data'), member(body, 'appointment')];
   const id = places.map((place) => member(place, 'id')).find((found) => found != null);
-  const text = Number.isSafeInteger(id) ? String(id) : id;
+  const text = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
   return typeof text === 'string' && text !== '' ? text : idAt(location);
 }
 

@@ -127,7 +127,7 @@ class OperationNotes implements NotesAccess {
 
   spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]> {
     const asShown = () => {
-      const shown = (this.tagsShown ??= new Map());
+      const shown = (this.tagsShown ??= new Map<string, Tag>());
       return tags.map((tag) => spelled(tag, shown));
     };
     // That the list cannot be read is for those to tell who asked for it.

@@ -7,8 +7,8 @@ import type { Tag } from './model.js';
 export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
 
 /**
- * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2), and of those that
- * were `shown` already, by the same names, none changes.
+ * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). One that was
+ * `shown` already keeps its spelling.
  */
 export function byName(tags: readonly Tag[], shown?: ReadonlyMap<string, Tag>): ReadonlyMap<string, Tag> {
   const known = new Map<string, Tag>();

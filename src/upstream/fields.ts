@@ -7,8 +7,8 @@ export interface FoundText {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The text that one of these names leads to, in an answer of which the documents do not show the shape: from its top,
- * from `data`, or from another member of it if just one has such a text. A name may be a path, its steps parted by dots.
+ * The text that one of these names leads to in an answer whose shape is not shown: from its top, from `data`, or from
+ * another member of it if just one has such a text. A name may be a path, with dots between its steps.
  */
 export function findText(answer: unknown, names: readonly string[]): FoundText | undefined {
   if (!isFields(answer)) return undefined;
