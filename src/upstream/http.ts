@@ -94,7 +94,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   } = options;
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const pool = new Pool(origin, { connections });
+  // Every call has a deadline of its own, so undici's, a timer for each answer, are off.
+  const pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
   const counters = new Map<string, () => void>();
   const isDebugging = telemetry.log.isLevelEnabled('debug');
   const openAccount = createQuota({ perHour: callsPerHour, clock });
