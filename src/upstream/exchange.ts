@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
+import { util, type Dispatcher } from 'undici';
 import type { Deadline } from './deadline.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './failure.js';
 
@@ -39,6 +39,24 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: De
   });
 }
 
+/** What came back, whose headers are parsed when somebody asks for them: of most replies nobody does. */
+class Received implements Reply {
+  readonly status: number;
+  readonly body: Buffer;
+  private readonly rawHeaders: Buffer[];
+
+  constructor(status: number, rawHeaders: Buffer[], body: Buffer) {
+    this.status = status;
+    this.rawHeaders = rawHeaders;
+    this.body = body;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return util.parseHeaders(this.rawHeaders);
+  }
+}
+
+/** A handler of undici's older kind: around one of the newer kind undici puts two objects, and parses all headers. */
 class Receiving implements Dispatcher.DispatchHandler {
   private readonly upstream: UpstreamName;
   private readonly deadline: Deadline;
@@ -47,8 +65,9 @@ class Receiving implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = [];
   private size = 0;
   private status = 0;
-  private headers: IncomingHttpHeaders = {};
-  private connection: Dispatcher.DispatchController | undefined = undefined;
+  private rawHeaders: Buffer[] = [];
+  /** Cuts the connection; there is one from when the request is sent. */
+  private cut: ((error: Error) => void) | undefined = undefined;
   private forget: (() => void) | undefined = undefined;
 
   constructor(
@@ -71,47 +90,51 @@ class Receiving implements Dispatcher.DispatchHandler {
     return !deadline.over;
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onConnect(abort: (error?: Error) => void): void {
     // It has waited for a connection in vain: nobody wants it sent any more.
-    if (this.deadline.over) controller.abort(new Error('given up'));
-    else this.connection = controller;
+    if (this.deadline.over) abort(new Error('given up'));
+    else this.cut = abort;
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
+  onHeaders(status: number, rawHeaders: Buffer[]): boolean {
+    if (status < 200) return true;
     this.status = status;
-    this.headers = headers;
+    this.rawHeaders = rawHeaders;
+    return true;
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): boolean {
     const success = isSuccess(this.status);
     this.size += chunk.length;
     if (this.size > (success ? mostBytes : mostErrorBytes)) this.giveUp('oversized');
     else if (success) this.chunks.push(chunk);
+    return true;
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.finish();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+  onError(error: Error): void {
     this.finish('broken', error);
   }
 
   private giveUp(reason: FailureReason): void {
     this.finish(reason);
-    this.connection?.abort(new Error(`given up: ${reason}`));
+    this.cut?.(new Error(`given up: ${reason}`));
   }
 
   private finish(reason?: FailureReason, cause?: unknown): void {
-    const { status, headers, chunks, connection } = this;
+    const { status, rawHeaders, chunks, cut } = this;
     this.forget?.();
     // An error's status says all: its body may be cut, late or endless.
     if (status > 0 && (!reason || !isSuccess(status)))
-      this.resolve({ status, headers, body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) });
+      this.resolve(
+        new Received(status, rawHeaders, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+      );
     else
       this.reject(
-        new UpstreamError(this.upstream, reason ?? 'broken', { uncertain: connection !== undefined, cause }),
+        new UpstreamError(this.upstream, reason ?? 'broken', { uncertain: cut !== undefined, cause }),
       );
   }
 }

@@ -48,7 +48,7 @@ export interface UpstreamAnswer {
   readonly body: unknown;
   /** How long that was, as it came. */
   readonly bytes: number;
-  /** Where what was posted is from now on, if the service says; relative or not. */
+  /** Of a 201, where what was posted is from now on, if the service says; relative or not. */
   readonly location: string | undefined;
 }
 
@@ -153,14 +153,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   function accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
-    const { status, headers, body } = reply;
+    const { status, body } = reply;
     if (status >= 300 && status < 400)
       throw new UpstreamError(name, 'redirected', {
         uncertain: !sentElsewhere.includes(status),
         cause: { status },
       });
-    if (!isLimit(reply, account !== undefined))
-      return { status, body: parse(body), bytes: body.length, location: headers.location };
+    if (!isLimit(reply, account !== undefined)) {
+      const location = status === 201 ? reply.headers.location : undefined;
+      return { status, body: parse(body), bytes: body.length, location };
+    }
     const now = clock.now();
     const told = secondsToWait(reply, now) ?? secondsToReset(reply, now);
     const retryAfter = Math.max(told ?? secondsByDefault, 1);
