@@ -18,8 +18,9 @@ export function parse(body: Buffer): unknown {
  * Whether the answer means that a limit was exceeded, which is not shown (apis/notes.md §8): a 429, or a 403 that says
  * when to come again, or that no calls are left. Without a token, a 403 refuses the caller.
  */
-export function isLimit({ status, headers }: Reply, hasToken: boolean): boolean {
-  if (status !== 403 || !hasToken) return status === 429;
+export function isLimit(reply: Reply, hasToken: boolean): boolean {
+  if (reply.status !== 403 || !hasToken) return reply.status === 429;
+  const { headers } = reply;
   return headers['retry-after'] !== undefined || limitHeader(headers, 'remaining') === '0';
 }
 

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { util } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Ending } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
@@ -101,6 +102,15 @@ describe('an answer', () => {
   ])('of 200 with %s %j has the body %j', async (type, text, body) => {
     farSide.answer = answering(200, text, { 'content-type': type });
     expect(await answerOf(upstream, get)).toEqual({ status: 200, body, bytes: Buffer.byteLength(text) });
+  });
+
+  it('has its headers parsed only where they matter', async () => {
+    const parse = vi.spyOn(util, 'parseHeaders');
+    await answerOf(upstream, get);
+    expect(parse).not.toHaveBeenCalled();
+    farSide.answer = answering(429, '', { 'retry-after': '7' });
+    expect(await failure(get)).toMatchObject({ retryAfter: 7 });
+    expect(parse).toHaveBeenCalled();
   });
 
   it('of 204 has no body', async () => {
