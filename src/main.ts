@@ -76,9 +76,15 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
 /** Whatever hangs, the process has ended by then. */
 const longestEndMs = 9_500;
 
-/** The first signal drains; a second one ends at once. Gives the way to drain without one, or to have it end with a code. */
+/** npm passes on a Ctrl-C that the terminal has sent to all: what repeats a signal so soon is the same one. */
+const echoMs = 500;
+
+/**
+ * The first signal drains; a second one ends at once. Returns a function that drains without one, or has the drain that
+ * is under way end with a code.
+ */
 function onSignal(stop: () => Promise<void>): (code: number) => void {
-  let signals = 0;
+  let heardAt: number | undefined;
   let stopping = false;
   let exitCode = 0;
   const end = (code: number) => {
@@ -92,8 +98,9 @@ function onSignal(stop: () => Promise<void>): (code: number) => void {
     );
   };
   const hear = () => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
+    const now = performance.now();
+    heardAt ??= now;
+    if (now - heardAt > echoMs) process.exit(1);
     end(0);
   };
   process.on('SIGTERM', hear).on('SIGINT', hear);

@@ -168,12 +168,23 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(4_000);
   });
 
+  test('by Ctrl-C, which npm repeats, lets a request in flight finish as well', async () => {
+    delayNotes({ kind: 'delay', ms: 1_500 });
+    const asked = askNotes();
+    await reached();
+    gateway.child.kill('SIGINT');
+    await sleep(20);
+    const ended = gateway.end('SIGINT');
+    expect((await asked).data.notes.nodes.length).toBeGreaterThan(0);
+    expect(await ended).toBe(0);
+  });
+
   test('a second time ends at once', async () => {
     delayNotes({ kind: 'hang' });
     const asked = askNotes().catch(() => undefined);
     await reached();
     gateway.child.kill('SIGTERM');
-    await sleep(300);
+    await sleep(1_000);
     const { value, ms } = await timed(gateway.end('SIGTERM'));
     expect(value).toBe(1);
     expect(ms).toBeLessThan(2_500);
