@@ -99,7 +99,7 @@ async function explain(
   id?: string,
 ): Promise<readonly UserError[]> {
   const empty = blanks(change);
-  if (empty.length > 0) return empty;
+  if (empty.length > 0 && !faultOfCall(refusal.refused)) return empty;
   if (change.isPinned === true && (await notes.hasPinned(pinnedAtMost, id)))
     return [fault('TOO_MANY_PINNED', `${pinnedAtMost} notes are pinned already.`, 'isPinned')];
   failWhereCallIsAtFault(refusal);

@@ -320,6 +320,7 @@ describe('refused for what lies in no note', () => {
       room.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
     const writes: readonly (readonly [string, object])[] = [
       [create, { title: 'T', content: 'C', isPinned: true }],
+      [create, { title: '', content: '' }],
       [update, { id, title: 'new' }],
       [share, { id, email: 'friend@example.com', permission: 'READ' }],
       [remove, { id }],
