@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.js';
-import { UpstreamError } from '../upstream/failure.js';
+import { faultOfCall, UpstreamError } from '../upstream/failure.js';
 import { findText } from '../upstream/fields.js';
 import type { Upstream } from '../upstream/http.js';
 import type { Signal } from '../signal.js';
@@ -68,7 +68,7 @@ async function sendAsWanted(send: (body?: object) => Promise<string | Refusal>):
 
 /** What the operator may mend: the token, or what we call. Nothing was rotated. */
 function refusal(status: number): UpstreamError {
-  const reason = status === 401 || status === 403 ? 'locked' : 'misshapen';
+  const reason = status === 401 || status === 403 ? 'locked' : (faultOfCall(status) ?? 'misshapen');
   return new UpstreamError('payments', reason, { cause: { status } });
 }
 

@@ -179,6 +179,7 @@ describe('what goes wrong', () => {
     [403, 'UPSTREAM_UNAVAILABLE'],
     [400, 'UPSTREAM_INVALID_RESPONSE'],
     [409, 'UPSTREAM_INVALID_RESPONSE'],
+    [423, 'UPSTREAM_UNAVAILABLE'],
     [429, 'RATE_LIMITED'],
   ])('%d is %s, and nothing of the answer is shown', async (status, code) => {
     answering(status, { error: 'telltale', secret: 'telltale' });
