@@ -20,6 +20,6 @@ interface Known {
   readonly entityId: string;
   /** As JSON. */
   readonly event: unknown;
-  /** Whether it tells no time that can be read, so that it counts as of its receipt; it tells one where this is absent. */
+  /** Whether it tells no time that can be read, so that that of its receipt counts. */
   readonly undated?: boolean;
 }

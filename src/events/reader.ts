@@ -18,8 +18,8 @@ export interface Sources {
 export interface Reader {
   /**
    * The entry with this number, which the tail has read already: at once where it is still in memory. Undefined where
-   * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept, `Unrenderable` where it is
-   * broken.
+   * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept, `Unrenderable` where it
+   * is broken.
    */
   entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
   /** The same, where it is at hand. */

@@ -34,8 +34,8 @@ const mediaTypes = [
 ];
 
 /**
- * Headers that no page elsewhere can send unless a preflight allows it: Apollo's own, and a bearer token's. What a browser
- * adds to `Authorization` by itself, as for Basic, signs nobody in.
+ * Headers that no page elsewhere can send unless a preflight allows it: Apollo's own, and a bearer token's. What a
+ * browser adds to `Authorization` by itself, as for Basic, signs nobody in.
  */
 const askedForFirst = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 

@@ -221,7 +221,7 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
 
 /** What is left to Apollo Server. */
 const introspection = /\b__(schema|type)\b/;
-/** As the name of a field's answer or of a variable: the compiled code would set the prototype by it, and lose the value. */
+/** As an alias or the name of a variable: the compiled code would set the prototype by it, and lose the value. */
 const prototype = /\b__proto__\b/;
 const conditions = /@(skip|include)\b/;
 
