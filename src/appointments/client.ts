@@ -54,7 +54,7 @@ const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
   403: 'locked',
 };
 
-/** Between two tokens that are thrown away for a 403. */
+/** Between two tokens that are suspected for a 403. */
 const forbiddenPauseMs = 60_000;
 
 /** A client of the appointment service; its token is shared by all replicas on this database. */
@@ -127,7 +127,7 @@ export function createAppointmentsClient(
     const now = clock.now();
     if (now - forbiddenAt < forbiddenPauseMs) return;
     forbiddenAt = now;
-    tokens.discard(token);
+    tokens.suspect(token);
   }
 
   /** A 404 may mean an unknown patient or a wrong base address: the person is told the one, the log the other. */

@@ -12,6 +12,8 @@ export interface Tokens {
   get(signal?: Signal): Promise<string>;
   /** Tells that a service refuses this token: it is not given again unless the issuer insists on it. */
   discard(token: string): void;
+  /** Tells that another token may do more than this one, which is given again only where the issuer fails. */
+  suspect(token: string): void;
 }
 
 /** What an issuer gives. */
@@ -47,13 +49,14 @@ export function createTokens(options: {
   const flights = createFlights<string>(issuer);
   let trusted: { readonly token: string; readonly until: number } | undefined;
   let refused: string | undefined;
+  let suspected: string | undefined;
 
   async function look(): Promise<Kept | undefined> {
     const kept = await keyv.get<Kept>(key);
     return kept && kept.token !== refused && kept.expiresAt > clock.now() ? kept : undefined;
   }
 
-  const isYoung = (kept: Kept | undefined) => kept !== undefined && clock.now() < kept.renewAt;
+  const isYoung = ({ token, renewAt }: Kept) => token !== suspected && clock.now() < renewAt;
 
   async function renew(signal: Signal): Promise<Kept> {
     const asked = clock.now();
@@ -63,6 +66,7 @@ export function createTokens(options: {
     const kept = { token, renewAt: asked + lifeMs * part, expiresAt: asked + lifeMs };
     await keyv.set(key, kept, lifeMs);
     if (token === refused) refused = undefined;
+    if (token === suspected) suspected = undefined;
     return kept;
   }
 
@@ -81,7 +85,7 @@ export function createTokens(options: {
         },
       );
     } catch (error) {
-      // The last tenth of a token's life is there for an issuer that fails.
+      // The last tenth of a token's life is there for an issuer that fails, and so is one that is suspected only.
       if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
       throw error;
     }
@@ -105,6 +109,10 @@ export function createTokens(options: {
       if (trusted?.token === token) trusted = undefined;
       // What is in flight may bring back the very token that is refused.
       flights.drop(key);
+    },
+    suspect(token) {
+      suspected = token;
+      if (trusted?.token === token) trusted = undefined;
     },
   };
 }

@@ -355,6 +355,16 @@ describe('the token', () => {
     await restarted.stop();
   });
 
+  it('that a 403 has met goes on while the issuer fails', async () => {
+    await client.book(appointment);
+    misbehave('appointments', { kind: 'answer', status: 403 }, 1);
+    await failure();
+    misbehave('issuer', { kind: 'answer', status: 503 });
+    sandbox.calls.length = 0;
+    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 1]);
+  });
+
   it('that lacks a scope is told to the operator, with what it lacks', async () => {
     sandbox.appointments.grantScopes('records:read');
     const other = connect({ scope: 'records:read  appointments:write' });

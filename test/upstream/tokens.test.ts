@@ -139,6 +139,44 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(2);
   });
 
+  it('replaces a suspected one, which it gives on only while the issuer fails', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    tokens.suspect('token-1');
+    give = () => Promise.reject(new Error('The issuer is away.'));
+    expect(await tokens.get()).toBe('token-1');
+    give = async () => 'token-2';
+    clock.at += 5_000;
+    expect(await tokens.get()).toBe('token-2');
+    expect(issued).toHaveLength(2);
+  });
+
+  it('gives no suspected one on that is discarded as well', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    tokens.suspect('token-1');
+    give = () => Promise.reject(new Error('The issuer is away.'));
+    tokens.discard(await tokens.get());
+    await expect(tokens.get()).rejects.toThrow('The issuer is away.');
+  });
+
+  it('asks once about a suspected one that the issuer insists on', async () => {
+    give = async () => 'the same';
+    const tokens = startReplica();
+    tokens.suspect(await tokens.get());
+    await tokens.get();
+    clock.at += 5_000;
+    expect(await tokens.get()).toBe('the same');
+    expect(issued).toHaveLength(2);
+  });
+
+  it('takes over what another replica has got for a suspected one', async () => {
+    const [one, two] = [startReplica(), startReplica()];
+    for (const tokens of [one, two]) tokens.suspect(await tokens.get());
+    expect([await one.get(), await two.get()]).toEqual(['token-2', 'token-2']);
+    expect(issued).toHaveLength(2);
+  });
+
   it('goes on for others when one who waits leaves', async () => {
     const tokens = startReplica();
     const leaving = tokens.get(ended());
