@@ -9,7 +9,7 @@ import { createPager, greatestLimit, type NoteFilter, type NoteList, type Pager 
 import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
 import { createSightings, type Sightings } from './sightings.js';
-import { byName, counted, type ForwardPage, spelled, tagConnection } from './tags.js';
+import { byName, type ForwardPage, spelled, tagConnection } from './tags.js';
 import type { Signal } from '../signal.js';
 
 /** On whose behalf one operation reads and writes notes. */
@@ -39,6 +39,8 @@ export interface NotesAccess {
   /** All tags by their lower-cased names, in the service's order; one call an operation. */
   tags(): Promise<ReadonlyMap<string, Tag>>;
   tagPage(page: ForwardPage): Promise<Connection<Tag>>;
+  /** Tags of a note with their counts, as `tags` has them; one that is not listed is used no more. */
+  counted(tags: readonly Tag[]): Promise<readonly Tag[]>;
   /** Tags of a note in the one spelling that the answer has of each, which is that of the list where it is read. */
   spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]>;
   /** Whether at least `number` notes are pinned, not counting the one with the id `except`. */
@@ -73,6 +75,7 @@ class OperationNotes implements NotesAccess {
   private readonly lists: NoteLists;
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
+  private tagsListed: ReadonlyMap<string, Tag> | undefined;
   private tagsShown: Map<string, Tag> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
 
@@ -117,7 +120,9 @@ class OperationNotes implements NotesAccess {
 
   tags(): Promise<ReadonlyMap<string, Tag>> {
     const { token, signal } = this.operation;
-    this.tagsRead ??= this.shared.client.tags(token, signal).then((tags) => byName(tags, this.tagsShown));
+    this.tagsRead ??= this.shared.client
+      .tags(token, signal)
+      .then((tags) => (this.tagsListed = byName(tags, this.tagsShown)));
     return this.tagsRead;
   }
 
@@ -125,13 +130,14 @@ class OperationNotes implements NotesAccess {
     return tagConnection(this.shared.cursors, this.operation.userId, page, () => this.tags());
   }
 
+  async counted(tags: readonly Tag[]): Promise<readonly Tag[]> {
+    return this.listed(tags, await this.tags());
+  }
+
   spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]> {
-    const asShown = () => {
-      const shown = (this.tagsShown ??= new Map<string, Tag>());
-      return tags.map((tag) => spelled(tag, shown));
-    };
+    const asShown = () => tags.map((tag) => this.show(tag));
     // That the list cannot be read is for those to tell who asked for it.
-    return this.tagsRead?.then((known) => tags.map((tag) => counted(tag, known)), asShown) ?? asShown();
+    return this.tagsRead?.then((known) => this.listed(tags, known), asShown) ?? asShown();
   }
 
   async hasPinned(number: number, except?: string): Promise<boolean> {
@@ -169,9 +175,20 @@ class OperationNotes implements NotesAccess {
       return await call(this.shared, this.operation);
     } finally {
       this.loader = undefined;
+      // The spelling of the tags stays, for the answer has it already; their counts do not.
+      for (const { kind, name } of this.tagsListed?.values() ?? []) this.show({ kind, name });
+      this.tagsListed = undefined;
       this.tagsRead = undefined;
       this.pagesRead = undefined;
     }
+  }
+
+  private listed(tags: readonly Tag[], known: ReadonlyMap<string, Tag>): readonly Tag[] {
+    return tags.map((tag) => known.get(tag.name.toLowerCase()) ?? { ...this.show(tag), count: 0 });
+  }
+
+  private show(tag: Tag): Tag {
+    return spelled(tag, (this.tagsShown ??= new Map<string, Tag>()));
   }
 
   private countedList(filter: NoteFilter): NoteList {
@@ -181,11 +198,7 @@ class OperationNotes implements NotesAccess {
       read: async (start) => {
         const [answer, tags] = await Promise.all([bare.read(start), this.tags()]);
         if (!('notes' in answer)) return answer;
-        const withCounts = (note: Note) =>
-          toNote(
-            note,
-            note.tags.map((tag) => counted(tag, tags)),
-          );
+        const withCounts = (note: Note) => toNote(note, this.listed(note.tags, tags));
         return { notes: answer.notes.map(withCounts), nextCursor: answer.nextCursor };
       },
     };

@@ -5,7 +5,7 @@ import { type Connection, toGlobalId } from '../relay.js';
 import type { NotesAccess, NotesConnectionName } from './access.js';
 import { asksFor } from './lookahead.js';
 import type { Note, Tag } from './model.js';
-import { counted, type ForwardPage } from './tags.js';
+import type { ForwardPage } from './tags.js';
 import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
 
 /** What the resolvers of notes and tags have of an operation; `notes` is used for signed-in callers only. */
@@ -29,7 +29,8 @@ export const notesResolvers: Resolvers<NotesContext> = {
   Note: {
     tags({ tags }, _, context, info) {
       if (tags.every(isCounted)) return tags;
-      return asksFor(info, 'count') ? countAll(tags, context) : accessOf(context).spelled(tags);
+      const notes = accessOf(context);
+      return asksFor(info, 'count') ? notes.counted(tags) : notes.spelled(tags);
     },
   },
   Tag: {
@@ -73,9 +74,4 @@ function noteList(
 
 function isCounted({ count }: Tag): boolean {
   return count !== undefined;
-}
-
-async function countAll(tags: readonly Tag[], context: NotesContext): Promise<readonly Tag[]> {
-  const known = await accessOf(context).tags();
-  return tags.map((tag) => counted(tag, known));
 }

@@ -8,7 +8,7 @@ export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
 
 /**
  * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). One that was
- * `shown` already keeps its spelling.
+ * `shown` already, without a count, keeps its spelling.
  */
 export function byName(tags: readonly Tag[], shown?: ReadonlyMap<string, Tag>): ReadonlyMap<string, Tag> {
   const known = new Map<string, Tag>();
@@ -24,11 +24,6 @@ function join(one: Tag, other: Tag): Tag {
   const count = (one.count ?? 0) + (other.count ?? 0);
   if (!isCount(count)) throw new UpstreamError('notes', 'misshapen');
   return { ...one, count };
-}
-
-/** The tag as it is listed, with its count; one that the service no longer lists is used no more. */
-export function counted({ kind, name }: Tag, known: ReadonlyMap<string, Tag>): Tag {
-  return known.get(name.toLowerCase()) ?? { kind, name, count: 0 };
 }
 
 /** The tag as it was `shown` first; from now on it is. */

@@ -131,6 +131,30 @@ describe('reading', () => {
       expect([errors, names(data)]).toEqual([undefined, [spelling]]);
     });
 
+    test.each([
+      ['name count', 'name', listed],
+      ['name', 'name count', 'Work'],
+      ['name count', 'name count', listed],
+    ])('also after a write: { %s }, then { %s }', async (before, after, spelling) => {
+      const { id: upstreamId } = room.sandbox.notes.insert(email, { tags: ['Work'] });
+      const { data, errors } = await ask(
+        `mutation ($a: UpdateNoteInput!, $b: UpdateNoteInput!) {
+          a: updateNote(input: $a) { note { tags { ${before} } } }
+          b: updateNote(input: $b) { note { tags { ${after} } } } }`,
+        { a: { id: noteId(upstreamId), title: 'a' }, b: { id: noteId(upstreamId), title: 'b' } },
+      );
+      expect([errors, names(data)]).toEqual([undefined, [spelling]]);
+      const counts = [data.a, data.b].flatMap(({ note }) => note.tags[0].count ?? []);
+      expect(new Set(counts)).toEqual(new Set([3]));
+    });
+
+    test('also where the list lacks it', async () => {
+      const act = { kind: 'answer', status: 200, body: '{"tags":[]}' } as const;
+      room.sandbox.faults.add({ service: 'notes', path: /tags/, act });
+      const { data, errors } = await ask('{ notes { nodes { tags { name count } } } }');
+      expect([errors, names(data)]).toEqual([undefined, [newest]]);
+    });
+
     test('where the list cannot be read, as the notes have it', async () => {
       room.sandbox.faults.add({ service: 'notes', path: /tags/, act: { kind: 'answer', status: 500 } });
       const { data, errors } = await ask('{ notes { nodes { tags { name } } } tag(name: "work") { name } }');
