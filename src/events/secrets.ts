@@ -30,8 +30,9 @@ export interface Secrets {
    * for 24 hours, whatever rotations follow, while it is among the last ten. One rotation an endpoint at a time, among
    * all replicas; others wait. What `obtain` gives instead of a secret is passed on. Undefined, and nothing obtained,
    * where the endpoint is not configured. `UPSTREAM_UNAVAILABLE` where the new secret could not be stored, or a later
-   * rotation stored its own meanwhile: what is stored goes on working, and the message says to rotate again. A line of
-   * the log tells of a rotation, whether it succeeded or failed.
+   * rotation stored its own meanwhile, and `UPSTREAM_INVALID_RESPONSE` where what `obtain` gives is valid already: what
+   * is stored goes on working, and the message says to rotate again. A line of the log tells of a rotation, whether it
+   * succeeded or failed.
    */
   rotate<Refusal extends object>(
     endpointId: string,
@@ -135,6 +136,9 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     secret: string,
     before: Held | undefined,
   ): Promise<Rotation> {
+    held.put('payments', endpointId, before);
+    if (valid('payments', endpointId)?.includes(secret))
+      throw new GatewayError('UPSTREAM_INVALID_RESPONSE', notNew);
     const now = clock.now();
     const next = await store(endpointId, (kept) => {
       if (kept?.changedAt !== before?.changedAt) throw new Error('The keys changed during their rotation.');
@@ -200,6 +204,10 @@ function endpointsOf(configured: Configured) {
 const notStored =
   'The payment service rotated the secret, but the new one could not be stored here. ' +
   'The old one goes on working for 24 hours: rotate it again.';
+
+const notNew =
+  'The payment service rotated the secret, but what its answer holds in a known field is one from before. ' +
+  'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.';
 
 /** The configured value, if it differs from that of the last start; a payment secret it replaces stays valid. */
 function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {

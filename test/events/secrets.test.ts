@@ -286,6 +286,22 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p1']);
   });
 
+  test('what is valid already is no new secret: nothing changes, and the operator is told what to do', async () => {
+    const deaf: Database = { ...database, listen: () => () => undefined };
+    const secrets = await open({ payments: { pe_1: 'clear-1' } }, { on: deaf });
+    await (await open({ payments: { pe_1: 'clear-1' } })).rotate('pe_1', async () => 'clear-2');
+    const before = await rows();
+    for (const known of ['clear-1', 'clear-2'])
+      await expect(secrets.rotate('pe_1', async () => known)).rejects.toMatchObject({
+        code: 'UPSTREAM_INVALID_RESPONSE',
+        message: expect.stringContaining('Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again'),
+      });
+    expect(await rows()).toEqual(before);
+    expect(lines.join('')).not.toContain('clear-');
+    await secrets.rotate('pe_1', async () => 'clear-3');
+    expect(secrets.valid('payments', 'pe_1')).toEqual(['clear-3', 'clear-2', 'clear-1']);
+  });
+
   test('a rotation held up beyond its lease does not replace the secret of a later one', async () => {
     const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
     const late = replicas[0]!.rotate('pe_1', async () => {
