@@ -6,6 +6,7 @@ import {
   type SubscribeMessage,
 } from 'graphql-ws';
 
+const { code: terminated } = new TerminatedCloseEvent();
 const longestPauseMs = 30_000;
 const pingEveryMs = 10_000;
 /** How many times as long as at first something may take to come, at most. */
@@ -95,8 +96,9 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
 /**
  * Options for graphql-ws' `createClient` under which a connection that has gone dead without a word, as when a laptop
  * slept or a router forgot it, is let go of with `4499`; by itself graphql-ws would listen to it for ever. After every
- * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long. A pong
- * may be late behind a message that takes long to arrive, so the next connection is given twice as long.
+ * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long; so it is
+ * with the end of a connection that is closed, which the next one waits for. A pong may be late behind a message that
+ * takes long to arrive, so the next connection is given twice as long.
  */
 export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
@@ -104,10 +106,10 @@ export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   const { on, keepAlive = pingEveryMs } = options;
   let patience = 1;
   let socket: Socket;
-  /** There is one while a pong is waited for. */
+  /** There is one while a pong, or the end of a close, is waited for. */
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function expectPong(): void {
+  function expectWord(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
       patience = Math.min(patience * 2, greatestPatience);
@@ -126,18 +128,20 @@ export function detectingSilence<P extends ConnectionInitMessage['payload']>(
     on: {
       ...on,
       opened(opened) {
+        rest();
         socket = opened as Socket;
+        if (keepAlive > 0 && Number.isFinite(keepAlive)) onClosing(socket, expectWord);
         on?.opened?.(opened);
       },
       ping(isReceived, payload) {
-        if (!isReceived) expectPong();
+        if (!isReceived) expectWord();
         on?.ping?.(isReceived, payload);
       },
       message(message) {
         if (message.type === 'pong') {
           rest();
           patience = 1;
-        } else if (timer) expectPong();
+        } else if (timer) expectWord();
         on?.message?.(message);
       },
       closed(event) {
@@ -153,6 +157,17 @@ interface Socket {
   readonly onmessage: unknown;
   readonly onclose: ((event: unknown) => void) | null;
   readonly terminate?: () => void;
+  readonly close: (code?: number, reason?: string) => void;
+}
+
+/** Acts when the socket begins to close, but not when it was let go of, which graphql-ws closes after all is told. */
+function onClosing(socket: Socket, act: () => void): void {
+  const { close } = socket;
+  const closing: Socket['close'] = (code, reason) => {
+    if (code !== terminated) act();
+    close.call(socket, code, reason);
+  };
+  Object.assign(socket, { close: closing });
 }
 
 /**

@@ -75,6 +75,24 @@ test.for([
   expect(ends[0]).toBe(4499);
 });
 
+test.for([
+  ['of ws', WebSocket],
+  ['of a browser', PageSocket],
+] as const)('so is one %s that is dead while it closes', async ([, webSocketImpl]) => {
+  const { client, ends } = connect({ webSocketImpl });
+  const sink = { next: vi.fn<() => void>(), error() {}, complete() {} };
+  const leave = client.subscribe({ query, variables: { after: await liveCursor() } }, sink);
+  await emit(`evt_${webSocketImpl.name}_first`);
+  await expect.poll(() => sink.next.mock.calls).toHaveLength(1);
+  proxied.proxy.mute();
+  leave();
+  await pause(20); // so that the next one finds it closing
+  const shown = await follow(client);
+  await emit(`evt_${webSocketImpl.name}_next`);
+  await expect.poll(() => shown, { timeout: 10_000 }).toEqual([`evt_${webSocketImpl.name}_next`]);
+  expect(ends[0]).toBe(4499);
+});
+
 test('so is one that has died before it was acknowledged', async () => {
   let deaths = 0;
   const opened = () => void (deaths++ === 0 && proxied.proxy.mute());
@@ -133,6 +151,16 @@ test('nothing more is heard of a socket that was let go of', () => {
   vi.advanceTimersByTime(1);
   expect(onclose.mock.calls).toEqual([[expect.objectContaining({ code: 4499 })]]);
   expect(socket.onmessage).toBeNull();
+});
+
+test.each([0, Infinity])('waits for no end of a close where it never pings: %d', (never) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { on } = detectingSilence({ url: '', keepAlive: never });
+  const socket = { onmessage: null, onclose: vi.fn<() => void>(), close: vi.fn<() => void>() };
+  on!.opened!(socket);
+  socket.close();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test("pings every ten seconds, unless the application's own setting says otherwise", () => {
