@@ -134,7 +134,7 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
   const failed = useCallback(
     (problem: Problem) => {
       isInDoubt.current = true;
-      setState((now) => ({ ...now, problem, doubt: { ...problem } }));
+      setState((now) => ({ ...now, problem, doubt: problem }));
     },
     [setState],
   );
@@ -154,11 +154,13 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
       const viewer = answer.data?.viewer ?? null;
       const leaves = wasAsked.current;
       wasAsked.current = false;
-      setState(({ owner }) => ({
+      setState(({ owner, problem: told, doubt }) => ({
         ...unknown,
         viewer,
         owner: viewer?.email ?? (leaves ? undefined : owner),
         spared,
+        // What was wrong with a sign-in stands beside its fields.
+        problem: viewer || told === doubt ? undefined : told,
       }));
       return viewer;
     },

@@ -53,6 +53,22 @@ export function signInTests(explorer: Explorer): void {
     expect(await field('Password').getAttribute('aria-invalid')).toBe('false');
   });
 
+  test('says it on where it is found out meanwhile who is signed in', async () => {
+    const show = await hideViewer();
+    await tellOfAnotherWindow(explorer.page);
+    await problem('cannot be reached').waitFor();
+    await show();
+    const looked = explorer.page.waitForResponse((response) =>
+      Boolean(response.request().postData()?.includes('query Viewer')),
+    );
+    await signIn({ ...demo, password: 'wrong' });
+    await problem('do not belong together').waitFor();
+    await explorer.page.evaluate(() => dispatchEvent(new Event('online')));
+    await looked;
+    await explorer.page.waitForTimeout(500); // as long as the page takes to show what has come, and longer
+    expect(await problem('do not belong together').count()).toBe(1);
+  });
+
   test('hands the focus on, and says who is signed in', async () => {
     await field('E-mail').fill('demo@example.com');
     await field('Password').fill('demo-password');
