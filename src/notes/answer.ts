@@ -60,17 +60,18 @@ export function readDeleted(value: unknown): true | undefined {
 }
 
 /**
- * A token and, if given, its life in seconds. The shape is not shown: a bare text is the token, and in an object
- * `fields` are the names that it may have.
+ * A token and, if given, its life in seconds, by the member next to it. The shape is not shown: a bare text is the
+ * token, and in an object `fields` are the names that it may have.
  */
 export function readToken(
   value: unknown,
   fields: readonly string[],
 ): { readonly token: string; readonly lifetime: number | undefined } | undefined {
-  const found = isText(value) ? { text: value, beside: {} } : findText(value, fields);
+  const found = isText(value) ? { text: value, within: [] } : findText(value, fields);
   if (!found?.text) return undefined;
-  const { text: token, beside }: FoundText = found;
-  const lifetime = Number(beside['expires_in'] ?? member(value, 'expires_in'));
+  const { text: token, within }: FoundText = found;
+  const given = [...within, value].map((place) => member(place, 'expires_in'));
+  const lifetime = Number(given.find((seconds) => seconds != null));
   return { token, lifetime: lifetime > 0 ? lifetime : undefined };
 }
 

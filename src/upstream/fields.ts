@@ -1,7 +1,7 @@
-/** A text of an answer, and the object that it is a member of. */
+/** A text of an answer, and the objects on the way to it, that which it is a member of first. */
 export interface FoundText {
   readonly text: string;
-  readonly beside: Fields;
+  readonly within: readonly Fields[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -24,9 +24,10 @@ export function findText(answer: unknown, names: readonly string[]): FoundText |
 function follow(place: unknown, name: string): FoundText | undefined {
   if (!isFields(place)) return undefined;
   const text = memberOf(place, name);
-  if (typeof text === 'string' && text !== '') return { text, beside: place };
+  if (typeof text === 'string' && text !== '') return { text, within: [place] };
   const dot = name.indexOf('.');
-  return dot < 0 ? undefined : follow(memberOf(place, name.slice(0, dot)), name.slice(dot + 1));
+  const found = dot < 0 ? undefined : follow(memberOf(place, name.slice(0, dot)), name.slice(dot + 1));
+  return found && { text: found.text, within: [...found.within, place] };
 }
 
 function memberOf(place: Fields, name: string): unknown {

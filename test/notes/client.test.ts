@@ -189,6 +189,8 @@ describe('signing in', () => {
     ['user.auth.jwt', { user: { auth: { jwt: 'one', expires_in: 30 } }, token: 'no' }, 30],
     ['user.jwt', { user: { jwt: 'no' }, 'user.jwt': 'one' }, 9],
     ['user.jwt', { data: { user: { jwt: 'one' } }, expires_in: 20 }, 20],
+    ['auth.jwt', { data: { expires_in: 60, auth: { jwt: 'one' } }, expires_in: 50 }, 60],
+    ['user.auth.jwt', { user: { expires_in: 40, auth: { jwt: 'one', expires_in: null } } }, 40],
     ['tokens.0.value', { tokens: [{ value: 'one' }] }, 9],
     ['session.token', { csrf: { token: 'no' }, session: { token: 'one' } }, 9],
   ])('follows the path %s into %j', async (tokenField, body, seconds) => {
