@@ -31,9 +31,9 @@ const greatestOperation = 1024 * 1024 - 1024;
  *
  * By default the client connects again after each fault of the connection, for ever, also while nothing listens, after
  * pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for
- * hours. A connection that silently goes dead is one such fault (`detectingSilence`). The closes that are final to graphql-ws
- * are final here, such as `4401`. What functions among the options throw is no fault of the connection: it ends what is
- * under way.
+ * hours. A connection that silently goes dead is one such fault (`detectingSilence`). The closes that are final to
+ * graphql-ws are final here, such as `4401`. What functions among the options throw is no fault of the connection: it
+ * ends what is under way.
  *
  * An operation that is too large, or cannot be written as JSON, is refused by `subscribe` and `iterate` themselves,
  * which throw: it would end all that is on the connection, or leave behind a rejection that nobody can catch.
@@ -96,9 +96,9 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
 /**
  * Options for graphql-ws' `createClient` under which a connection that has gone dead without a word, as when a laptop
  * slept or a router forgot it, is let go of with `4499`; by itself graphql-ws would listen to it for ever. After every
- * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long; so it is
- * with the end of a connection that is closed, which the next one waits for. A pong may be late behind a message that
- * takes long to arrive, so the next connection is given twice as long.
+ * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long; likewise
+ * once a connection is closed, since the next one waits for its end. A pong may be late behind a message that takes long
+ * to arrive, so the next connection is given twice as long.
  */
 export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,

@@ -32,7 +32,7 @@ interface Asked {
 /** SQLite joins at most 500 selects in one statement. */
 const maxBatchSize = 100;
 
-/** The history of a family whose events are of the model `E`; they are shown as they are kept unless `show` is given. */
+/** The history of a family whose events are of the model `E`, shown as they are kept unless `show` is given. */
 export function createHistory<E extends object, S>(
   database: Database,
   family: string,

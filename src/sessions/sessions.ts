@@ -33,7 +33,7 @@ export interface SignedIn {
 
 /** Sessions: opaque 256-bit tokens out, sealed notes tokens within. Every replica sees the same. */
 export interface Sessions {
-  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` for an address or a network that guesses. */
+  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` for an address or network that guesses. */
   signIn(credentials: {
     email: string;
     password: string;
