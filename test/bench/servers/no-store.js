@@ -3,6 +3,7 @@ import { register } from 'node:module';
 /** Loaded into a gateway, it leaves all as it is but the store: its log takes every event and keeps none. */
 const source = `
   import { createLog as create } from './log.js?kept';
+  export * from './log.js?kept';
   export function createLog(options) {
     return { ...create(options), append: async () => 'stored' };
   }`;
