@@ -18,10 +18,10 @@ export interface History<E> {
 /** An event as it is shown, by the state of its entity just after it. */
 export type Show<E, S> = (event: E, state: S) => E;
 
-interface Source<E> {
+interface Source<E, S> {
   readonly db: Executor;
   readonly family: string;
-  readonly show: Show<E, unknown> | undefined;
+  readonly show: Show<E, S> | undefined;
 }
 
 interface Asked {
@@ -38,11 +38,7 @@ export function createHistory<E extends object, S>(
   family: string,
   show?: Show<E, S>,
 ): History<E> {
-  const source: Source<E> = {
-    db: database.kysely,
-    family,
-    show: show && ((event, state) => show(event, state as S)),
-  };
+  const source = { db: database.kysely, family, show };
   // Without a cache a loader only gathers what is asked for in one tick, so it can serve every operation.
   const options = { cache: false, maxBatchSize };
   const pages = new DataLoader((asked: readonly Asked[]) => readPages(source, asked), options);
@@ -53,7 +49,7 @@ export function createHistory<E extends object, S>(
   };
 }
 
-async function readPages<E>(source: Source<E>, asked: readonly Asked[]): Promise<Kept<E>[][]> {
+async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): Promise<Kept<E>[][]> {
   const [first, ...rest] = asked.map((one, slot) =>
     source.db
       .selectFrom(pageOf(source, one).as('page'))
@@ -68,7 +64,7 @@ async function readPages<E>(source: Source<E>, asked: readonly Asked[]): Promise
   );
 }
 
-function pageOf<E>(source: Source<E>, { entityId, query }: Asked) {
+function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked) {
   const { limit, backward, after, before } = query as RowQuery & { after?: number; before?: number };
   return source.db
     .selectFrom('events')
@@ -83,11 +79,11 @@ function pageOf<E>(source: Source<E>, { entityId, query }: Asked) {
 }
 
 /** Read only where it is wanted: it is often as long as the event. */
-function entityOf<E>({ show }: Source<E>) {
+function entityOf<E, S>({ show }: Source<E, S>) {
   return sql<string | null>`${show ? sql.ref('entity') : sql.lit(null)}`.as('entity');
 }
 
-async function readEvents<E>(source: Source<E>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
+async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
   const rows = await source.db
     .selectFrom('event_ids')
     .innerJoin('events', 'events.seq', 'event_ids.seq')
@@ -106,7 +102,7 @@ interface EventRow {
   readonly entity: string | null;
 }
 
-function toKept<E>({ show }: Source<E>, { seq, event: text, entity }: EventRow): Kept<E> {
+function toKept<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): Kept<E> {
   const event = JSON.parse(text!) as E;
-  return { ...(show ? show(event, JSON.parse(entity!)) : event), seq };
+  return { ...(show ? show(event, JSON.parse(entity!) as S) : event), seq };
 }
