@@ -99,8 +99,8 @@ function eventOf({ event }: LogEntry): PaymentEvent {
 
 const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
 const typeOf = (entry: LogEntry) => eventOf(entry).type;
-/** An event that does not say counts as what its payment is known to be. */
-const livemodeOf = (entry: LogEntry) => eventOf(entry).livemode ?? foldedAt(entry).livemode;
+/** As it is shown. */
+const livemodeOf = (entry: LogEntry) => shownWith(foldedAt(entry), eventOf(entry)).livemode;
 
 function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
   return selections({
