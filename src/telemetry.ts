@@ -4,9 +4,9 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export interface Telemetry {
   readonly log: Logger;
   /** Counts one occurrence of `name`, for example `webhook_duplicate`. */
-  count(name: CountName, labels?: Readonly<Record<string, string>>): void;
-  /** A function that does so, to be called over and over. */
-  counter(name: CountName, labels?: Readonly<Record<string, string>>): () => void;
+  count(name: CountName, labels: Labels): void;
+  /** Returns a function that does so under one label more, for what is counted over and over: it takes its value. */
+  counter(name: CountName, label: string, labels?: Labels): (value: string) => void;
   /** The counts so far, keyed `name{label="value"}`. */
   readonly counts: ReadonlyMap<string, number>;
 }
@@ -19,6 +19,8 @@ export type CountName =
   | 'webhook_altered_duplicate'
   | 'webhook_skipped'
   | 'webhook_refused';
+
+type Labels = Readonly<Record<string, string>>;
 
 const mostLevels = 6;
 /** Of those that one stands for. */
@@ -65,17 +67,25 @@ export function createTelemetry(level: string, destination?: DestinationStream):
     serializers: { err: (error: unknown) => describeError(error) },
     formatters: { log: (record: Record<string, unknown>) => ({ ...scrubbed(record) }) },
   };
-  const counter: Telemetry['counter'] = (name, labels = {}) => {
-    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-    const key = pairs.length > 0 ? `${name}{${pairs.join(',')}}` : name;
-    return () => void counts.set(key, (counts.get(key) ?? 0) + 1);
-  };
+  const add = (key: string) => void counts.set(key, (counts.get(key) ?? 0) + 1);
   return {
     log: destination ? pino(options, destination) : pino(options),
     counts,
-    counter,
-    count: (name, labels) => counter(name, labels)(),
+    count: (name, labels) => add(keyOf(name, labels)),
+    counter(name, label, labels) {
+      const keys = new Map<string, string>();
+      return (value) => {
+        const key = keys.get(value) ?? keyOf(name, { ...labels, [label]: value });
+        keys.set(value, key);
+        add(key);
+      };
+    },
   };
+}
+
+function keyOf(name: CountName, labels: Labels): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  return `${name}{${pairs.join(',')}}`;
 }
 
 function scrubbed({ err, ...record }: Record<string, unknown>): Record<string, unknown> {

@@ -7,6 +7,7 @@ import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
 import { placeText, witnessOf, type Place } from './place.js';
 import { createQueue } from './queue.js';
+import { createReport } from './report.js';
 import { startRetention } from './retention.js';
 
 export type { Delivery } from './delivery.js';
@@ -82,6 +83,7 @@ const greatestQueue = { items: 10_000, weight: 64_000_000 };
 /** The log in this database. */
 export function createLog(options: LogOptions): Log {
   const { database, telemetry } = options;
+  const report = createReport(telemetry);
   const retention = startRetention(options);
   const readRows = prepareRead(database.kysely);
   const queue = createQueue<Delivery, Outcome>({
@@ -100,7 +102,7 @@ export function createLog(options: LogOptions): Log {
     const { outcomes, head } = await options.commit(batch);
     // On Postgres the commit has sent it.
     if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
-    batch.forEach((delivery, at) => tell(telemetry, delivery, outcomes[at]!));
+    batch.forEach((delivery, at) => report(delivery, outcomes[at]!));
     return outcomes;
   }
 
@@ -119,30 +121,6 @@ export function createLog(options: LogOptions): Log {
       await Promise.all([queue.stop(), retention.stop()]);
     },
   };
-}
-
-/** Counts and logs what became of a delivery. */
-function tell({ log, count }: Telemetry, delivery: Delivery, outcome: Outcome): void {
-  const { family, endpointId, eventId, type, apiVersion, known } = delivery;
-  const about = { family, endpointId, eventId, type: brief(type), apiVersion: brief(apiVersion) };
-  if (outcome === 'altered') {
-    count('webhook_altered_duplicate', { family });
-    log.warn(about, 'an event came again with another body');
-  } else if (outcome === 'duplicate') {
-    count('webhook_duplicate', { family });
-  } else {
-    count('webhook_stored', { family });
-    if (known?.undated)
-      log.warn(about, 'an event tells no time that can be read: that of its receipt counts');
-    if (known) return;
-    count('webhook_skipped', { family });
-    log.info(about, 'an event of an unknown kind was kept and skipped');
-  }
-}
-
-/** As much of a sender's free text, which may be as long as a body, as goes into a log line. */
-function brief(text: string | null): string | null {
-  return text === null ? null : text.slice(0, 200);
 }
 
 function readBounds(db: Executor): Promise<Bounds> {

@@ -96,7 +96,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const prefix = pathname.replace(/\/+$/, '');
   // Every call has a deadline of its own, so undici's, a timer for each answer, are off.
   const pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
-  const counters = new Map<string, () => void>();
+  const count = telemetry.counter('upstream_call', 'status', { upstream: name });
   const isDebugging = telemetry.log.isLevelEnabled('debug');
   const openAccount = createQuota({ perHour: callsPerHour, clock });
   const openCompartment = createBulkhead(name, callsAtOnce ?? Infinity);
@@ -107,14 +107,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }));
   const complain = createComplaints(telemetry);
   const guard = createGuard(name, telemetry);
-
-  function count(status: string): void {
-    const known = counters.get(status);
-    if (known) return known();
-    const counter = telemetry.counter('upstream_call', { upstream: name, status });
-    counters.set(status, counter);
-    counter();
-  }
 
   function report({ method, path }: Exchange, status: string, started: number): void {
     count(status);

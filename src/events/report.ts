@@ -1,0 +1,35 @@
+import type { Telemetry } from '../telemetry.js';
+import type { Outcome } from './commit.js';
+import type { Delivery } from './delivery.js';
+
+/** Returns a function that counts what became of a delivery, and logs what an operator should hear of. */
+export function createReport({ log, counter }: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
+  const stored = counter('webhook_stored', 'family');
+  const skipped = counter('webhook_skipped', 'family');
+  const duplicate = counter('webhook_duplicate', 'family');
+  const altered = counter('webhook_altered_duplicate', 'family');
+
+  return (delivery, outcome) => {
+    const { family, known } = delivery;
+    if (outcome === 'duplicate') return duplicate(family);
+    if (outcome === 'altered') {
+      log.warn(about(delivery), 'an event came again with another body');
+      return altered(family);
+    }
+    stored(family);
+    if (known?.undated)
+      log.warn(about(delivery), 'an event tells no time that can be read: that of its receipt counts');
+    if (known) return;
+    skipped(family);
+    log.info(about(delivery), 'an event of an unknown kind was kept and skipped');
+  };
+}
+
+function about({ family, endpointId, eventId, type, apiVersion }: Delivery) {
+  return { family, endpointId, eventId, type: brief(type), apiVersion: brief(apiVersion) };
+}
+
+/** As much of a sender's free text, which may be as long as a body, as goes into a log line. */
+function brief(text: string | null): string | null {
+  return text === null ? null : text.slice(0, 200);
+}
