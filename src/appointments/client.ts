@@ -4,7 +4,7 @@ import { member } from '../json.js';
 import { digest } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { type FailureReason, faultOfCall, UpstreamError } from '../upstream/failure.js';
+import { type FailureReason, faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import { createUpstream, isSendable, type UpstreamAnswer } from '../upstream/http.js';
 import { createTokens, type Issued } from '../upstream/tokens.js';
 import type { Appointment } from './model.js';
@@ -24,8 +24,7 @@ export interface AppointmentsSettings {
 export type NewAppointment = Pick<Appointment, 'status' | 'start' | 'end' | 'participants'>;
 
 /** Booked, with the service's id where its answer has one; or not, since the service refused what was to be booked. */
-export type BookingOutcome =
-  { readonly booked: true; readonly upstreamId: string | null } | { readonly refused: number };
+export type BookingOutcome = { readonly booked: true; readonly upstreamId: string | null } | Refused;
 
 /** The appointment service (`apis/appointments.md`). */
 export interface AppointmentsClient {

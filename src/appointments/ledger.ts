@@ -7,7 +7,7 @@ import { Ending } from '../signal.js';
 import type { Database } from '../store/database.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
-import { UpstreamError } from '../upstream/failure.js';
+import { type Refused, UpstreamError } from '../upstream/failure.js';
 import { type BookingQuery, createBookings, toAppointment } from './bookings.js';
 import { type AppointmentsClient, type BookingOutcome, type NewAppointment, NotSent } from './client.js';
 import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
@@ -23,8 +23,7 @@ export interface BookingRequest {
 }
 
 /** A booking that may stand; or one that the service refused with a 4xx; or a key used for another input. */
-export type BookingResult =
-  { readonly appointment: Appointment } | { readonly refused: number } | { readonly conflict: true };
+export type BookingResult = { readonly appointment: Appointment } | Refused | { readonly conflict: true };
 
 /** The appointments booked through this gateway. */
 export interface Ledger {
@@ -144,7 +143,7 @@ export function createLedger({
   }
 
   /** Rejects only where it is certain that nothing was booked. */
-  async function post(appointment: NewAppointment): Promise<Settlement | { readonly refused: number }> {
+  async function post(appointment: NewAppointment): Promise<Settlement | Refused> {
     // An `AbortSignal.timeout` would stay for its whole time, and end with an error that nobody reads.
     const ending = new Ending();
     const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
@@ -250,7 +249,7 @@ interface Settlement {
   readonly upstreamId: string | null;
 }
 
-function settlementOf(outcome: BookingOutcome): Settlement | { readonly refused: number } {
+function settlementOf(outcome: BookingOutcome): Settlement | Refused {
   return 'refused' in outcome ? outcome : { state: 'CONFIRMED', upstreamId: outcome.upstreamId };
 }
 

@@ -6,16 +6,16 @@ import type { Delivery } from './delivery.js';
 export const mostRenderings = 16;
 
 /** A body of a known event that differs from its first one. */
-export interface Rendering {
+export interface AlteredBody {
   readonly delivery: Delivery;
   readonly bodyDigest: string;
 }
 
 /** Keeps each body once, and of one event no more than `mostRenderings`; called under the lock of the log's head. */
-export async function keepRenderings(db: Executor, renderings: readonly Rendering[]): Promise<void> {
-  if (renderings.length === 0) return;
-  const kept = await findKept(db, renderings);
-  const fresh = renderings.map(toRow).filter(({ family, event_id, body_digest }) => {
+export async function keepRenderings(db: Executor, altered: readonly AlteredBody[]): Promise<void> {
+  if (altered.length === 0) return;
+  const kept = await findKept(db, altered);
+  const fresh = altered.map(toRow).filter(({ family, event_id, body_digest }) => {
     const key = `${family} ${event_id}`;
     const digests = kept.get(key) ?? new Set();
     if (digests.has(body_digest) || digests.size >= mostRenderings) return false;
@@ -25,12 +25,12 @@ export async function keepRenderings(db: Executor, renderings: readonly Renderin
   if (fresh.length > 0) await db.insertInto('event_renderings').values(fresh).execute();
 }
 
-async function findKept(db: Executor, renderings: readonly Rendering[]): Promise<Map<string, Set<string>>> {
+async function findKept(db: Executor, altered: readonly AlteredBody[]): Promise<Map<string, Set<string>>> {
   const rows = await db
     .selectFrom('event_renderings')
     .select(['family', 'event_id', 'body_digest'])
-    .where('family', 'in', [...new Set(renderings.map(({ delivery }) => delivery.family))])
-    .where('event_id', 'in', [...new Set(renderings.map(({ delivery }) => keyText(delivery.eventId)))])
+    .where('family', 'in', [...new Set(altered.map(({ delivery }) => delivery.family))])
+    .where('event_id', 'in', [...new Set(altered.map(({ delivery }) => keyText(delivery.eventId)))])
     .execute();
   const kept = new Map<string, Set<string>>();
   for (const { family, event_id, body_digest } of rows) {
@@ -40,7 +40,7 @@ async function findKept(db: Executor, renderings: readonly Rendering[]): Promise
   return kept;
 }
 
-function toRow({ delivery, bodyDigest }: Rendering) {
+function toRow({ delivery, bodyDigest }: AlteredBody) {
   const { family, eventId, apiVersion, receivedAt, body } = delivery;
   return {
     family,

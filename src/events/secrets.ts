@@ -34,10 +34,10 @@ export interface Secrets {
    * is stored goes on working, and the message says to rotate again. A line of the log tells of a rotation, whether it
    * succeeded or failed.
    */
-  rotate<Refusal extends object>(
+  rotate<Other extends object>(
     endpointId: string,
-    obtain: () => Promise<string | Refusal>,
-  ): Promise<Rotation | Refusal | undefined>;
+    obtain: () => Promise<string | Other>,
+  ): Promise<Rotation | Other | undefined>;
   stop(): Promise<void>;
 }
 

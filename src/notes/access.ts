@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Connection, Cursors, Edge } from '../relay.js';
-import type { NotesClient, Refusal } from './client.js';
+import type { NotesClient } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
 import { NoteLists } from './lists.js';
 import type { Note, Tag } from './model.js';
@@ -8,6 +8,7 @@ import { toNote } from './note.js';
 import { createPager, greatestLimit, type NoteFilter, type NoteList, type Pager } from './pages.js';
 import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
+import type { Refused } from '../upstream/failure.js';
 import { createSightings, type Sightings } from './sightings.js';
 import { byName, type ForwardPage, spelled, tagConnection } from './tags.js';
 import type { Signal } from '../signal.js';
@@ -45,10 +46,10 @@ export interface NotesAccess {
   spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]>;
   /** Whether at least `number` notes are pinned, not counting the one with the id `except`. */
   hasPinned(number: number, except?: string): Promise<boolean>;
-  create(note: NewNote): Promise<Note | Refusal>;
-  update(upstreamId: string, change: NoteChange): Promise<Note | Refusal>;
-  remove(upstreamId: string): Promise<Refusal | undefined>;
-  share(upstreamId: string, share: Share): Promise<Refusal | undefined>;
+  create(note: NewNote): Promise<Note | Refused>;
+  update(upstreamId: string, change: NoteChange): Promise<Note | Refused>;
+  remove(upstreamId: string): Promise<Refused | undefined>;
+  share(upstreamId: string, share: Share): Promise<Refused | undefined>;
 }
 
 /** What the operations of a process share. */
@@ -152,19 +153,19 @@ class OperationNotes implements NotesAccess {
     return false;
   }
 
-  create(note: NewNote): Promise<Note | Refusal> {
+  create(note: NewNote): Promise<Note | Refused> {
     return this.write(({ client }, { token, signal }) => client.create(token, note, signal));
   }
 
-  update(upstreamId: string, change: NoteChange): Promise<Note | Refusal> {
+  update(upstreamId: string, change: NoteChange): Promise<Note | Refused> {
     return this.write(({ client }, { token, signal }) => client.update(token, upstreamId, change, signal));
   }
 
-  remove(upstreamId: string): Promise<Refusal | undefined> {
+  remove(upstreamId: string): Promise<Refused | undefined> {
     return this.write(({ client }, { token, signal }) => client.remove(token, upstreamId, signal));
   }
 
-  share(upstreamId: string, share: Share): Promise<Refusal | undefined> {
+  share(upstreamId: string, share: Share): Promise<Refused | undefined> {
     const { token, signal } = this.operation;
     return this.shared.client.share(token, upstreamId, share, signal);
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
-import { faultOfCall, UpstreamError } from '../upstream/failure.js';
+import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import { createFlights, type Flights } from '../upstream/flights.js';
 import { createUpstream, isSendable, type UpstreamAnswer, type UpstreamRequest } from '../upstream/http.js';
 import {
@@ -49,11 +49,6 @@ export interface ListedPage extends NotePage {
   readonly bytes: number;
 }
 
-/** The service refused: a 4xx, but neither 401 nor one that limits how often it is called. */
-export interface Refusal {
-  readonly refused: number;
-}
-
 /**
  * The notes service (`apis/notes.md`). Every call but `signIn` rejects with `SessionEnded` on a 401, and with an
  * `UpstreamError` where no usable answer comes. Reads that are the same and in flight are one call; one that begins
@@ -62,13 +57,13 @@ export interface Refusal {
 export interface NotesClient {
   signIn(email: string, password: string, signal?: Signal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
   me(token: string, signal?: Signal): Promise<Profile>;
-  list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refusal>;
+  list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
-  create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refusal>;
+  create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refused>;
   /** Changes only what is given. */
-  update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refusal>;
-  remove(token: string, id: string, signal?: Signal): Promise<Refusal | undefined>;
-  share(token: string, id: string, share: Share, signal?: Signal): Promise<Refusal | undefined>;
+  update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refused>;
+  remove(token: string, id: string, signal?: Signal): Promise<Refused | undefined>;
+  share(token: string, id: string, share: Share, signal?: Signal): Promise<Refused | undefined>;
   stop(): Promise<void>;
 }
 
@@ -89,7 +84,7 @@ export function createNotesClient(
 ): NotesClient {
   const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock, telemetry } = options;
   const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
-  const pages = createFlights<ListedPage | Refusal>('notes');
+  const pages = createFlights<ListedPage | Refused>('notes');
   const profiles = createFlights<Profile>('notes');
   const tagLists = createFlights<readonly Tag[]>('notes');
   const tokenFields = tokenField === undefined ? usualTokenFields : [tokenField];
@@ -99,19 +94,19 @@ export function createNotesClient(
     return issued;
   });
 
-  function ask<T>(request: UpstreamRequest, reader: Reader<T>): Promise<T> {
+  function ask<T>(request: UpstreamRequest, readAnswer: ReadAnswer<T>): Promise<T> {
     return upstream.ask(request, (answer) => {
       if (answer.status === 401) throw new SessionEnded();
-      return reader(answer);
+      return readAnswer(answer);
     });
   }
 
   function read<T>(
     flights: Flights<T>,
     { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
-    reader: Reader<T>,
+    readAnswer: ReadAnswer<T>,
   ): Promise<T> {
-    const start = (shared: Signal) => ask({ method: 'GET', path, token, signal: shared }, reader);
+    const start = (shared: Signal) => ask({ method: 'GET', path, token, signal: shared }, readAnswer);
     return flights.share(token, path, start, signal);
   }
 
@@ -123,12 +118,12 @@ export function createNotesClient(
 
   async function write<T>(
     request: UpstreamRequest & { readonly token: string },
-    reader: BodyReader<T>,
-  ): Promise<T | Refusal> {
+    readBody: ReadBody<T>,
+  ): Promise<T | Refused> {
     try {
       return await ask(request, (answer) => {
         complainOf(answer.status);
-        return orRefused(reader)(answer);
+        return orRefused(readBody)(answer);
       });
     } finally {
       // What was asked before the write ended may show the state before it: nobody who comes later may join that.
@@ -138,12 +133,12 @@ export function createNotesClient(
 
   async function writeNote<T>(
     { id, path, ...request }: UpstreamRequest & { readonly token: string; readonly id: string },
-    reader: BodyReader<T>,
-  ): Promise<T | Refusal> {
+    readBody: ReadBody<T>,
+  ): Promise<T | Refused> {
     const segment = encodeSegment(id);
     return segment === undefined
       ? { refused: 404 }
-      : write({ ...request, path: `/notes/${segment}${path}` }, reader);
+      : write({ ...request, path: `/notes/${segment}${path}` }, readBody);
   }
 
   return {
@@ -179,15 +174,15 @@ export function createNotesClient(
 }
 
 /** What an answer amounts to; undefined if it is not what the documents show. */
-type Reader<T> = (answer: UpstreamAnswer) => T | undefined;
-type BodyReader<T> = (body: unknown, bytes: number) => T | undefined;
+type ReadAnswer<T> = (answer: UpstreamAnswer) => T | undefined;
+type ReadBody<T> = (body: unknown, bytes: number) => T | undefined;
 
-function orRefused<T>(read: BodyReader<T>): Reader<T | Refusal> {
+function orRefused<T>(read: ReadBody<T>): ReadAnswer<T | Refused> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : { refused: status });
 }
 
 /** For a call of which the documents show no refusal. */
-function granted<T>(read: BodyReader<T>): Reader<T> {
+function granted<T>(read: ReadBody<T>): ReadAnswer<T> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : undefined);
 }
 
@@ -196,6 +191,6 @@ function readListed(body: unknown, bytes: number): ListedPage | undefined {
   return page && { ...page, bytes };
 }
 
-function refusal(outcome: true | Refusal): Refusal | undefined {
+function refusal(outcome: true | Refused): Refused | undefined {
   return outcome === true ? undefined : outcome;
 }

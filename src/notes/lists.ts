@@ -1,6 +1,7 @@
 import { OperationTooComplex } from '../errors.js';
 import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
-import type { ListedPage, NotesClient, Refusal } from './client.js';
+import type { Refused } from '../upstream/failure.js';
+import type { ListedPage, NotesClient } from './client.js';
 import { type NoteFilter, type NoteList, orTooLarge, type PageStart, type TooLarge } from './pages.js';
 import type { Sightings } from './sightings.js';
 import { createLimiter } from '../limiter.js';
@@ -13,7 +14,7 @@ interface Source {
 }
 
 /** On whose behalf it is read. */
-interface Reader {
+interface Owner {
   readonly token: string;
   readonly sessionId: string;
   readonly signal: Signal;
@@ -26,14 +27,14 @@ const mostMebibytes = 64;
 /** The service's lists as one operation reads them: a few pages at a time, and no more than one operation may. */
 export class NoteLists {
   private readonly source: Source;
-  private readonly reader: Reader;
+  private readonly owner: Owner;
   private readonly inTurn = createLimiter(listsAtOnce);
   private calls = 0;
   private bytes = 0;
 
-  constructor(source: Source, reader: Reader) {
+  constructor(source: Source, owner: Owner) {
     this.source = source;
-    this.reader = reader;
+    this.owner = owner;
   }
 
   /** For a search: its pages are looked through and dropped. */
@@ -54,11 +55,11 @@ export class NoteLists {
     return { filter, read: (start) => this.inTurn(() => read(start)) };
   }
 
-  private async read(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refusal | TooLarge> {
+  private async read(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refused | TooLarge> {
     // A note may have any number of tags, and each of them pages.
     if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages of the notes service`);
     const { client, sightings } = this.source;
-    const { token, sessionId, signal } = this.reader;
+    const { token, sessionId, signal } = this.owner;
     const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
     if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
     return answer;

@@ -1,7 +1,6 @@
 import { GatewayError } from '../errors.js';
-import { UpstreamError } from '../upstream/failure.js';
+import { type Refused, UpstreamError } from '../upstream/failure.js';
 import type { NotePage } from './answer.js';
-import type { Refusal } from './client.js';
 import type { PageQuery } from './request.js';
 
 /** Which notes a list holds. */
@@ -18,7 +17,7 @@ export interface TooLarge {
 /** One of the service's lists. */
 export interface NoteList {
   readonly filter: NoteFilter;
-  read(start: PageStart): Promise<NotePage | Refusal | TooLarge>;
+  read(start: PageStart): Promise<NotePage | Refused | TooLarge>;
 }
 
 /** A page, and how it was asked for; `cursor` is undefined for the first one. */

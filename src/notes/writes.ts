@@ -7,9 +7,8 @@ import type {
   UserError,
 } from '../generated/resolvers.js';
 import { type Edge, idOf } from '../relay.js';
-import { faultOfCall, UpstreamError } from '../upstream/failure.js';
+import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import type { NotesAccess } from './access.js';
-import type { Refusal } from './client.js';
 import { blanks, checkNewNote, checkNoteChange, checkShare, isLongOtherwise, tooLong } from './input.js';
 import type { Note } from './model.js';
 import type { NoteChange } from './request.js';
@@ -94,7 +93,7 @@ function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChan
 /** Why the service refused a write that the documents allow: its answer has no known shape (apis/notes.md §7). */
 async function explain(
   notes: NotesAccess,
-  refusal: Refusal,
+  refusal: Refused,
   change: NoteChange,
   id?: string,
 ): Promise<readonly UserError[]> {
@@ -111,7 +110,7 @@ async function explain(
 }
 
 /** A pin too many may be refused with any 4xx; else some of them are no word about what the person wrote. */
-function failWhereCallIsAtFault({ refused: status }: Refusal): void {
+function failWhereCallIsAtFault({ refused: status }: Refused): void {
   const reason = faultOfCall(status);
   if (reason) throw new UpstreamError('notes', reason, { cause: { status } });
 }

@@ -1,13 +1,8 @@
 import { GatewayError } from '../errors.js';
-import { faultOfCall, UpstreamError } from '../upstream/failure.js';
+import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import { findText } from '../upstream/fields.js';
 import type { Upstream } from '../upstream/http.js';
 import type { Signal } from '../signal.js';
-
-/** The payment service refused a call; `refused` is its status. */
-export interface Refusal {
-  readonly refused: number;
-}
 
 /** The one call of the payment service that is known (`apis/webhooks.md` §4). */
 export interface PaymentsClient {
@@ -16,7 +11,7 @@ export interface PaymentsClient {
    * service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
    * secret.
    */
-  rotateSecret(endpointId: string, signal: Signal): Promise<string | Refusal>;
+  rotateSecret(endpointId: string, signal: Signal): Promise<string | Refused>;
 }
 
 /** How the payment service is called. */
@@ -61,7 +56,7 @@ export function createPaymentsClient({
 }
 
 /** Without a body, and where that is refused, so that nothing was rotated, once more with an empty object. */
-async function sendAsWanted(send: (body?: object) => Promise<string | Refusal>): Promise<string | Refusal> {
+async function sendAsWanted(send: (body?: object) => Promise<string | Refused>): Promise<string | Refused> {
   const outcome = await send();
   return typeof outcome === 'string' || outcome.refused === 404 ? outcome : send({});
 }

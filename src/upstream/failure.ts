@@ -40,6 +40,11 @@ const reasons = {
 /** Why a call failed. */
 export type FailureReason = keyof typeof reasons;
 
+/** A service refused what was asked, with this status: a 4xx, but none that limits how often it is called. */
+export interface Refused {
+  readonly refused: number;
+}
+
 /** Refusals for the moment, or for how it was asked: none for what was sent, and nothing has taken effect. */
 const faultsOfCall: Readonly<Record<number, FailureReason>> = {
   405: 'misshapen',
