@@ -57,13 +57,19 @@ export function createPoster(): Poster {
 }
 
 function reaches(url: string): Promise<boolean> {
-  const { protocol, hostname, port } = new URL(url);
   return new Promise((resolve) => {
-    const socket = net.connect(Number(port) || (protocol === 'https:' ? 443 : 80), hostname);
+    const socket = net.connect(socketAddress(url));
     socket.on('error', () => resolve(false));
     socket.on('connect', () => {
       socket.destroy();
       resolve(true);
     });
   });
+}
+
+/** Where a socket for a URL connects to; the brackets that a URL has around an IPv6 address are no part of it. */
+export function socketAddress(url: string): { readonly host: string; readonly port: number } {
+  const { protocol, hostname, port } = new URL(url);
+  const usualPort = protocol === 'https:' ? 443 : 80;
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || usualPort };
 }
