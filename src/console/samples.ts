@@ -33,6 +33,7 @@ function tomorrowAtNine(): object {
       { actor: { reference: 'Patient/42' }, status: 'ACCEPTED' },
       { actor: { reference: 'Practitioner/7' }, status: 'NEEDS_ACTION' },
     ],
-    idempotencyKey: crypto.randomUUID(),
+    // Not `randomUUID`, which browsers have only at https and loopback addresses.
+    idempotencyKey: crypto.getRandomValues(new Uint32Array(4)).join('-'),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
-import { soon, useExplorer } from './explorer.js';
+import { awaitEditor, soon, useExplorer } from './explorer.js';
 import { headersTests } from './headers.js';
 import { lateTests } from './late.js';
 import { signInTests } from './sign-in.js';
@@ -21,6 +21,13 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await explorer.page.getByText('Root Types').waitFor();
     expect(await explorer.page.title()).toContain('Trivium');
     expect(explorer.faults).toEqual([]);
+  });
+
+  test('opens at an address that is neither https nor loopback', async () => {
+    const { page, gateway } = explorer;
+    await page.goto(`${gateway.url.replace('127.0.0.1', '0.0.0.0')}/graphql`);
+    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await awaitEditor(page);
   });
 
   test('says that it cannot read the schema, and tries again', async () => {
