@@ -1,7 +1,8 @@
 const most = 100_000;
 
-/** Adds to a list that is only looked back on, and keeps it from growing for ever. */
-export function keepLatest<Item>(list: Item[], item: Item): void {
-  if (list.length >= most) list.splice(0, most / 2);
+/** Adds to a list that is only looked back on, and keeps it from growing for ever. Returns what was let go for that. */
+export function keepLatest<Item>(list: Item[], item: Item): readonly Item[] {
+  const gone = list.length >= most ? list.splice(0, most / 2) : [];
   list.push(item);
+  return gone;
 }

@@ -4,7 +4,7 @@ import { keepLatest } from './latest.js';
 
 /** Bearer tokens, each with what it stands for. */
 export interface Tokens<Grant> {
-  /** A new token that lives as long as all of these do. */
+  /** A new token that lives as long as all of these do; of very many the oldest end sooner. */
   issue(grant: Grant): string;
   /** What a live token stands for. */
   find(token: string | undefined): Grant | undefined;
@@ -22,7 +22,7 @@ export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Gr
   function issue(grant: Grant): string {
     const token = randomBytes(24).toString('base64url');
     live.set(token, { grant, expiresAt: clock.now() + lifetimeMs });
-    keepLatest(issued, token);
+    for (const old of keepLatest(issued, token)) live.delete(old);
     return token;
   }
 

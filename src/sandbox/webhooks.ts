@@ -41,18 +41,18 @@ export function createWebhooks(
   receiver: () => string | undefined,
 ): { readonly control: WebhooksControl; readonly routes: readonly Route[] } {
   const endpoints = createEndpoints(clock);
-  const events = new Map<string, Event>();
+  const events: Event[] = [];
   const deliveries: Delivery[] = [];
   const remember = (delivery: Delivery) => keepLatest(deliveries, delivery);
 
   async function emit(event: Event, endpointId: string): Promise<Delivery> {
     const body = render(event, find(endpointId));
-    events.set(event.id, event);
+    keepLatest(events, event);
     return send(endpointId, body, event.id, event.type);
   }
 
   async function replay(eventId: string, endpointId: string): Promise<Delivery> {
-    const event = events.get(eventId);
+    const event = events.findLast(({ id }) => id === eventId);
     if (!event) throw new Error(`The sandbox sent no event ${eventId}.`);
     return emit(event, endpointId);
   }
