@@ -14,8 +14,6 @@ import { createWebhooks, type WebhooksControl } from './webhooks.js';
 export interface SandboxOptions {
   /** 0, the default, takes a port from the system. */
   readonly port?: number;
-  /** 127.0.0.1 by default. */
-  readonly host?: string;
   /** Whether shipments and payments move by themselves; by default they do not. */
   readonly traffic?: boolean;
   /** Whether there is a demo user with notes; by default there is. */
@@ -51,7 +49,7 @@ export interface Sandbox {
  * services. It is not for production, for measuring them, or for a network that others can reach.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, host = '127.0.0.1', traffic = false, demo = true } = options;
+  const { port = 0, traffic = false, demo = true } = options;
   const clock = createClock();
   const faults = createFaults();
   const calls: Call[] = [];
@@ -78,10 +76,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     calls,
   );
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, resolve);
+    server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
   const address = server.address();
-  const url = `http://${host}:${typeof address === 'object' ? address?.port : port}`;
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`;
 
   function deliverTo(base: string): void {
     const target = new URL(base).href.replace(/\/+$/, '');
