@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Answer, isObject, json, refuse, type Request, type Route } from './http.js';
-import type { Issuer } from './issuer.js';
+import type { Issuer, IssuerControl } from './issuer.js';
 
 /** One of an appointment's people (apis/appointments.md §2). */
 export interface Participant {
@@ -17,16 +17,10 @@ export interface Appointment {
   readonly participant: readonly Participant[];
 }
 
-/** What a test can see and do of the appointment service. */
-export interface AppointmentsControl {
+/** What a test can see and do of the appointment service and its issuer. */
+export interface AppointmentsControl extends IssuerControl {
   /** Everything that was booked, in order. */
   readonly booked: readonly Appointment[];
-  /** Makes every access token invalid. */
-  revokeTokens(): void;
-  /** Lets the client have these scopes and no others, in the tokens given out from now on. */
-  grantScopes(...scopes: readonly string[]): void;
-  /** The access tokens given out so far. */
-  readonly issued: readonly string[];
 }
 
 const statuses = ['booked', 'cancelled', 'fulfilled', 'noshow'];
@@ -51,12 +45,7 @@ export function createAppointments(issuer: Issuer): {
   }
 
   return {
-    control: {
-      booked,
-      revokeTokens: () => issuer.revokeTokens(),
-      grantScopes: (...scopes) => void (issuer.granted = scopes),
-      issued: issuer.issued,
-    },
+    control: { ...issuer.control, booked },
     routes: [{ method: 'POST', path: '/appointments', handle: book }],
   };
 }

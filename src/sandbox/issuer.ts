@@ -3,19 +3,24 @@ import type { Clock } from './clock.js';
 import { type Answer, json, Refusal, type Request, type Route } from './http.js';
 import { createTokens } from './tokens.js';
 
-/** The token issuer of the appointment service. */
-export interface Issuer {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly routes: readonly Route[];
-  /** The scopes that the client may have: it is given those of them that it asks for. */
-  granted: readonly string[];
-  /** The scopes of a live token. */
-  scopesOf(token: string | undefined): readonly string[] | undefined;
+/** What a test can see and do of the token issuer. */
+export interface IssuerControl {
   /** Makes every access token invalid. */
   revokeTokens(): void;
+  /** Lets the client have these scopes and no others, in the tokens given out from now on. */
+  grantScopes(...scopes: readonly string[]): void;
   /** The access tokens given out so far. */
   readonly issued: readonly string[];
+}
+
+/** The token issuer of the appointment service. */
+export interface Issuer {
+  readonly control: IssuerControl;
+  readonly routes: readonly Route[];
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The scopes of a live token. */
+  scopesOf(token: string | undefined): readonly string[] | undefined;
 }
 
 const lifetimeSeconds = 3600;
@@ -26,12 +31,13 @@ export function createIssuer(clock: Clock): Issuer {
   const clientId = 'sandbox-client';
   const clientSecret = randomBytes(24).toString('base64url');
   const tokens = createTokens<readonly string[]>(clock, lifetimeSeconds * 1000);
+  let granted: readonly string[] = knownScopes;
 
   function giveToken(request: Request): Answer {
     const { grant_type, client_id, client_secret, scope } = request.json();
-    if (grant_type !== 'client_credentials') throw refuse(400, 'unsupported_grant_type');
-    if (client_id !== clientId || client_secret !== clientSecret) throw refuse(401, 'invalid_client');
-    const scopes = readScopes(scope).filter((name) => issuer.granted.includes(name));
+    if (grant_type !== 'client_credentials') throw refuseOAuth(400, 'unsupported_grant_type');
+    if (client_id !== clientId || client_secret !== clientSecret) throw refuseOAuth(401, 'invalid_client');
+    const scopes = readScopes(scope).filter((name) => granted.includes(name));
     return json(200, {
       access_token: tokens.issue(scopes),
       token_type: 'bearer',
@@ -40,26 +46,27 @@ export function createIssuer(clock: Clock): Issuer {
     });
   }
 
-  const issuer: Issuer = {
+  return {
+    control: {
+      revokeTokens: () => tokens.revoke(),
+      grantScopes: (...scopes) => void (granted = scopes),
+      issued: tokens.issued,
+    },
+    routes: [{ method: 'POST', path: '/oauth/token', handle: giveToken }],
     clientId,
     clientSecret,
-    granted: knownScopes,
-    routes: [{ method: 'POST', path: '/oauth/token', handle: giveToken }],
     scopesOf: (token) => tokens.find(token),
-    revokeTokens: () => tokens.revoke(),
-    issued: tokens.issued,
   };
-  return issuer;
 }
 
 function readScopes(scope: unknown): string[] {
   const scopes = typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [];
-  if (scopes.length === 0) throw refuse(400, 'invalid_request');
-  if (!scopes.every((name) => knownScopes.includes(name))) throw refuse(400, 'invalid_scope');
+  if (scopes.length === 0) throw refuseOAuth(400, 'invalid_request');
+  if (!scopes.every((name) => knownScopes.includes(name))) throw refuseOAuth(400, 'invalid_scope');
   return scopes;
 }
 
 /** A refusal in the shape of OAuth 2.0. */
-function refuse(status: number, error: string): Refusal {
+function refuseOAuth(status: number, error: string): Refusal {
   return new Refusal(json(status, { error }));
 }
