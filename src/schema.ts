@@ -9,10 +9,10 @@ import { GatewayError } from './errors.js';
 import type { Resolvers, ResolversTypes } from './generated/resolvers.js';
 import { instant } from './instant.js';
 import { noteNodes, notesResolvers } from './notes/resolvers.js';
-import { paymentNodes, paymentResolvers } from './payments/resolvers.js';
+import { paymentNodes, paymentsResolvers } from './payments/resolvers.js';
 import { fromGlobalId, greatestPage } from './relay.js';
 import { sessionNodes, sessionsResolvers } from './sessions/resolvers.js';
-import { shipmentNodes, shipmentResolvers } from './shipments/resolvers.js';
+import { shipmentNodes, shipmentsResolvers } from './shipments/resolvers.js';
 
 type Node = Awaited<ResolversTypes['Node']>;
 type FindNode = (id: string, context: Context) => Promise<Node | null>;
@@ -89,8 +89,8 @@ const resolvers: readonly Resolvers<Context>[] = [
   sessionsResolvers,
   notesResolvers,
   appointmentsResolvers,
-  shipmentResolvers,
-  paymentResolvers,
+  shipmentsResolvers,
+  paymentsResolvers,
 ];
 
 /** The SDL files and the domains' resolvers as one executable schema. */

@@ -25,8 +25,8 @@ export interface PaymentsContext extends OperationContext {
   readonly cursors: Cursors;
 }
 
-/** The payments' part of the schema; its root fields need the grants that their descriptions name. */
-export const paymentResolvers: Resolvers<PaymentsContext> = {
+/** The resolvers of `schema/payments.graphql`. */
+export const paymentsResolvers: Resolvers<PaymentsContext> = {
   Query: {
     payment(_, { paymentId }, context) {
       granted(context, 'PAYMENTS_READ');

@@ -13,8 +13,8 @@ export interface ShipmentsContext extends OperationContext {
   readonly cursors: Cursors;
 }
 
-/** The shipments' part of the schema; all but `Shipment` and `ShipmentEvent` needs the grant `SHIPMENTS_READ`. */
-export const shipmentResolvers: Resolvers<ShipmentsContext> = {
+/** The resolvers of `schema/shipments.graphql`. */
+export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   Query: {
     shipment(_, { shipmentId }, context) {
       granted(context, 'SHIPMENTS_READ');

@@ -7,7 +7,7 @@ import type { Caller } from '../../src/caller.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import type { PaymentUpdateFilter } from '../../src/generated/resolvers.js';
 import { createPaymentsClient } from '../../src/payments/client.js';
-import { paymentNodes, paymentResolvers, type PaymentsContext } from '../../src/payments/resolvers.js';
+import { paymentNodes, paymentsResolvers, type PaymentsContext } from '../../src/payments/resolvers.js';
 import { createPayments } from '../../src/payments/state.js';
 import { toGlobalId } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
@@ -19,7 +19,7 @@ import { deliveryOf } from '../support/events.js';
 import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
 import { paymentEvent } from './events.js';
 
-const { ask, follow, refusal } = createAsking(paymentResolvers);
+const { ask, follow, refusal } = createAsking(paymentsResolvers);
 const reader = callerWith(['PAYMENTS_READ']);
 
 const history = [

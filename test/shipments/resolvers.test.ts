@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/caller.js';
 import type { ShipmentUpdateFilter } from '../../src/generated/resolvers.js';
 import { toGlobalId } from '../../src/relay.js';
-import { shipmentNodes, shipmentResolvers, type ShipmentsContext } from '../../src/shipments/resolvers.js';
+import { shipmentNodes, shipmentsResolvers, type ShipmentsContext } from '../../src/shipments/resolvers.js';
 import { createShipments } from '../../src/shipments/state.js';
 import { Ending } from '../../src/signal.js';
 import { createTestFile } from '../support/engines.js';
@@ -11,7 +11,7 @@ import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
 import { shipmentEvent } from './events.js';
 
-const { ask, follow, refusal } = createAsking(shipmentResolvers);
+const { ask, follow, refusal } = createAsking(shipmentsResolvers);
 const reader = callerWith(['SHIPMENTS_READ']);
 
 const history = [
