@@ -1,7 +1,7 @@
 import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { createRetrier, type Bound } from './retrier.js';
+import { createRetrier, type GivingUp } from './retrier.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
@@ -68,7 +68,7 @@ export interface FeedOptions {
   /** How many recent events stay in memory for those who are a little behind. */
   readonly recent?: number;
   /** When an event that cannot be read or rendered is given up; the usual bound where it is not given. */
-  readonly bound?: Bound;
+  readonly bound?: GivingUp;
 }
 
 const connection = { connection: 'log' };

@@ -8,27 +8,27 @@ export interface Retrier {
    * Reads from the database until it succeeds, with longer and longer pauses; each failure is logged. Never rejects:
    * undefined once nobody waits for it any more.
    */
-  retry<T>(read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  retry<T>(read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
   /** The same for one entry; where that is broken, and stays so, it is given up as by `render`. */
-  read<T>(seq: number, read: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  read<T>(seq: number, read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
   /**
    * The same for the rendering of one event, which may fail by a fault of ours: rejects with `Unrenderable` once it has
    * failed for a minute during which the database answered.
    */
-  render<T>(seq: number, work: () => Promise<T>, wish: Wish): Promise<T | undefined>;
+  render<T>(seq: number, work: () => Promise<T>, patience: Patience): Promise<T | undefined>;
   /** Ends every pause: what failed may succeed now. The first success after a failure does so too. */
   wake(): void;
 }
 
 /** How long to go on. */
-interface Wish {
+interface Patience {
   /** Whether somebody still waits for it. */
   given(): boolean;
   readonly longestPauseMs?: number;
 }
 
 /** When an event that cannot be read or rendered is given up. */
-export interface Bound {
+export interface GivingUp {
   readonly failures: number;
   readonly ms: number;
 }
@@ -37,7 +37,7 @@ export interface Bound {
 export interface RetrierOptions {
   readonly database: Pick<Database, 'ping'>;
   readonly telemetry: Telemetry;
-  readonly bound?: Bound | undefined;
+  readonly bound?: GivingUp | undefined;
 }
 
 /** An event cannot be read or made into a message by this process; another, of another version, may be able to. */
@@ -47,7 +47,7 @@ export class Unrenderable extends Error {
 
 const firstPauseMs = 100;
 const usualLongestPauseMs = 10_000;
-const usualBound: Bound = { failures: 10, ms: 60_000 };
+const usualBound: GivingUp = { failures: 10, ms: 60_000 };
 
 /** A retrier whose pauses all end together. */
 export function createRetrier(options: RetrierOptions): Retrier {
@@ -74,7 +74,7 @@ export function createRetrier(options: RetrierOptions): Retrier {
 
   async function keepTrying<T>(
     work: () => Promise<T>,
-    { given, longestPauseMs = usualLongestPauseMs }: Wish,
+    { given, longestPauseMs = usualLongestPauseMs }: Patience,
     hasFailed: (error: unknown) => Promise<void> | void,
   ): Promise<T | undefined> {
     let pauseMs = 0;
@@ -115,12 +115,12 @@ export function createRetrier(options: RetrierOptions): Retrier {
   }
 
   return {
-    retry: (read, wish) => keepTrying(read, wish, () => undefined),
-    read(seq, read, wish) {
+    retry: (read, patience) => keepTrying(read, patience, () => undefined),
+    read(seq, read, patience) {
       const doubt = createDoubt(seq);
-      return keepTrying(read, wish, (error) => (isBroken(error) ? doubt(error) : undefined));
+      return keepTrying(read, patience, (error) => (isBroken(error) ? doubt(error) : undefined));
     },
-    render: (seq, work, wish) => keepTrying(work, wish, createDoubt(seq)),
+    render: (seq, work, patience) => keepTrying(work, patience, createDoubt(seq)),
     wake,
   };
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 
-interface Tally {
+/** Those under one key. */
+interface Attempts {
   /** When the failures of the window happened, oldest first. */
   failures: number[];
   running: number;
@@ -28,58 +29,58 @@ export function createThrottle(options: {
   readonly clock: Clock;
 }): Throttle {
   const { limit, windowMs, clock } = options;
-  const tallies = new Map<string, Tally>();
+  const byKey = new Map<string, Attempts>();
 
-  function enter(key: string): Tally {
-    const tally = tallies.get(key) ?? { failures: [], running: 0, present: 0, waiting: [] };
-    tally.present += 1;
-    tallies.delete(key);
-    tallies.set(key, tally);
-    return tally;
+  function enter(key: string): Attempts {
+    const attempts = byKey.get(key) ?? { failures: [], running: 0, present: 0, waiting: [] };
+    attempts.present += 1;
+    byKey.delete(key);
+    byKey.set(key, attempts);
+    return attempts;
   }
 
-  function leave(key: string, tally: Tally): void {
-    tally.present -= 1;
-    if (tally.present === 0 && tally.failures.length === 0) tallies.delete(key);
-    for (const [oldest, { present }] of tallies) {
-      if (tallies.size <= mostKeys) return;
-      if (present === 0) tallies.delete(oldest);
+  function leave(key: string, attempts: Attempts): void {
+    attempts.present -= 1;
+    if (attempts.present === 0 && attempts.failures.length === 0) byKey.delete(key);
+    for (const [oldest, { present }] of byKey) {
+      if (byKey.size <= mostKeys) return;
+      if (present === 0) byKey.delete(oldest);
     }
   }
 
   /** Whether one more may run now; `RATE_LIMITED` where waiting would not help. */
-  function hasRoom(tally: Tally): boolean {
+  function hasRoom(attempts: Attempts): boolean {
     const now = clock.now();
-    tally.failures = tally.failures.filter((at) => at > now - windowMs);
-    const [oldest] = tally.failures;
-    if (oldest !== undefined && tally.failures.length >= limit) {
+    attempts.failures = attempts.failures.filter((at) => at > now - windowMs);
+    const [oldest] = attempts.failures;
+    if (oldest !== undefined && attempts.failures.length >= limit) {
       const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
       throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
     }
-    return tally.failures.length + tally.running < limit;
+    return attempts.failures.length + attempts.running < limit;
   }
 
-  async function runCounted<T>(tally: Tally, run: () => Promise<T>, failed: (outcome: T) => boolean) {
-    tally.running += 1;
+  async function runCounted<T>(attempts: Attempts, run: () => Promise<T>, failed: (outcome: T) => boolean) {
+    attempts.running += 1;
     try {
       const outcome = await run();
-      if (failed(outcome)) tally.failures.push(clock.now());
+      if (failed(outcome)) attempts.failures.push(clock.now());
       return outcome;
     } finally {
-      tally.running -= 1;
-      for (const wake of tally.waiting.splice(0)) wake();
+      attempts.running -= 1;
+      for (const wake of attempts.waiting.splice(0)) wake();
     }
   }
 
   return {
     async attempt(key, run, failed) {
-      const tally = enter(key);
+      const attempts = enter(key);
       try {
         // Seen to have room and counted in the same turn: nobody comes between.
-        while (!hasRoom(tally)) await new Promise<void>((resolve) => tally.waiting.push(resolve));
-        return await runCounted(tally, run, failed);
+        while (!hasRoom(attempts)) await new Promise<void>((resolve) => attempts.waiting.push(resolve));
+        return await runCounted(attempts, run, failed);
       } finally {
-        leave(key, tally);
+        leave(key, attempts);
       }
     },
   };
