@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
-import type { Database, Executor } from '../store/database.js';
+import { answers, type Database, type Executor } from '../store/database.js';
 import { prepare, type Given } from '../store/prepared.js';
 import { fromKeyText } from '../store/text.js';
 import type { Commit, Outcome } from './commit.js';
@@ -88,11 +88,7 @@ export function createLog(options: LogOptions): Log {
   const readRows = prepareRead(database.kysely);
   const queue = createQueue<Delivery, Outcome>({
     commit,
-    worthRetrying: () =>
-      database.ping().then(
-        () => true,
-        () => false,
-      ),
+    worthRetrying: () => answers(database),
     weigh: ({ body }) => body.length,
     greatestBatch,
     greatestQueue,

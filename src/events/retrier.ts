@@ -1,4 +1,4 @@
-import type { Database } from '../store/database.js';
+import { answers, type Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { isBroken } from './log.js';
 
@@ -99,11 +99,7 @@ export function createRetrier(options: RetrierOptions): Retrier {
     let failures = 0;
     let since = 0;
     return async (cause: unknown) => {
-      const answers = await database.ping().then(
-        () => true,
-        () => false,
-      );
-      failures = answers ? failures + 1 : 0;
+      failures = (await answers(database)) ? failures + 1 : 0;
       if (failures <= 1) since = performance.now();
       if (failures < bound.failures || performance.now() - since < bound.ms) return;
       telemetry.log.error(

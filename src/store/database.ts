@@ -75,3 +75,11 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
     },
   };
 }
+
+/** Whether the database answers. */
+export function answers(database: Pick<Database, 'ping'>): Promise<boolean> {
+  return database.ping().then(
+    () => true,
+    () => false,
+  );
+}
