@@ -11,7 +11,7 @@ import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { parseOptions, refuseAnswer, refuseText, tooComplex, tooMuch } from './limits.js';
+import { operationMs, parseOptions, refuseAnswer, refuseText, tooComplex, tooMuch } from './limits.js';
 import { createCache } from '../cache.js';
 import type { Rules } from './rules.js';
 import { Ending } from '../signal.js';
@@ -22,7 +22,6 @@ export interface GraphqlHttp {
   stop(): Promise<void>;
 }
 
-const deadlineMs = 30_000;
 const mostDocuments = 500;
 const subscriptions = /\bsubscription\b/;
 const conditions = /@(?:skip|include)\b/;
@@ -192,7 +191,7 @@ function isAcceptable(accept: string | undefined): boolean {
 /** Aborted at the operation's deadline, and when it is answered or its client leaves: what still waits is not begun. */
 export function operationSignal(response: ServerResponse): Ending {
   const ending = new Ending();
-  const deadline = setTimeout(() => ending.abort(), deadlineMs).unref();
+  const deadline = setTimeout(() => ending.abort(), operationMs).unref();
   const close = () => {
     clearTimeout(deadline);
     ending.abort();

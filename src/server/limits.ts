@@ -6,6 +6,8 @@ import { nestingOf } from './nesting.js';
 /** Values of variables, before they were coerced. */
 export type Variables = Readonly<Record<string, unknown>>;
 
+/** How long an operation may take; a subscription as long as it likes. */
+export const operationMs = 30_000;
 /** A document has a bounded number of tokens. */
 export const parseOptions = { maxTokens: 5_000 } as const;
 const greatestDepth = 200;

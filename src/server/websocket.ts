@@ -18,6 +18,7 @@ import type { Callers } from './callers.js';
 import { Connection, tryAgainLater } from './connection.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
+import { operationMs } from './limits.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -33,7 +34,6 @@ type Socket = GraphqlSocket<Credentials, Connection>;
 
 const beatMs = 15_000;
 const closeMs = 2_000;
-const queryDeadlineMs = 30_000;
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
 const mostRunning = 1_000;
 const greatestMessage = 1024 * 1024;
@@ -211,7 +211,7 @@ function tooMany(): GraphQLError {
 }
 
 function withDeadline(ending: Ending): Ending {
-  const deadline = setTimeout(() => ending.abort(), queryDeadlineMs).unref();
+  const deadline = setTimeout(() => ending.abort(), operationMs).unref();
   whenAborted(ending, () => clearTimeout(deadline));
   return ending;
 }
