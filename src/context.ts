@@ -43,7 +43,8 @@ export interface Incoming {
   readonly session: Session | undefined;
   /** Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. */
   readonly signal: () => Ending;
-  readonly ip: string;
+  /** The address of the client, by what trusted proxies tell of it; at a door where one may sign in. */
+  readonly ip?: string;
   readonly requestId: string;
   readonly cookie?: Context['cookie'];
 }

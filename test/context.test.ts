@@ -1,14 +1,39 @@
+import { graphql } from 'graphql';
 import { expect, test } from 'vitest';
 import { createContexts, type Common, type Own } from '../src/context.js';
+import { createSchema } from '../src/schema.js';
 import { Ending } from '../src/signal.js';
 
+const feed = { place: () => ({ seq: 0, witness: '' }) };
+const incoming = { session: undefined, signal: () => new Ending(), requestId: 'request' };
+
 test('what outlives an operation ends neither with it nor with another', () => {
-  const common = { feed: { place: () => ({ seq: 0, witness: '' }) } } as unknown as Common;
-  const make = createContexts(common, {} as Own);
-  const operation = make({ session: undefined, signal: () => new Ending(), ip: '', requestId: 'request' });
+  const make = createContexts({ feed } as unknown as Common, {} as Own);
+  const operation = make(incoming);
   const [one, other] = [operation.lasting(), operation.lasting()];
   operation.giveUp();
   expect([operation.signal.aborted, one.signal.aborted, other.signal.aborted]).toEqual([true, false, false]);
   one.giveUp();
   expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
+});
+
+test('nobody signs in at a door that does not tell the address of its client', async () => {
+  const heard: unknown[] = [];
+  const sessions = {
+    async signIn(credentials: unknown) {
+      heard.push(credentials);
+      return 'WRONG_CREDENTIALS';
+    },
+  };
+  const make = createContexts({ feed, sessions } as unknown as Common, {} as Own);
+  const signIn = (more: { readonly ip?: string }) =>
+    graphql({
+      schema: createSchema(),
+      source: 'mutation { signIn(input: { email: "ann", password: "secret" }) { errors { code } } }',
+      contextValue: make({ ...incoming, ...more }),
+    });
+  expect((await signIn({})).errors).toMatchObject([{ message: expect.stringContaining('who comes') }]);
+  expect(heard).toEqual([]);
+  expect((await signIn({ ip: '192.0.2.1' })).errors).toBeUndefined();
+  expect(heard).toEqual([{ email: 'ann', password: 'secret', ip: '192.0.2.1' }]);
 });

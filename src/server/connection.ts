@@ -22,7 +22,6 @@ export class Connection implements ProtocolSocket {
   /** graphql-ws keeps it as a record of ours. */
   [other: PropertyKey]: unknown;
   readonly socket: WebSocket;
-  readonly stream: IncomingMessage['socket'];
   readonly heartbeat: Heartbeat;
   /** Of the upgrade, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
@@ -33,11 +32,12 @@ export class Connection implements ProtocolSocket {
   operations: Operations | undefined = undefined;
   /** How many they are. */
   running = 0;
+  readonly #stream: IncomingMessage['socket'];
   readonly #log: Telemetry['log'];
 
   constructor(socket: WebSocket, { socket: stream, headers }: IncomingMessage, { log }: Telemetry) {
     this.socket = socket;
-    this.stream = stream;
+    this.#stream = stream;
     this.heartbeat = new Heartbeat(socket, stream);
     this.headers = headers;
     this.#log = log;
@@ -49,7 +49,7 @@ export class Connection implements ProtocolSocket {
 
   /** Resolves once the text is on its way (so that a stream waits for a slow socket) or its client has gone. */
   send(text: string): Promise<void> {
-    return answer(this.socket, this.stream, text);
+    return answer(this.socket, this.#stream, text);
   }
 
   /** A reason too long for a close frame, as one with the client's own id may be, is cut. */

@@ -95,7 +95,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
             options.makeContext({
               session,
               signal: () => operationSignal(response),
-              ip: request.socket.remoteAddress ?? '',
               requestId: requestId(request.headers['x-request-id']),
             });
           return found instanceof Promise ? found.then(make) : make(found);

@@ -98,7 +98,6 @@ export function createGraphqlSockets(options: {
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
-      ip: extra.stream.remoteAddress ?? '',
       requestId: randomUUID(),
     });
     extra.running += 1;
