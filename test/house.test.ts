@@ -14,6 +14,7 @@ const ground = [
   'seal',
   'signal',
   'telemetry',
+  'warnings',
   'limiter',
   'generated',
 ];

@@ -1,4 +1,5 @@
 import type { Telemetry } from '../telemetry.js';
+import { createWarnings } from '../warnings.js';
 import type { Exchange } from './exchange.js';
 import { type FailureReason, UpstreamError } from './failure.js';
 
@@ -7,7 +8,6 @@ export type Complain = (call: Exchange, error: unknown, started: number) => void
 
 /** No failures of the service, or told already: the breaker has lines of its own. */
 const untold: readonly FailureReason[] = ['abandoned', 'crowded', 'limited', 'resting'];
-const quietMs = 1_000;
 /** An id in it may be as long as a client likes. */
 const longestRoute = 100;
 
@@ -19,27 +19,21 @@ interface Cause {
 }
 
 /**
- * Complaints about one service: at most one line a second for each reason, which says how many more there were since
- * the one before. Nothing in it is what was sent or answered, but for the route and the status.
+ * Complaints about one service, each reason a kind of its own. Nothing in them is what was sent or answered, but for the
+ * route and the status.
  */
-export function createComplaints({ log }: Pick<Telemetry, 'log'>): Complain {
-  const latest = new Map<FailureReason, { readonly at: number; suppressed: number }>();
+export function createComplaints(telemetry: Pick<Telemetry, 'log'>): Complain {
+  const warn = createWarnings(telemetry);
 
   return ({ upstream, method, path }, error, started) => {
     if (!(error instanceof UpstreamError) || untold.includes(error.reason)) return;
     const { reason } = error;
-    const now = performance.now();
-    const last = latest.get(reason);
-    if (last && now - last.at < quietMs) {
-      last.suppressed += 1;
-      return;
-    }
-    latest.set(reason, { at: now, suppressed: 0 });
-    const route = path.split('?', 1)[0]!.slice(0, longestRoute);
-    const { status, code, name } = (error.cause ?? {}) as Cause;
-    const ms = Math.round(now - started);
-    const suppressed = last?.suppressed ?? 0;
-    const line = { upstream, method, route, reason, status, cause: code ?? name, ms, suppressed };
-    log.warn(line, 'upstream call failed');
+    const about = () => {
+      const route = path.split('?', 1)[0]!.slice(0, longestRoute);
+      const { status, code, name } = (error.cause ?? {}) as Cause;
+      const ms = Math.round(performance.now() - started);
+      return { upstream, method, route, reason, status, cause: code ?? name, ms };
+    };
+    warn('upstream call failed', about, reason);
   };
 }
