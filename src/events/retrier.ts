@@ -1,12 +1,13 @@
 import { answers, type Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
+import { createWarnings } from '../warnings.js';
 import { isBroken } from './log.js';
 
 /** Goes on trying what fails, for all that one feed reads and renders. */
 export interface Retrier {
   /**
-   * Reads from the database until it succeeds, with longer and longer pauses; each failure is logged. Never rejects:
-   * undefined once nobody waits for it any more.
+   * Reads from the database until it succeeds, with longer and longer pauses. Never rejects: undefined once nobody
+   * waits for it any more. Failures are logged, a line a second however many wait.
    */
   retry<T>(read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
   /** The same for one entry; where that is broken, and stays so, it is given up as by `render`. */
@@ -45,6 +46,8 @@ export class Unrenderable extends Error {
   override readonly name = 'Unrenderable';
 }
 
+const logAway = 'the log cannot be read; trying again';
+const eventFailed = 'an event could not be read or rendered; trying again';
 const firstPauseMs = 100;
 const usualLongestPauseMs = 10_000;
 const usualBound: GivingUp = { failures: 10, ms: 60_000 };
@@ -53,6 +56,7 @@ const usualBound: GivingUp = { failures: 10, ms: 60_000 };
 export function createRetrier(options: RetrierOptions): Retrier {
   const { database, telemetry, bound = usualBound } = options;
   const resting = new Set<() => void>();
+  const warn = createWarnings(telemetry);
 
   function wake(): void {
     for (const rise of resting) rise();
@@ -75,7 +79,8 @@ export function createRetrier(options: RetrierOptions): Retrier {
   async function keepTrying<T>(
     work: () => Promise<T>,
     { given, longestPauseMs = usualLongestPauseMs }: Patience,
-    hasFailed: (error: unknown) => Promise<void> | void,
+    failure: string,
+    hasFailed?: (error: unknown) => Promise<void> | void,
   ): Promise<T | undefined> {
     let pauseMs = 0;
     while (given()) {
@@ -85,9 +90,9 @@ export function createRetrier(options: RetrierOptions): Retrier {
         return result;
       } catch (err) {
         if (!given()) return undefined;
-        await hasFailed(err);
+        await hasFailed?.(err);
         pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), longestPauseMs);
-        telemetry.log.warn({ err, pauseMs }, 'an event could not be read or rendered; trying again');
+        warn(failure, () => ({ err, pauseMs }));
         if (await rest(pauseMs)) pauseMs = firstPauseMs / 2;
       }
     }
@@ -111,12 +116,12 @@ export function createRetrier(options: RetrierOptions): Retrier {
   }
 
   return {
-    retry: (read, patience) => keepTrying(read, patience, () => undefined),
+    retry: (read, patience) => keepTrying(read, patience, logAway),
     read(seq, read, patience) {
       const doubt = createDoubt(seq);
-      return keepTrying(read, patience, (error) => (isBroken(error) ? doubt(error) : undefined));
+      return keepTrying(read, patience, eventFailed, (error) => (isBroken(error) ? doubt(error) : undefined));
     },
-    render: (seq, work, patience) => keepTrying(work, patience, createDoubt(seq)),
+    render: (seq, work, patience) => keepTrying(work, patience, eventFailed, createDoubt(seq)),
     wake,
   };
 }

@@ -1,14 +1,11 @@
-import { describe, expect, test } from 'vitest';
-import { createRetrier } from '../../src/events/retrier.js';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createRetrier, type Retrier } from '../../src/events/retrier.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const given = () => true;
 
-function open() {
-  return createRetrier({
-    database: { ping: async () => undefined },
-    telemetry: createTelemetry('silent'),
-  });
+function open(telemetry = createTelemetry('silent')) {
+  return createRetrier({ database: { ping: async () => undefined }, telemetry });
 }
 
 /** Work that fails while the database is `away`, and how often it was tried. */
@@ -61,5 +58,54 @@ describe('what goes on trying', () => {
     wanted = false;
     wake();
     expect(await read).toBeUndefined();
+  });
+});
+
+describe('what the log says of failures', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Of a database that is away for some seconds, and for so many who want the same. */
+  async function listen(waiting: number, want: (retrier: Retrier, read: () => Promise<string>) => unknown) {
+    vi.useFakeTimers();
+    const lines: string[] = [];
+    const retrier = open(createTelemetry('info', { write: (line) => void lines.push(line) }));
+    const database = { away: true };
+    const work = createWork(database);
+    const all = Array.from({ length: waiting }, () => want(retrier, work.read));
+    await vi.advanceTimersByTimeAsync(3_500);
+    database.away = false;
+    const failures = work.tries;
+    retrier.wake();
+    await Promise.all(all);
+    const told = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    return { told, failures };
+  }
+
+  test('is one line a second, however many wait, and how many more there were', async () => {
+    const { told, failures } = await listen(100, (retrier, read) => retrier.retry(read, { given }));
+    // They fail at 0, 100, 300, 700, 1,500 and 3,100 ms.
+    expect(failures).toBe(600);
+    const msg = 'the log cannot be read; trying again';
+    const err = expect.objectContaining({ message: 'The database is away.' }) as unknown;
+    expect(told).toMatchObject([
+      { level: 40, msg, err, pauseMs: 100, suppressed: 0 },
+      { level: 40, msg, err, pauseMs: 1_600, suppressed: 399 },
+      { level: 40, msg, err, pauseMs: 3_200, suppressed: 99 },
+    ]);
+  });
+
+  test('tells events from the log as a whole', async () => {
+    const { told } = await listen(10, (retrier, read) =>
+      Promise.all([
+        retrier.retry(read, { given }),
+        retrier.read(1, read, { given }),
+        retrier.render(2, read, { given }),
+      ]),
+    );
+    expect(told.slice(0, 2).map(({ msg }) => msg)).toEqual([
+      'the log cannot be read; trying again',
+      'an event could not be read or rendered; trying again',
+    ]);
+    expect(told).toHaveLength(6);
   });
 });
