@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { within } from '../store/within.js';
 import type { Telemetry } from '../telemetry.js';
+import { createWarnings } from '../warnings.js';
 import { type EventBody, readEvent } from './body.js';
 import type { Delivery, Log } from './log.js';
 import { Crowded } from './coalesced-read.js';
@@ -48,7 +49,7 @@ export interface ReceiverOptions {
   readonly log: Pick<Log, 'append'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** How long the database may take, in milliseconds, before the sender is asked to come again. */
+  /** How long the database, or a rotation, may take, in milliseconds, before the sender is asked to come again. */
   readonly patienceMs?: number;
 }
 
@@ -58,6 +59,7 @@ const retryAfterSeconds = '5';
 /** A receiver for these families; faults are answered in the order in which the contract lists them. */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { secrets, log, clock, telemetry, patienceMs = usualPatienceMs } = options;
+  const warn = createWarnings(telemetry);
   const families = new Map(options.families.map((family) => [family.name, family]));
 
   async function verifyAndStore(request: WebhookRequest): Promise<void> {
@@ -67,7 +69,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const body = await readBody(request);
     await checkSignature(family, request, body);
     const delivery = parseDelivery(family, request, body);
-    await within(patienceMs, log.append(delivery));
+    await within(patienceMs, log.append(delivery), 'The database did not answer');
   }
 
   function findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
@@ -91,12 +93,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   /** Undefined if they cannot be read and only an operator's new setting could be missed. */
   async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
+    const lacking = `The database did not answer${rotates ? ', or a rotation did not end,' : ''}`;
     try {
-      return await within(patienceMs, secrets.latest(name, endpointId));
+      return await within(patienceMs, secrets.latest(name, endpointId), lacking);
     } catch (err) {
+      // Anybody can have us ask for them.
+      if (!(err instanceof Crowded))
+        warn('webhook keys could not be read again', () => ({ err, family: name }), name);
       // The sender must come again: it may have signed with what a rotation gave it.
-      if (rotates) throw err;
-      telemetry.log.warn({ err, family: name }, 'webhook keys could not be read again');
+      if (rotates) throw unavailable();
       return undefined;
     }
   }
@@ -131,11 +136,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return answer(status, { error: { code, message } }, headers);
   }
 
-  function unavailable(err: unknown): Refusal {
-    if (!(err instanceof Crowded)) telemetry.log.error({ err }, 'webhook could not be stored');
-    return new Refusal(503, 'UNAVAILABLE', 'The event could not be stored; send it again later.', {
-      'retry-after': retryAfterSeconds,
-    });
+  function notStored(err: unknown): Refusal {
+    telemetry.log.error({ err }, 'webhook could not be stored');
+    return unavailable();
   }
 
   return {
@@ -144,7 +147,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         await verifyAndStore(request);
         return answer(200, { received: true });
       } catch (error) {
-        return answerRefusal(error instanceof Refusal ? error : unavailable(error), request);
+        return answerRefusal(error instanceof Refusal ? error : notStored(error), request);
       }
     },
   };
@@ -164,6 +167,12 @@ function checkTypeHeader({ typeHeader }: WebhookFamily, request: WebhookRequest,
   const expected = Buffer.from(type).toString('latin1');
   if (headerValues(request, typeHeader).some((value) => value !== expected))
     throw new Refusal(400, 'TYPE_MISMATCH', `The header ${typeHeader} differs from the signed type.`);
+}
+
+function unavailable(): Refusal {
+  return new Refusal(503, 'UNAVAILABLE', 'The event could not be stored; send it again later.', {
+    'retry-after': retryAfterSeconds,
+  });
 }
 
 function answer(

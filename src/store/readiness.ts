@@ -24,7 +24,7 @@ export function createReadiness(
     if (found) throw found;
     // One that hangs is waited for again: it holds a connection.
     writing ??= write().finally(() => (writing = undefined));
-    await within(patienceMs, writing);
+    await within(patienceMs, writing, 'The database did not answer');
   }
 
   async function write(): Promise<void> {

@@ -479,6 +479,38 @@ describe('rotation', () => {
     expect(await trial('whsec_unheard', 'whsec_payment')).toBe(401);
     expect(await trial('whsec_second')).toBe(200);
   });
+
+  test('503 when one takes too long, of which the log has one line: anybody can have it waited for', async () => {
+    const body = paymentBody();
+    const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
+    const gate = new EventEmitter();
+    const asked = once(gate, 'asked');
+    const rotation = secrets.rotate('pe_1', async () => {
+      gate.emit('asked');
+      await once(gate, 'open');
+      return { refused: true };
+    });
+    await asked;
+    const answers = await Promise.all([post(forged), post(forged), post(forged)]);
+    gate.emit('open');
+    await rotation;
+    for (const answer of answers) {
+      expect(answer).toMatchObject(refusal(503, 'UNAVAILABLE'));
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    const told = lines
+      .map((line) => JSON.parse(line) as { readonly level: number; readonly msg: string })
+      .filter(({ msg }) => msg !== 'webhook refused');
+    expect(told.filter(({ level }) => level > 40)).toEqual([]);
+    expect(told.filter(({ msg }) => msg.startsWith('webhook'))).toMatchObject([
+      {
+        msg: 'webhook keys could not be read again',
+        family: 'payments',
+        err: { message: `The database did not answer, or a rotation did not end, within ${patienceMs} ms.` },
+      },
+    ]);
+    expect(await post(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
+  });
 });
 
 describe('while the database does not answer', () => {
@@ -491,6 +523,7 @@ describe('while the database does not answer', () => {
     await schema.alterTable('away').renameTo('log_head').execute();
     expect(answer).toMatchObject(refusal(503, 'UNAVAILABLE'));
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(lines.join('')).toContain('webhook could not be stored');
     expect(await post(shipment(body))).toMatchObject(accepted);
   });
 
@@ -511,6 +544,7 @@ describe('while the database does not answer', () => {
     const answer = await postWithoutSecrets(forged);
     expect(answer).toMatchObject(refusal(503, 'UNAVAILABLE'));
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(lines.join('')).not.toContain('could not be stored');
     expect(await post(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
   });
 
