@@ -9,7 +9,7 @@ const quietMs = 1_000;
  * Warnings for the operator: at most one line a second for each kind, which says how many more there were since the one
  * before. Every message is a kind, unless it is given another. Each kind is remembered, so none may come from outside.
  */
-export function createWarnings({ log }: Pick<Telemetry, 'log'>): Warn {
+export function createWarnings({ log }: Pick<Telemetry, 'log'>, level: 'warn' | 'error' = 'warn'): Warn {
   const latest = new Map<string, { readonly at: number; suppressed: number }>();
 
   return (message, about, kind = message) => {
@@ -20,6 +20,6 @@ export function createWarnings({ log }: Pick<Telemetry, 'log'>): Warn {
       return;
     }
     latest.set(kind, { at: now, suppressed: 0 });
-    log.warn({ ...about(), suppressed: last?.suppressed ?? 0 }, message);
+    log[level]({ ...about(), suppressed: last?.suppressed ?? 0 }, message);
   };
 }

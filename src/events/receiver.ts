@@ -60,6 +60,7 @@ const retryAfterSeconds = '5';
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { secrets, log, clock, telemetry, patienceMs = usualPatienceMs } = options;
   const warn = createWarnings(telemetry);
+  const tellFault = createWarnings(telemetry, 'error');
   const families = new Map(options.families.map((family) => [family.name, family]));
 
   async function verifyAndStore(request: WebhookRequest): Promise<void> {
@@ -132,12 +133,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     telemetry.count('webhook_refused', { family, reason: code });
     // Nor is an id from outside written down, unless it is that of an endpoint of ours.
     const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
-    telemetry.log.warn({ family, ...endpoint, status, reason: code }, 'webhook refused');
+    // What is not available has been told of, with the reason.
+    if (code !== 'UNAVAILABLE')
+      warn('webhook refused', () => ({ family, ...endpoint, status, reason: code }), `${family} ${code}`);
     return answer(status, { error: { code, message } }, headers);
   }
 
   function notStored(err: unknown): Refusal {
-    telemetry.log.error({ err }, 'webhook could not be stored');
+    tellFault('webhook could not be stored', () => ({ err }));
     return unavailable();
   }
 

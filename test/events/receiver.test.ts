@@ -12,7 +12,7 @@ import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLog, type Log } from '../../src/events/log.js';
-import { createReceiver } from '../../src/events/receiver.js';
+import { createReceiver, type Receiver } from '../../src/events/receiver.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import { createPaymentFamily } from '../../src/payments/webhook.js';
 import { createSealer } from '../../src/seal.js';
@@ -41,6 +41,7 @@ const telemetry = createTelemetry(
 let database: Database;
 let secrets: Secrets;
 let log: Log;
+let receiver: Receiver;
 let server: Server;
 let port: number;
 
@@ -58,22 +59,6 @@ beforeAll(async () => {
   });
   const commit = await database.procedure(recording, { unit: 'auto' });
   log = createLog({ database, commit, clock, telemetry, retentionDays: 90 });
-  const receiver = createReceiver({
-    families: [
-      createShipmentFamily({ skewSeconds: 300 }),
-      createPaymentFamily({
-        types: ['payment.succeeded'],
-        createdUnit: 'auto',
-        toleranceSeconds: 300,
-        skewSeconds: 300,
-      }),
-    ],
-    secrets,
-    log,
-    clock,
-    telemetry,
-    patienceMs,
-  });
   server = createServer((request, response) => {
     const [, , family = '', endpointId = ''] = request.url!.split('/');
     const { method = '', rawHeaders } = request;
@@ -96,6 +81,23 @@ afterAll(async () => {
 beforeEach(() => {
   now = sent * 1000;
   lines.length = 0;
+  // A new one has logged nothing yet, and so leaves nothing out.
+  receiver = createReceiver({
+    families: [
+      createShipmentFamily({ skewSeconds: 300 }),
+      createPaymentFamily({
+        types: ['payment.succeeded'],
+        createdUnit: 'auto',
+        toleranceSeconds: 300,
+        skewSeconds: 300,
+      }),
+    ],
+    secrets,
+    log,
+    clock,
+    telemetry,
+    patienceMs,
+  });
 });
 
 interface Answer {
@@ -354,6 +356,15 @@ describe('refusals', () => {
     ]);
     expect(told.filter((line) => 'endpointId' in line)).toHaveLength(1);
     expect(lines.join('')).not.toContain('telltale');
+  });
+
+  test('the log tells of refusals once a second for each reason, however many there are', async () => {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, id) => post({ path: `/webhooks/shipments/nobody${id}` })),
+    );
+    await post({ path: '/webhooks/payments/pe_1' });
+    const told = lines.map((line) => JSON.parse(line) as object);
+    expect(told).toMatchObject([{ reason: 'ENDPOINT_UNKNOWN' }, { reason: 'SIGNATURE_MISSING' }]);
   });
 
   test('neither secrets, signatures nor bodies are logged or answered', async () => {
