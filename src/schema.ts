@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { GraphQLError, GraphQLScalarType, Kind, type GraphQLSchema, type ValueNode } from 'graphql';
+import { GraphQLError, Kind, type GraphQLScalarType, type GraphQLSchema, type ValueNode } from 'graphql';
 import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
 import { appointmentNodes, appointmentsResolvers } from './appointments/resolvers.js';
 import { signedIn } from './caller.js';
@@ -44,22 +44,27 @@ function toDateTime(value: unknown, node: ValueNode | null = null): string {
   );
 }
 
-/** A date-time as it was written: what services gave is passed on, what clients give is checked. */
-const dateTime = new GraphQLScalarType<string, unknown>({
-  name: 'DateTime',
-  description:
-    'A date and time in ISO 8601 (RFC 3339) form with an offset, for example `2026-11-21T09:30:00.125+01:00`.\n' +
-    'Any fraction of a second and any offset; given on and returned exactly as it was written. One that a service wrote\n' +
-    'without an offset is in UTC.',
-  serialize: (value) => value,
-  parseValue: (value) => toDateTime(value),
-  parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined, node),
+type Conversions = Pick<GraphQLScalarType, 'serialize' | 'parseValue' | 'parseLiteral'>;
+
+/** Without the rest of the type, which would take the place of what `schema/base.graphql` says of it. */
+const conversionsOf = ({ serialize, parseValue, parseLiteral }: Conversions): Conversions => ({
+  serialize,
+  parseValue,
+  parseLiteral,
 });
 
+const scalars = {
+  /** As it was written: what services gave is passed on, what clients give is checked. */
+  DateTime: {
+    serialize: (value) => value,
+    parseValue: (value) => toDateTime(value),
+    parseLiteral: (node) => toDateTime(node.kind === Kind.STRING ? node.value : undefined, node),
+  },
+  SafeInt: conversionsOf(GraphQLSafeInt),
+  JSON: conversionsOf(GraphQLJSON),
+} satisfies Record<string, Conversions>;
+
 const baseResolvers: Resolvers<Context> = {
-  DateTime: dateTime,
-  SafeInt: GraphQLSafeInt,
-  JSON: GraphQLJSON,
   Node: { __resolveType: ({ kind }) => kind },
   Query: {
     node(_, { id }, context) {
@@ -99,7 +104,7 @@ export function createSchema(): GraphQLSchema {
   const files = readdirSync(folder).filter((name) => name.endsWith('.graphql'));
   return makeExecutableSchema({
     typeDefs: files.toSorted().map((name) => readFileSync(new URL(name, folder), 'utf8')),
-    resolvers: [...resolvers],
+    resolvers: [...resolvers, scalars],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
   });
 }

@@ -11,12 +11,15 @@ import {
   isObjectType,
   isSpecifiedDirective,
   isSpecifiedScalarType,
+  lexicographicSortSchema,
   parse,
+  printSchema,
   type GraphQLField,
   type GraphQLInputObjectType,
   type GraphQLSchema,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { createSchema } from '../src/schema.js';
 
 const folder = new URL('../schema/', import.meta.url);
 const sdl = readdirSync(folder)
@@ -117,6 +120,11 @@ describe('the schema', () => {
   test.each(Object.entries(rules))('%s', (_, breaches) => {
     expect(mutationsOf(schema).length).toBeGreaterThan(0);
     expect(breaches(schema)).toEqual([]);
+  });
+
+  test('is served as it is shipped: resolvers change nothing of it', () => {
+    const print = (one: GraphQLSchema) => printSchema(lexicographicSortSchema(one));
+    expect(print(createSchema())).toBe(print(schema));
   });
 
   test('the filters bear the promised names', () => {
