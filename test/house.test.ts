@@ -16,6 +16,7 @@ const ground = [
   'telemetry',
   'warnings',
   'limiter',
+  'lookahead',
   'generated',
 ];
 const edges = ['server', 'schema', 'context', 'config'];

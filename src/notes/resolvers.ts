@@ -1,9 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { type CallerContext, signedIn } from '../caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/resolvers.js';
+import { asksFor } from '../lookahead.js';
 import { type Connection, toGlobalId } from '../relay.js';
 import type { NotesAccess, NotesConnectionName } from './access.js';
-import { asksFor } from './lookahead.js';
 import type { Note, Tag } from './model.js';
 import type { ForwardPage } from './tags.js';
 import { createNote, deleteNote, shareNote, updateNote } from './writes.js';

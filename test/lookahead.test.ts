@@ -5,7 +5,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { asksFor } from '../../src/notes/lookahead.js';
+import { asksFor } from '../src/lookahead.js';
 
 /** The operation's one field as it is resolved, and how often a fragment is looked up. */
 function resolving(source: string, variableValues: Readonly<Record<string, unknown>> = {}) {
