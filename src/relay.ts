@@ -1,5 +1,7 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError } from './errors.js';
 import { isObject } from './json.js';
+import { asksFor } from './lookahead.js';
 import { createCache, type Cache } from './cache.js';
 import type { Sealer } from './seal.js';
 
@@ -237,25 +239,50 @@ export interface RowQuery {
   readonly before?: unknown;
 }
 
+/** Rows of our own; a position names one for good. */
+interface Rows<T> {
+  /** At most `limit` of them. */
+  read(query: RowQuery): Promise<readonly T[]>;
+  position(row: T): unknown;
+}
+
 /**
- * A connection over rows of our own. `read` gives at most `limit` rows strictly after `after` and strictly before
- * `before`, in the connection's order or, backward, in the reverse of it; `position` names a row for good.
+ * A connection over rows of our own. Whether rows lie behind the cursor that it begins at, is looked for if it is asked:
+ * they may have come, gone or moved since.
  */
 export async function rowConnection<T>(
   cursors: Cursors,
   place: CursorPlace,
   page: PageArguments,
-  { read, position }: { read(query: RowQuery): Promise<readonly T[]>; position(row: T): unknown },
+  info: GraphQLResolveInfo,
+  rows: Rows<T>,
 ): Promise<Connection<T>> {
   const { size, backward } = pageSize(page);
-  const after = page.after == null ? undefined : cursors.open(place, page.after);
-  const before = page.before == null ? undefined : cursors.open(place, page.before);
-  const found = await read({ limit: size + 1, backward, after, before });
-  const rows = found.slice(0, size);
-  if (backward) rows.reverse();
+  const [after, before] = [page.after, page.before].map((cursor) =>
+    cursor == null ? undefined : cursors.open(place, cursor),
+  );
+  const query = { limit: size + 1, backward, after, before };
+  const found = await rows.read(query);
   const beyond = found.length > size;
-  return toConnection(rows, (index) => cursors.seal(place, position(rows[index]!)), {
-    after: backward ? before !== undefined : beyond,
-    before: backward ? beyond : after !== undefined,
+  const isCut = (backward ? before : after) !== undefined;
+  const isAsked = isCut && asksFor(info, 'pageInfo', backward ? 'hasNextPage' : 'hasPreviousPage');
+  const behind = isAsked && (await hasBehind(rows, query, found));
+  const shown = found.slice(0, size);
+  if (backward) shown.reverse();
+  return toConnection(shown, (index) => cursors.seal(place, rows.position(shown[index]!)), {
+    after: backward ? behind : beyond,
+    before: backward ? beyond : behind,
   });
+}
+
+/** Whether rows lie behind the first found, or if none was, behind the far end: then there is none up to the near one. */
+async function hasBehind<T>(
+  { read, position }: Rows<T>,
+  { backward, after, before }: RowQuery,
+  found: readonly T[],
+): Promise<boolean> {
+  const farEnd = backward ? after : before;
+  const place = found.length === 0 ? farEnd : position(found[0]!);
+  const behind = { limit: 1, backward: !backward, ...(backward ? { after: place } : { before: place }) };
+  return (await read(behind)).length > 0;
 }

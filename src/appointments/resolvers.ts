@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { type Caller, type CallerContext, granted, signedIn } from '../caller.js';
 import { fault } from '../errors.js';
 import type {
@@ -31,7 +32,8 @@ export interface AppointmentsContext extends CallerContext {
 /** The resolvers of `schema/appointments.graphql`. */
 export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
   Query: {
-    appointments: (_, { filter, ...page }, context) => listAppointments(filter ?? {}, page, context),
+    appointments: (_, { filter, ...page }, context, info) =>
+      listAppointments(filter ?? {}, page, context, info),
   },
   Mutation: {
     createAppointment: (_, { input }, context) => createAppointment(input, context),
@@ -57,10 +59,11 @@ async function listAppointments(
   input: AppointmentFilter,
   page: PageArguments,
   context: AppointmentsContext,
+  info: GraphQLResolveInfo,
 ): Promise<Connection<Appointment>> {
   const caller = signedIn(context);
   const filter = readFilter(input);
-  return rowConnection(context.cursors, placeOf(caller, filter), page, {
+  return rowConnection(context.cursors, placeOf(caller, filter), page, info, {
     read: ({ after, before, ...query }) =>
       context.appointments.list({
         ...filter,

@@ -325,9 +325,9 @@ export type PageInfo = {
   readonly __typename?: 'PageInfo';
   /** The cursor of the last edge; null when the page is empty. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
-  /** Whether more edges follow the last one of this page. */
+  /** Whether more edges follow the last one of this page; by `first`, only those before `before` count. */
   readonly hasNextPage: Scalars['Boolean']['output'];
-  /** Whether edges precede the first one of this page. */
+  /** Whether edges precede the first one of this page; by `last`, only those after `after` count. */
   readonly hasPreviousPage: Scalars['Boolean']['output'];
   /** The cursor of the first edge; null when the page is empty. */
   readonly startCursor?: Maybe<Scalars['String']['output']>;

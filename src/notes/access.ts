@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Connection, Cursors, Edge } from '../relay.js';
 import type { NotesClient } from './client.js';
 import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
@@ -39,7 +40,7 @@ export interface NotesAccess {
   note(upstreamId: string): Promise<Note | null>;
   /** All tags by their lower-cased names, in the service's order; one call an operation. */
   tags(): Promise<ReadonlyMap<string, Tag>>;
-  tagPage(page: ForwardPage): Promise<Connection<Tag>>;
+  tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>>;
   /** Tags of a note with their counts, as `tags` has them; one that is not listed is used no more. */
   counted(tags: readonly Tag[]): Promise<readonly Tag[]>;
   /** Tags of a note in the one spelling that the answer has of each, which is that of the list where it is read. */
@@ -127,8 +128,8 @@ class OperationNotes implements NotesAccess {
     return this.tagsRead;
   }
 
-  tagPage(page: ForwardPage): Promise<Connection<Tag>> {
-    return tagConnection(this.shared.cursors, this.operation.userId, page, () => this.tags());
+  tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>> {
+    return tagConnection(this.shared.cursors, this.operation.userId, page, info, () => this.tags());
   }
 
   async counted(tags: readonly Tag[]): Promise<readonly Tag[]> {

@@ -17,7 +17,7 @@ export interface NotesContext extends CallerContext {
 export const notesResolvers: Resolvers<NotesContext> = {
   Query: {
     notes: (_, { filter, ...page }, context, info) => noteList('notes', filter, page, context, info),
-    tags: (_, page, context) => accessOf(context).tagPage(page),
+    tags: (_, page, context, info) => accessOf(context).tagPage(page, info),
     tag: async (_, { name }, context) => (await accessOf(context).tags()).get(name.toLowerCase()) ?? null,
   },
   Mutation: {

@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { type Connection, type Cursors, type PageArguments, rowConnection } from '../relay.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount } from './answer.js';
@@ -39,29 +40,27 @@ export function tagConnection(
   cursors: Cursors,
   userId: string,
   { first = null, after = null }: ForwardPage,
+  info: GraphQLResolveInfo,
   readTags: () => Promise<ReadonlyMap<string, Tag>>,
 ): Promise<Connection<Tag>> {
   let keys: readonly string[] = [];
-  const following = (position: unknown) => {
+  const place = (position: unknown, beyond: number) => {
     const [key, index] = position as [string, number];
     const at = keys.indexOf(key);
-    return at < 0 ? index : at + 1;
+    return at < 0 ? index : at + beyond;
   };
-  return rowConnection(
-    cursors,
-    { connection: 'tags', userId },
-    { first, after },
-    {
-      async read({ limit, after: position }) {
-        const tags = await readTags();
-        keys = [...tags.keys()];
-        const start = position === undefined ? 0 : following(position);
-        return [...tags.values()].slice(start, start + limit);
-      },
-      position({ name }) {
-        const key = name.toLowerCase();
-        return [key, keys.indexOf(key)];
-      },
+  return rowConnection(cursors, { connection: 'tags', userId }, { first, after }, info, {
+    async read({ limit, backward, after: behind, before }) {
+      const tags = await readTags();
+      keys = [...tags.keys()];
+      const start = behind === undefined ? 0 : place(behind, 1);
+      const end = before === undefined ? keys.length : place(before, 0);
+      const rows = [...tags.values()].slice(start, end);
+      return (backward ? rows.toReversed() : rows).slice(0, limit);
     },
-  );
+    position({ name }) {
+      const key = name.toLowerCase();
+      return [key, keys.indexOf(key)];
+    },
+  });
 }

@@ -32,11 +32,11 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       granted(context, 'PAYMENTS_READ');
       return context.payments.get(paymentId);
     },
-    payments(_, { filter, ...page }, context) {
+    payments(_, { filter, ...page }, context, info) {
       const { userId } = granted(context, 'PAYMENTS_READ');
       const { cursors, payments } = context;
       const matching = filter ?? {};
-      return rowConnection(cursors, { connection: 'payments', userId, filter: matching }, page, {
+      return rowConnection(cursors, { connection: 'payments', userId, filter: matching }, page, info, {
         read: (query) => payments.page(query, matching),
         position: paymentPosition,
       });
@@ -44,10 +44,11 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   },
   Payment: {
     id: ({ paymentId }) => toGlobalId('Payment', paymentId),
-    events({ paymentId }, page, context) {
+    events({ paymentId }, page, context, info) {
       const { userId } = signedIn(context);
       const { cursors, payments } = context;
-      return rowConnection(cursors, { connection: 'Payment.events', userId, filter: { paymentId } }, page, {
+      const place = { connection: 'Payment.events', userId, filter: { paymentId } };
+      return rowConnection(cursors, place, page, info, {
         read: (query) => payments.events.of(paymentId, query),
         position: ({ seq }) => seq,
       });

@@ -20,11 +20,11 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
       granted(context, 'SHIPMENTS_READ');
       return context.shipments.get(shipmentId);
     },
-    shipments(_, { filter, ...page }, context) {
+    shipments(_, { filter, ...page }, context, info) {
       const { userId } = granted(context, 'SHIPMENTS_READ');
       const { cursors, shipments } = context;
       const matching = filter ?? {};
-      return rowConnection(cursors, { connection: 'shipments', userId, filter: matching }, page, {
+      return rowConnection(cursors, { connection: 'shipments', userId, filter: matching }, page, info, {
         read: (query) => shipments.page(query, matching),
         position: shipmentPosition,
       });
@@ -32,10 +32,11 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   },
   Shipment: {
     id: ({ shipmentId }) => toGlobalId('Shipment', shipmentId),
-    events({ shipmentId }, page, context) {
+    events({ shipmentId }, page, context, info) {
       const { userId } = signedIn(context);
       const { cursors, shipments } = context;
-      return rowConnection(cursors, { connection: 'Shipment.events', userId, filter: { shipmentId } }, page, {
+      const place = { connection: 'Shipment.events', userId, filter: { shipmentId } };
+      return rowConnection(cursors, place, page, info, {
         read: (query) => shipments.events.of(shipmentId, query),
         position: ({ seq }) => seq,
       });

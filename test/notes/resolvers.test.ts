@@ -178,6 +178,19 @@ describe('reading', () => {
     expect(two.tags.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
   });
 
+  test('knows of tags that are gone that nothing precedes the next page', async () => {
+    const note = room.sandbox.notes.insert(email, { tags: ['a'] });
+    room.sandbox.notes.insert(email, { tags: ['b'] }, room.sandbox.clock.now() - 1000);
+    const list = `query ($after: String) { tags(after: $after) { nodes { name } pageInfo { hasPreviousPage startCursor } } }`;
+    const { data: all } = await ask(list);
+    expect(all.tags.nodes).toEqual([{ name: 'a' }, { name: 'b' }]);
+    await ask(`mutation ($id: ID!) { deleteNote(input: { id: $id }) { errors { code } } }`, {
+      id: noteId(note.id),
+    });
+    const { data: rest } = await ask(list, { after: all.tags.pageInfo.startCursor });
+    expect(rest.tags).toMatchObject({ nodes: [{ name: 'b' }], pageInfo: { hasPreviousPage: false } });
+  });
+
   test('refuses a cursor of another caller, connection or filter', async () => {
     addNotes(2, ['Work']);
     const { data } = await ask('{ notes(first: 1) { pageInfo { endCursor } } }');

@@ -97,3 +97,24 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
     await fc.assert(between, { numRuns: 30 });
   });
 });
+
+test('a row that has left the filter precedes no page', async () => {
+  const emit = (id: string, type: string) =>
+    house.sandbox.webhooks.emitShipment({ shipment: { id, carrier: 'Leaver' }, type });
+  await emit('shp_stays', 'shipment.created');
+  await emit('shp_leaves', 'shipment.created');
+  const query = `query ($after: String) {
+    shipments(after: $after, filter: { carrier: "Leaver", stage: CREATED }) {
+      nodes { shipmentId }
+      pageInfo { hasPreviousPage startCursor }
+    }
+  }`;
+  const { data: all } = await house.ask(query, {}, token);
+  expect(all.shipments.nodes).toEqual([{ shipmentId: 'shp_leaves' }, { shipmentId: 'shp_stays' }]);
+  const after = all.shipments.pageInfo.startCursor;
+  const rest = async () => (await house.ask(query, { after }, token)).data.shipments;
+  const nodes = [{ shipmentId: 'shp_stays' }];
+  expect(await rest()).toMatchObject({ nodes, pageInfo: { hasPreviousPage: true } });
+  await emit('shp_leaves', 'shipment.in_transit');
+  expect(await rest()).toMatchObject({ nodes, pageInfo: { hasPreviousPage: false } });
+});

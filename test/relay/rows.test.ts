@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { buildSchema, graphql, type GraphQLResolveInfo } from 'graphql';
+import { expect, test } from 'vitest';
+import { createCursors, rowConnection, type PageArguments, type RowQuery } from '../../src/relay.js';
+import { createSealer } from '../../src/seal.js';
+
+const cursors = createCursors(createSealer([randomBytes(32)]));
+const place = { connection: 'numbers' };
+const schema = buildSchema(`
+  type Query { numbers(first: Int, after: String, last: Int, before: String): Numbers! }
+  type Numbers { nodes: [Int!]! pageInfo: PageInfo! }
+  type PageInfo { hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String endCursor: String }
+`);
+
+/** Numbers in ascending order, each its own position. */
+function shelf(numbers: readonly number[]) {
+  let reads = 0;
+  const read = async ({ limit, backward, after, before }: RowQuery) => {
+    reads += 1;
+    const [from = -Infinity, to = Infinity] = [after, before] as readonly (number | undefined)[];
+    const found = numbers.filter((number) => from < number && number < to);
+    return (backward ? found.toReversed() : found).slice(0, limit);
+  };
+  const resolve = (page: PageArguments, _: unknown, info: GraphQLResolveInfo) =>
+    rowConnection(cursors, place, page, info, { read, position: (number) => number });
+  return {
+    reads: () => reads,
+    async ask(selections: string, page: PageArguments) {
+      const { data, errors } = await graphql({
+        schema,
+        source: `query ($first: Int, $after: String, $last: Int, $before: String) {
+          numbers(first: $first, after: $after, last: $last, before: $before) ${selections}
+        }`,
+        rootValue: { numbers: resolve },
+        variableValues: { ...page },
+      });
+      expect(errors).toBeUndefined();
+      return (data as { numbers: { nodes: readonly number[]; pageInfo: Readonly<Record<string, unknown>> } })
+        .numbers;
+    },
+  };
+}
+
+const everything = '{ nodes pageInfo { hasNextPage hasPreviousPage } }';
+const cursorOf = (number: number) => cursors.seal(place, number);
+
+test('a page says of both sides whether there is more, wherever its cursor came from', async () => {
+  // A cursor may be that of a row which is gone, and others may have come to lie where none did.
+  const given = fc.record({
+    numbers: fc.uniqueArray(fc.nat(12)).map((all) => all.toSorted((a, b) => a - b)),
+    cursor: fc.nat(12),
+    size: fc.nat(4),
+  });
+  const isTrue = fc.asyncProperty(given, async ({ numbers, cursor, size }) => {
+    const { ask } = shelf(numbers);
+    const [after, behind] = [numbers.filter((one) => one > cursor), numbers.filter((one) => one <= cursor)];
+    expect(await ask(everything, { first: size, after: cursorOf(cursor) })).toEqual({
+      nodes: after.slice(0, size),
+      pageInfo: { hasNextPage: after.length > size, hasPreviousPage: behind.length > 0 },
+    });
+    const [before, beyond] = [numbers.filter((one) => one < cursor), numbers.filter((one) => one >= cursor)];
+    expect(await ask(everything, { last: size, before: cursorOf(cursor) })).toEqual({
+      nodes: before.slice(Math.max(0, before.length - size)),
+      pageInfo: { hasNextPage: beyond.length > 0, hasPreviousPage: before.length > size },
+    });
+  });
+  await fc.assert(isTrue);
+});
+
+test('a page between two cursors says it of the end that it was cut to, and of what lies behind the other', async () => {
+  const given = fc.record({
+    numbers: fc.uniqueArray(fc.nat(12)).map((all) => all.toSorted((a, b) => a - b)),
+    from: fc.nat(12),
+    length: fc.integer({ min: 1, max: 12 }),
+    size: fc.nat(4),
+  });
+  const isTrue = fc.asyncProperty(given, async ({ numbers, from, length, size }) => {
+    const { ask } = shelf(numbers);
+    const to = from + length;
+    const page = { after: cursorOf(from), before: cursorOf(to) };
+    const isMore = numbers.filter((one) => from < one && one < to).length > size;
+    const { pageInfo: forward } = await ask(everything, { first: size, ...page });
+    expect(forward).toEqual({ hasNextPage: isMore, hasPreviousPage: numbers.some((one) => one <= from) });
+    const { pageInfo: backward } = await ask(everything, { last: size, ...page });
+    expect(backward).toEqual({ hasNextPage: numbers.some((one) => one >= to), hasPreviousPage: isMore });
+  });
+  await fc.assert(isTrue);
+});
+
+const [forward, backward] = [
+  { first: 2, after: cursorOf(3) },
+  { last: 2, before: cursorOf(3) },
+];
+
+test.each<readonly [title: string, page: PageArguments, selections: string, reads: number]>([
+  ['from the start, nothing', { first: 2 }, everything, 1],
+  ['from the end, nothing', { last: 2 }, everything, 1],
+  ['not asked for, forward', forward, '{ nodes pageInfo { hasNextPage startCursor endCursor } }', 1],
+  ['not asked for, backward', backward, '{ nodes pageInfo { hasPreviousPage startCursor endCursor } }', 1],
+  ['asked for, forward', forward, '{ nodes pageInfo { hasPreviousPage } }', 2],
+  ['asked for, backward', backward, '{ nodes pageInfo { hasNextPage } }', 2],
+])('what lies behind a cursor is read only if it is asked for: %s', async (_, page, selections, reads) => {
+  const numbers = shelf([1, 2, 3, 4, 5]);
+  await numbers.ask(selections, page);
+  expect(numbers.reads()).toBe(reads);
+});
