@@ -16,9 +16,11 @@ export type Scalars = {
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
   /**
-   * A date and time in ISO 8601 (RFC 3339) form with an offset, for example `2026-11-21T09:30:00.125+01:00`.
-   * Any fraction of a second and any offset; given on and returned exactly as it was written. One that a service wrote
-   * without an offset is in UTC.
+   * A date and time in ISO 8601 form, for example `2026-11-21T09:30:00.125+01:00`, with any fraction of a second and any
+   * offset; given on and returned exactly as it was written. A client gives date, hours, minutes and offset at least.
+   * What a service wrote may lack the time or parts of it, be in UTC without an offset, in the basic form
+   * (`20261121T093000Z`), or with a blank for the `T` or before the offset: not all of that is in RFC 3339, and `new Date`
+   * takes some of it for another time, or not at all.
    */
   DateTime: { input: string; output: string; }
   /** Any JSON value. */
@@ -114,7 +116,7 @@ export type AppointmentStatus =
 export type BookingConfirmation =
   /** The service answered that it is booked. */
   | 'CONFIRMED'
-  /** The call's outcome is not known: it may or may not be booked. */
+  /** The call's outcome is not known, or not yet: it may or may not be booked. */
   | 'UNCONFIRMED';
 
 /** The input of `createAppointment`. */
@@ -183,7 +185,7 @@ export type DeleteNotePayload = {
   readonly errors: ReadonlyArray<UserError>;
 };
 
-/** What a session may do beyond its own notes and bookings. */
+/** What a session may do beyond working with its own notes and seeing its own bookings. */
 export type Grant =
   /** `appointments:read`: see everybody's bookings. */
   | 'APPOINTMENTS_READ'
@@ -199,7 +201,10 @@ export type Grant =
 /** The entry points for writing. */
 export type Mutation = {
   readonly __typename?: 'Mutation';
-  /** Book an appointment. A booking is posted once: when its outcome stays unknown it is `UNCONFIRMED`. */
+  /**
+   * Book an appointment. A booking is posted once: when its outcome stays unknown it is `UNCONFIRMED`. Needs the
+   * grant `APPOINTMENTS_WRITE`.
+   */
   readonly createAppointment: CreateAppointmentPayload;
   /** Create a note. */
   readonly createNote: CreateNotePayload;
@@ -489,9 +494,12 @@ export type Query = {
    * `after:` it and nothing falls between the query and the subscription.
    */
   readonly liveCursor: Scalars['String']['output'];
-  /** The object with this global id; null when it does not exist or is not the caller's. */
+  /**
+   * The object with this global id; null when it does not exist, is not the caller's, or takes a grant that the caller
+   * lacks.
+   */
   readonly node?: Maybe<Node>;
-  /** The objects with these global ids, in the same order; null for what does not exist or is not the caller's. */
+  /** The objects with these global ids, in the same order; null for each that `node` would give null for. */
   readonly nodes: ReadonlyArray<Maybe<Node>>;
   /** The signed-in user's notes, in the order of the notes service. */
   readonly notes: NoteConnection;
@@ -918,7 +926,7 @@ export type User = Node & {
   readonly createdAt: Scalars['DateTime']['output'];
   /** The e-mail address. */
   readonly email: Scalars['String']['output'];
-  /** What this user may do here beyond their own notes and bookings. */
+  /** What this user may do here beyond working with their own notes and seeing their own bookings. */
   readonly grants: ReadonlyArray<Grant>;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
@@ -945,9 +953,9 @@ export type UserErrorCode =
   | 'CONFLICT'
   /** A value is not of the form that is needed, or the service refused it. */
   | 'INVALID'
-  /** What the id names does not exist, or is not the caller's. */
+  /** What the id names does not exist, or is not the caller's; or nobody is known by the e-mail address to share with. */
   | 'NOT_FOUND'
-  /** A member that is needed is absent, null or empty. */
+  /** A member that is needed is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
   | 'REQUIRED'
   /** A text is longer than the service keeps. */
   | 'TOO_LONG'

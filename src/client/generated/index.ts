@@ -27,7 +27,7 @@ export type AppointmentStatus =
 export type BookingConfirmation =
   /** The service answered that it is booked. */
   | 'CONFIRMED'
-  /** The call's outcome is not known: it may or may not be booked. */
+  /** The call's outcome is not known, or not yet: it may or may not be booked. */
   | 'UNCONFIRMED';
 
 /** The input of `createAppointment`. */
@@ -59,7 +59,7 @@ export type CreateNoteInput = {
   readonly title?: string | null | undefined;
 };
 
-/** What a session may do beyond its own notes and bookings. */
+/** What a session may do beyond working with its own notes and seeing its own bookings. */
 export type Grant =
   /** `appointments:read`: see everybody's bookings. */
   | 'APPOINTMENTS_READ'
@@ -156,9 +156,9 @@ export type UserErrorCode =
   | 'CONFLICT'
   /** A value is not of the form that is needed, or the service refused it. */
   | 'INVALID'
-  /** What the id names does not exist, or is not the caller's. */
+  /** What the id names does not exist, or is not the caller's; or nobody is known by the e-mail address to share with. */
   | 'NOT_FOUND'
-  /** A member that is needed is absent, null or empty. */
+  /** A member that is needed is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
   | 'REQUIRED'
   /** A text is longer than the service keeps. */
   | 'TOO_LONG'
