@@ -297,7 +297,11 @@ export type Note = Node & {
   readonly upstreamId: Scalars['String']['output'];
 };
 
-/** A page of notes. `first: 0` asks the service nothing, so that `hasNextPage` is then true: there may be more. */
+/**
+ * A page of notes. The service reads forward only, and tells of a next page without telling what is on it: that may turn
+ * out empty, and after a cursor `hasPreviousPage` is true, whatever has become of the notes before. `first: 0` asks the
+ * service nothing, so that `hasNextPage` is then true: there may be more.
+ */
 export type NoteConnection = {
   readonly __typename?: 'NoteConnection';
   /** The notes of this page, each with its cursor. */
@@ -511,9 +515,9 @@ export type Query = {
   readonly shipment?: Maybe<Shipment>;
   /** The shipments, latest activity first. Needs the grant `SHIPMENTS_READ`. */
   readonly shipments: ShipmentConnection;
-  /** One tag of the signed-in user; null when no note bears it. */
+  /** One tag of the signed-in user; null when the notes service does not list it. */
   readonly tag?: Maybe<Tag>;
-  /** The signed-in user's tags. */
+  /** The signed-in user's tags, in the order of the notes service. */
   readonly tags: TagConnection;
   /** The person who is signed in; null for an anonymous caller. */
   readonly viewer?: Maybe<User>;
@@ -855,7 +859,7 @@ export type SubscriptionShipmentUpdatesArgs = {
 /** A tag of the signed-in user's notes; its name is case-insensitive. */
 export type Tag = Node & {
   readonly __typename?: 'Tag';
-  /** How often the tag is used. */
+  /** How often the tag is used, as the notes service counts; 0 where it does not list the tag. */
   readonly count: Scalars['Int']['output'];
   /** The global id: the same for every spelling of the name. */
   readonly id: Scalars['ID']['output'];
