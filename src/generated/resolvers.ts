@@ -353,10 +353,10 @@ export type ParticipantStatus =
   /** May take part. */
   | 'TENTATIVE';
 
-/** A payment as its events tell. */
+/** A payment as its events tell; what none of them has told is null. */
 export type Payment = Node & {
   readonly __typename?: 'Payment';
-  /** The service's raw number; its unit is the service's. */
+  /** The service's raw number; its unit is the service's. One that is no `SafeInt` counts as not told. */
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
   /** The currency, as the service writes it. */
   readonly currency?: Maybe<Scalars['String']['output']>;
@@ -370,12 +370,12 @@ export type Payment = Node & {
   readonly paymentId: Scalars['String']['output'];
   /** The service's own word for the status: free text, passed through. */
   readonly status?: Maybe<Scalars['String']['output']>;
-  /** The time of the newest event. */
+  /** The time of the newest event, in UTC: what its `created` stands for. */
   readonly updatedAt: Scalars['DateTime']['output'];
 };
 
 
-/** A payment as its events tell. */
+/** A payment as its events tell; what none of them has told is null. */
 export type PaymentEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -403,18 +403,21 @@ export type PaymentEdge = {
   readonly node: Payment;
 };
 
-/** One event of a payment, as the webhook told it. */
+/** One event of a payment, as the webhook told it; what it did not tell, or not in its type, is null. */
 export type PaymentEvent = Node & {
   readonly __typename?: 'PaymentEvent';
-  /** The service's raw number in this event. */
+  /** The service's raw number in this event; null also where it is no `SafeInt`. */
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
   /** The schema version in which the event was rendered, for example `2026-01-01`. */
   readonly apiVersion?: Maybe<Scalars['String']['output']>;
-  /** The service's raw timestamp. */
+  /** The service's raw timestamp; the time of receipt, where that is none, or no `SafeInt`. */
   readonly created: Scalars['SafeInt']['output'];
   /** The currency in this event. */
   readonly currency?: Maybe<Scalars['String']['output']>;
-  /** The event's `data` member as it was sent. */
+  /**
+   * The event's `data` member as JavaScript reads it: a number has some 17 digits at most, and one beyond 1.8e308 is null.
+   * Where it is nested over 200 levels deep, the whole is null.
+   */
   readonly data?: Maybe<Scalars['JSON']['output']>;
   /** The service's own id of the event. */
   readonly eventId: Scalars['String']['output'];
@@ -475,7 +478,7 @@ export type PaymentUpdate = {
   readonly replayed: Scalars['Boolean']['output'];
 };
 
-/** Which updates; all conditions together, any value within one. */
+/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
 export type PaymentUpdateFilter = {
   /** Only events with real money, or only those without, by what `livemode` of the event tells. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
@@ -662,7 +665,7 @@ export type SharePermission =
   /** Read the note. */
   | 'READ';
 
-/** A shipment as its events tell. */
+/** A shipment as its events tell; what none of them has told is null. */
 export type Shipment = Node & {
   readonly __typename?: 'Shipment';
   /** Who carries it. */
@@ -679,12 +682,12 @@ export type Shipment = Node & {
   readonly status?: Maybe<Scalars['String']['output']>;
   /** The carrier's tracking number. */
   readonly trackingNumber?: Maybe<Scalars['String']['output']>;
-  /** The time of the newest event, as it was written. */
+  /** The time of the newest event, as its `occurredAt` has it. */
   readonly updatedAt: Scalars['DateTime']['output'];
 };
 
 
-/** A shipment as its events tell. */
+/** A shipment as its events tell; what none of them has told is null. */
 export type ShipmentEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -712,7 +715,7 @@ export type ShipmentEdge = {
   readonly node: Shipment;
 };
 
-/** One event of a shipment, as the webhook told it. */
+/** One event of a shipment, as the webhook told it; what it did not tell, or not as a text, is null. */
 export type ShipmentEvent = Node & {
   readonly __typename?: 'ShipmentEvent';
   /** Who carries it, in this event. */
@@ -721,7 +724,7 @@ export type ShipmentEvent = Node & {
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** When it occurred, as it was written. */
+  /** When it occurred, as it was written; when it was received, where that is no time that can be read. */
   readonly occurredAt: Scalars['DateTime']['output'];
   /** When this gateway received it. */
   readonly receivedAt: Scalars['DateTime']['output'];
@@ -793,9 +796,9 @@ export type ShipmentUpdate = {
   readonly shipment: Shipment;
 };
 
-/** Which updates; all conditions together, any value within one. */
+/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
 export type ShipmentUpdateFilter = {
-  /** Only events of shipments of these carriers; no more than 1,000. */
+  /** Only events that name one of these carriers, or none while their shipment was of one of them; no more than 1,000. */
   readonly carriers?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Only events of these shipments, by the service's own ids; no more than 1,000. */
   readonly shipmentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
@@ -838,7 +841,7 @@ export type Subscription = {
   readonly __typename?: 'Subscription';
   /** Every payment event of a known type, in the order of the log. Needs the grant `PAYMENTS_READ`. */
   readonly paymentUpdates: PaymentUpdate;
-  /** Every shipment event, in the order of the log. Needs the grant `SHIPMENTS_READ`. */
+  /** Every shipment event of a known type, in the order of the log. Needs the grant `SHIPMENTS_READ`. */
   readonly shipmentUpdates: ShipmentUpdate;
 };
 

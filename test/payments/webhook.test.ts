@@ -100,6 +100,22 @@ test('data is as it was sent, save for what is nested too deeply to be written a
   expect(read(withPayment({ id: 'pay_1', deep }))).toMatchObject({ paymentId: 'pay_1', data: null });
 });
 
+test('data has numbers as JavaScript reads them, and 200 levels at most, as the schema says', () => {
+  const shown = (member: string) => {
+    const data = JSON.parse(`{ "object": { "id": "pay_1", "more": ${member} } }`) as object;
+    return JSON.stringify((read(body({ data })) as { readonly data: unknown }).data);
+  };
+  const levels = (count: number) => '['.repeat(count) + ']'.repeat(count);
+  for (const [sent, seen = sent] of [
+    ['9007199254740993', '9007199254740992'],
+    ['0.12345678901234567890', '0.12345678901234568'],
+    ['1e400', 'null'],
+    [levels(198)],
+  ])
+    expect(shown(sent!)).toBe(`{"object":{"id":"pay_1","more":${seen}}}`);
+  expect(shown(levels(199))).toBe('null');
+});
+
 describe('created', () => {
   test('is the raw number', () => {
     for (const created of [0, -1, 1_767_323_045, 1_767_323_045_678, Number.MAX_SAFE_INTEGER])

@@ -101,7 +101,7 @@ export type PaymentFilter = {
   readonly status?: string | null | undefined;
 };
 
-/** Which updates; all conditions together, any value within one. */
+/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
 export type PaymentUpdateFilter = {
   /** Only events with real money, or only those without, by what `livemode` of the event tells. */
   readonly livemode?: boolean | null | undefined;
@@ -140,9 +140,9 @@ export type ShipmentStage =
   /** `shipment.out_for_delivery`: it is on its last leg. */
   | 'OUT_FOR_DELIVERY';
 
-/** Which updates; all conditions together, any value within one. */
+/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
 export type ShipmentUpdateFilter = {
-  /** Only events of shipments of these carriers; no more than 1,000. */
+  /** Only events that name one of these carriers, or none while their shipment was of one of them; no more than 1,000. */
   readonly carriers?: ReadonlyArray<string> | null | undefined;
   /** Only events of these shipments, by the service's own ids; no more than 1,000. */
   readonly shipmentIds?: ReadonlyArray<string> | null | undefined;
