@@ -6,7 +6,7 @@ export interface Account {
   wait(): number | undefined;
   /** Spends one call; the same, where there is none left. */
   take(): number | undefined;
-  /** Takes all calls from it for so many seconds. */
+  /** Takes all calls from it for so many seconds, at least: a longer pause goes on. */
   pause(seconds: number): void;
 }
 
@@ -50,7 +50,7 @@ class Sliding implements Account {
   }
 
   pause(seconds: number): void {
-    this.#pausedUntil = this.#clock.now() + seconds * 1000;
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + seconds * 1000);
   }
 
   /** When the oldest of the calls that count will count no more. */

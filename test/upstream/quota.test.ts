@@ -56,6 +56,21 @@ describe('a quota', () => {
     expect(take(1)).toEqual([undefined]);
   });
 
+  it('pauses a token for the longer of two pauses, whichever is told first', () => {
+    const { clock, quota, take } = start(Infinity);
+    for (const [first, second] of [
+      [600, 1],
+      [1, 600],
+    ] as const) {
+      quota.of('token').pause(first);
+      quota.of('token').pause(second);
+      clock.at += 599_000;
+      expect(take(1)).toEqual([1]);
+      clock.at += 1_000;
+      expect(take(1)).toEqual([undefined]);
+    }
+  });
+
   it('forgets the tokens that have not called for longest, beyond 10,000', () => {
     const { take } = start(1);
     for (let number = 0; number < 10_001; number += 1) take(1, `token ${number}`);
