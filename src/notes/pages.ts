@@ -32,8 +32,8 @@ export interface Pager {
   read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
   /**
    * That page and those after it, each when it is asked for; the last bears no next cursor, whatever the service gave
-   * it. A service that leads through its notes in a cycle is an error. A limit once made smaller stays so: a cursor
-   * that counts pages would skip notes under a greater one.
+   * it. A service that leads through its notes in a cycle is an error, but where its last page leads to itself. A limit
+   * once made smaller stays so: a cursor that counts pages would skip notes under a greater one.
    */
   walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
 }
@@ -87,19 +87,27 @@ export function createPager(): Pager {
         yield { ...page, nextCursor: undefined };
         return;
       }
+      // How a list ends is not shown: its last page may lead to itself. Read again, it tells nothing new.
+      if (nextCursor === cursor && asked.has(cursor) && !holdsNew(notes, given)) {
+        yield { ...page, notes: [], nextCursor: undefined };
+        return;
+      }
       yield page;
-      const isNew = notes.some(({ upstreamId }) => !given.has(upstreamId));
-      if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
+      if (notes.length > 0) repeated = holdsNew(notes, given) ? 0 : repeated + 1;
       for (const { upstreamId } of notes) given.add(upstreamId);
-      if (cursor !== undefined) asked.add(cursor);
       if (asked.has(nextCursor) || repeated > repeatedPagesAtMost)
         throw unusable('gave pages of notes without an end');
+      if (cursor !== undefined) asked.add(cursor);
       cursor = nextCursor;
       limit = page.limit;
     }
   }
 
   return { read, walk };
+}
+
+function holdsNew(notes: NotePage['notes'], given: ReadonlySet<string>): boolean {
+  return notes.some(({ upstreamId }) => !given.has(upstreamId));
 }
 
 /** Whether a list holds only some of the notes. */

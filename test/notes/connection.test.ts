@@ -45,7 +45,7 @@ const options = fc.record({
   cursors: fc.constantFrom('key' as const, 'offset' as const, 'page' as const),
   greatest: fc.constantFrom(20, 30, 50, 100),
   above: fc.constantFrom('reject' as const, 'clamp' as const),
-  end: fc.constantFrom<End>('at once', 'after a full page', 'repeated', 'counting'),
+  end: fc.constantFrom<End>('at once', 'after a full page', 'returning', 'repeated', 'counting'),
 });
 
 describe('a list at rest', () => {
@@ -107,6 +107,9 @@ describe('a list at rest', () => {
     ['counting', 45, [20, 20, 5]],
     ['repeated', 40, [20, 20, 0]],
     ['counting', 40, [20, 20, 0]],
+    ['returning', 45, [20, 20, 5]],
+    ['returning', 40, [20, 20, 0]],
+    ['returning', 20, [20]],
     ['repeated', 0, [0]],
     ['counting', 0, [0]],
   ] as const)('comes to its end where cursors are %s and it has %i notes', async (end, count, lengths) => {

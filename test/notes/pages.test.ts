@@ -129,6 +129,11 @@ describe('pages without an end', () => {
     expect(await walk(nextCursor, rows)).toBe('UPSTREAM_INVALID_RESPONSE');
   });
 
+  test('are not taken for it: a last page that leads to itself', async () => {
+    const next = (call: number) => String(Math.min(call, 2));
+    expect(await walk(next, (call) => [Math.min(call, 3)])).toBe('none');
+  });
+
   test('are not taken for it: pages of other notes, however many', async () => {
     const list: NoteList = {
       filter: {},

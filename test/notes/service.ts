@@ -6,10 +6,10 @@ import type { NoteList } from '../../src/notes/pages.js';
 export type CursorKind = 'key' | 'offset' | 'page';
 
 /**
- * How a list ends: with a page that has no cursor, which after a full page may be one without notes; or never, each empty
- * page having the cursor that it was asked by, or the next in a row.
+ * How a list ends: with a page that has no cursor, which after a full page may be one without notes; with a page that has
+ * the cursor that it was asked by; or never, each empty page having that cursor, or the next in a row.
  */
-export type End = 'at once' | 'after a full page' | 'repeated' | 'counting';
+export type End = 'at once' | 'after a full page' | 'returning' | 'repeated' | 'counting';
 
 /** How a service takes a `limit` above its greatest. */
 export interface ServiceOptions {
@@ -63,6 +63,7 @@ export function createService(
 
   function nextCursor(start: number, end: number, limit: number, cursor: string | undefined) {
     const next = end === start ? nextOfNone(cursor, limit) : nextOf(end, limit);
+    if (ending === 'returning') return end < keys.length ? next : cursor;
     if (ending === 'at once') return end < keys.length ? next : undefined;
     return ending === 'after a full page' && end - start < limit ? undefined : next;
   }
