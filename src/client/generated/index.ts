@@ -142,7 +142,7 @@ export type ShipmentStage =
 
 /** Which updates; all conditions together, any value within one, and nothing by an empty list. */
 export type ShipmentUpdateFilter = {
-  /** Only events that name one of these carriers, or none while their shipment was of one of them; no more than 1,000. */
+  /** Only events of these carriers, by the event's own or, where it tells none, its shipment's; no more than 1,000. */
   readonly carriers?: ReadonlyArray<string> | null | undefined;
   /** Only events of these shipments, by the service's own ids; no more than 1,000. */
   readonly shipmentIds?: ReadonlyArray<string> | null | undefined;
