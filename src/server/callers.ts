@@ -1,12 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Telemetry } from '../telemetry.js';
 
 /** The name of the browser's session cookie. */
 export const cookieName = 'trivium_session';
 
 /** Tells who is calling, by the rules that all doors share. */
 export interface Callers {
-  /** Whether a browser's page of this origin may call; true without an `Origin` (not a browser's page). */
+  /**
+   * Whether a browser's page of this origin may call; true without an `Origin` (not a browser's page). The operator is
+   * told of one that may not.
+   */
   admits(origin: string | undefined): boolean;
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
@@ -16,10 +20,31 @@ export interface Callers {
   find(headers: IncomingHttpHeaders, given?: unknown): Session | undefined | Promise<Session | undefined>;
 }
 
+/** So many origins are told of: anybody can make up more. */
+const mostTold = 20;
+const longestTold = 100;
+
 /** Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. */
-export function createCallers(sessions: Sessions, origins: () => ReadonlySet<string>): Callers {
+export function createCallers(
+  sessions: Sessions,
+  origins: () => ReadonlySet<string>,
+  { log }: Pick<Telemetry, 'log'>,
+): Callers {
+  const told = new Set<string>();
+
+  function tellOnce(origin: string): void {
+    const shown = origin.slice(0, longestTold);
+    if (told.size === mostTold || told.has(shown)) return;
+    told.add(shown);
+    log.warn({ origin: shown }, 'pages of this origin are not admitted: see ALLOWED_ORIGINS and PUBLIC_URL');
+  }
+
   return {
-    admits: (origin) => origin === undefined || origins().has(origin),
+    admits(origin) {
+      if (origin === undefined || origins().has(origin)) return true;
+      tellOnce(origin);
+      return false;
+    },
     find(headers, given) {
       const token =
         given == null ? (bearer(headers.authorization) ?? cookieToken(headers, origins())) : bearer(given);

@@ -76,7 +76,7 @@ const preflightSeconds = 600;
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry } = options;
   let origins: ReadonlySet<string> = new Set();
-  const callers = createCallers(sessions, () => origins);
+  const callers = createCallers(sessions, () => origins, telemetry);
   const rules = createRules(options);
   const refuse = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
@@ -157,7 +157,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
   await app.register(async (routes) => {
     await routes.register(cors, {
-      origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin)),
+      origin: (origin, answer) => answer(null, origin !== undefined && callers.admits(origin)),
       methods: ['GET', 'POST'],
       maxAge: preflightSeconds,
       strictPreflight: false,

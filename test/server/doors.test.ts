@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fastify from 'fastify';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { servePages } from '../../src/server/pages.js';
 import { codesOf, demo, startHouse, type Answered, type House } from '../support/house.js';
 import { openSocket } from './sockets.js';
@@ -90,6 +90,45 @@ describe('CORS', () => {
     const { status, headers } = await options();
     expect([status, headers.get('allow')]).toEqual([204, methods]);
     expect((await options({ origin: appOrigin })).status).toBe(204);
+  });
+});
+
+describe('the operator', () => {
+  const told = (house: House) =>
+    house
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('not admitted'))
+      .map((line) => JSON.parse(line) as { readonly origin: string; readonly msg: string });
+
+  test('is told once of an origin that is not admitted, at every door, and of a few in all', async () => {
+    const house = await startHouse({ sandbox: open.sandbox, settings: { ALLOWED_ORIGINS: appOrigin } });
+    onTestFinished(() => house.stop());
+    const ask = (origin: string) => house.ask('{ __typename }', {}, undefined, { origin });
+    const upgrade = (origin: string) => openSocket(`${house.url}/graphql`, { origin });
+    const preflight = (origin: string) =>
+      fetch(`${house.url}/graphql`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST' },
+      });
+    for (const origin of [appOrigin, house.url]) await Promise.all([ask(origin), preflight(origin)]);
+    await ask('http://asks.example');
+    await preflight('http://preflights.example');
+    for (const of of ['upgrades', 'asks'])
+      await expect(upgrade(`http://${of}.example`)).rejects.toThrow('403');
+    await ask(`http://${'long.'.repeat(100)}example`);
+    const lines = told(house);
+    expect(lines.map(({ origin }) => origin)).toEqual([
+      'http://asks.example',
+      'http://preflights.example',
+      'http://upgrades.example',
+      `http://${'long.'.repeat(100)}`.slice(0, 100),
+    ]);
+    expect(new Set(lines.map(({ msg }) => msg))).toEqual(
+      new Set(['pages of this origin are not admitted: see ALLOWED_ORIGINS and PUBLIC_URL']),
+    );
+    for (let number = 0; number < 30; number += 1) await ask(`http://${number}.example`);
+    expect(told(house)).toHaveLength(20);
   });
 });
 
