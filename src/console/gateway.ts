@@ -43,6 +43,17 @@ export async function post<Data>(
   }
 }
 
+/** Whether the gateway knows the page's origin: to others it gives no session, and no leave to read its answers. */
+export async function knowsOrigin(): Promise<boolean> {
+  try {
+    // With a GET to its own origin a browser does not say what that is.
+    const { headers } = await fetch(path, { method: 'OPTIONS', credentials: 'same-origin' });
+    return headers.has('access-control-allow-origin');
+  } catch {
+    return true; // nothing says that it does not
+  }
+}
+
 async function answerOf<Data>(response: Response): Promise<Answer<Data>> {
   const isJson = /^application\/(graphql-response\+)?json\b/.test(response.headers.get('content-type') ?? '');
   if (!isJson)

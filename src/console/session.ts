@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react';
 import { soonAgain } from './again.js';
-import { isUnauthenticated, post, type Answer } from './gateway.js';
+import { isUnauthenticated, knowsOrigin, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
 
 /** The person who is signed in, as the page shows them. */
@@ -62,6 +62,11 @@ const notKept: Problem = {
   mendable: false,
 };
 
+const notKnown: Problem = {
+  message: `This address (${location.origin}) is not one the gateway knows: set PUBLIC_URL or ALLOWED_ORIGINS.`,
+  mendable: false,
+};
+
 /** Asks who is signed in when the page opens, and keeps that up to date. */
 export function useSession(): Session {
   const [state, setState] = useState(unknown);
@@ -94,7 +99,7 @@ export function useSession(): Session {
     if (refused) return tell(refused);
     windows.postMessage(null);
     // That a session was made does not mean that the browser kept its cookie.
-    if ((await look(true)) === null) tell(notKept);
+    if ((await look(true)) === null) tell((await knowsOrigin()) ? notKept : notKnown);
     return undefined;
   };
 

@@ -1,5 +1,6 @@
 import type { Page, Route } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { openProxy } from '../client/proxy.js';
 import { awaitEditor, demo, other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
 
 const written = ({ email, password }: typeof demo) => `{ email: "${email}", password: "${password}" }`;
@@ -221,6 +222,22 @@ export function signInTests(explorer: Explorer): void {
     await signIn();
     await problem('The browser did not keep the session').waitFor();
     expect(await field('E-mail').getAttribute('aria-invalid')).toBe('false');
+  });
+
+  test('says that the gateway does not know the address by which the page was opened', async () => {
+    const proxy = await openProxy(explorer.gateway.url);
+    const page = await explorer.browser.newPage();
+    onTestFinished(async () => {
+      await page.close();
+      await proxy.stop();
+    });
+    await page.goto(`${proxy.url}/graphql`);
+    await page.getByLabel('E-mail').fill(demo.email);
+    await page.getByLabel('Password').fill(demo.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const told = `This address (${proxy.url}) is not one the gateway knows: set PUBLIC_URL or ALLOWED_ORIGINS.`;
+    const alert = page.getByRole('alert').filter({ hasText: 'This address' });
+    expect(await alert.innerText()).toBe(told);
   });
 
   test('says once how long to wait after too many failures', async () => {
