@@ -131,6 +131,7 @@ describe('the examples in other languages', () => {
       import { WebSocket } from 'ws';
       Object.assign(globalThis, { WebSocket });
       const [sessionToken, liveCursor] = process.argv.slice(2);
+      const signInAgain = () => {};
       const render = (data) => console.log(data.shipmentUpdates.shipment.shipmentId);
     `;
     const folder = createProject({ 'main.ts': given + source });
@@ -170,7 +171,7 @@ describe('the examples in other languages', () => {
 
   test('the TypeScript compiles', async () => {
     const given =
-      'declare const sessionToken: string, liveCursor: string, render: (data: unknown) => void;\n';
+      'declare const sessionToken: string, liveCursor: string, render: (data: unknown) => void, signInAgain: () => void;\n';
     const documents = example('ts', 'NotesDocument');
     const folder = createProject({
       'src/main.ts': given + example('ts', 'resuming'),

@@ -307,6 +307,24 @@ describe('resuming', () => {
     expect(await ended).toMatchObject({ code: 4401 });
   });
 
+  test('tells of the 4401, and serves again after another sign-in', async () => {
+    let session = await proxied.house.signIn();
+    const closed = vi.fn<(event: unknown) => void>();
+    const connectionParams = () => ({ authorization: `Bearer ${session}` });
+    const client = connect(resuming(options({ connectionParams, on: { closed } })));
+    const ended = client.iterate({ query }).next();
+    ended.catch(() => {});
+    await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+    await proxied.house.ask('mutation { signOut { signedOut } }', {}, session);
+    await expect(ended).rejects.toMatchObject({ code: 4401 });
+    expect(closed.mock.calls).toEqual([[expect.objectContaining({ code: 4401 })]]);
+    session = await proxied.house.signIn();
+    const after = await liveCursor();
+    const next = client.iterate<Updates>({ query, variables: { after } }).next();
+    const [sent] = await emit(1);
+    expect((await next).value?.data?.shipmentUpdates.event.eventId).toBe(sent);
+  });
+
   test('pauses half a minute at most, however often it was in vain', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
