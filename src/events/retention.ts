@@ -12,7 +12,10 @@ export interface RetentionOptions {
 
 /** Ends the time of old events. Their ids and what was folded from them stay for ever. */
 export interface Retention {
-  /** Deletes, oldest first and in small steps, the events before the first one that is young enough. */
+  /**
+   * Deletes, oldest first and in small steps, the events that are too old, and with them those before them in the log,
+   * whatever a clock that was ahead said of these.
+   */
   prune(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -28,8 +31,13 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
 
   async function run(): Promise<void> {
     const oldest = clock.now() - retentionDays * dayMs;
-    let more = true;
-    while (more && !stopped) more = await pruneStep(database.kysely, oldest);
+    let deleted = 0;
+    try {
+      for (let step = 1; step > 0 && !stopped; deleted += step)
+        step = await pruneStep(database.kysely, oldest);
+    } finally {
+      if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
+    }
   }
 
   function prune(): Promise<void> {
@@ -53,22 +61,19 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
   };
 }
 
-/** Deletes the oldest events up to the first that came at `oldest` or later; says whether there may be more. */
-async function pruneStep(db: Executor, oldest: number): Promise<boolean> {
+/** Deletes, of the oldest events, all up to the last that came before `oldest`; says how many. */
+async function pruneStep(db: Executor, oldest: number): Promise<number> {
   const rows = await db
     .selectFrom('events')
     .select(['seq', 'received_at'])
     .orderBy('seq')
     .limit(stepSize)
     .execute();
-  const young = rows.findIndex(({ received_at }) => received_at >= oldest);
-  const last = rows.at(young === -1 ? -1 : young - 1);
-  if (young === 0 || !last) return false;
-  await deleteThrough(db, last.seq);
-  return young === -1;
+  const last = rows.findLast(({ received_at }) => received_at < oldest);
+  return last ? deleteThrough(db, last.seq) : 0;
 }
 
-async function deleteThrough(db: Executor, seq: number): Promise<void> {
+async function deleteThrough(db: Executor, seq: number): Promise<number> {
   // First, so that a cursor is refused before its events are gone; after a crash in between they go the next time.
   await db
     .updateTable('log_head')
@@ -83,5 +88,6 @@ async function deleteThrough(db: Executor, seq: number): Promise<void> {
       eb(refTuple('family', 'event_id'), 'in', gone.$asTuple('family', 'event_id')),
     )
     .execute();
-  await db.deleteFrom('events').where('seq', '<=', seq).execute();
+  const { numDeletedRows } = await db.deleteFrom('events').where('seq', '<=', seq).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
