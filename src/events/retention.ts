@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database, Executor } from '../store/database.js';
+import { clockSkew } from '../store/skew.js';
 
 /** What retention works with. */
 export interface RetentionOptions {
@@ -14,7 +15,7 @@ export interface RetentionOptions {
 export interface Retention {
   /**
    * Deletes, oldest first and in small steps, the events that are too old, and with them those before them in the log,
-   * whatever a clock that was ahead said of these.
+   * whatever a clock that was ahead said of these. None while this machine's clock is wrong.
    */
   prune(): Promise<void>;
   stop(): Promise<void>;
@@ -23,6 +24,7 @@ export interface Retention {
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const stepSize = 500;
+const skewed = 'no old events are deleted: the clock here and the clock of the database differ by minutes';
 
 /** Starts to prune in the background, now and every hour; a failure is logged and made good the next time. */
 export function startRetention({ database, clock, telemetry, retentionDays }: RetentionOptions): Retention {
@@ -30,6 +32,8 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
   let stopped = false;
 
   async function run(): Promise<void> {
+    const aheadMs = await clockSkew(database);
+    if (aheadMs !== undefined) return telemetry.log.error({ aheadMs }, skewed);
     const oldest = clock.now() - retentionDays * dayMs;
     let deleted = 0;
     try {

@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startRetention } from '../../src/events/retention.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
 import { createTestClock, delivery, openJournal, type Journal } from './journal.js';
 
+const dayMs = 86_400_000;
 const lines: string[] = [];
 const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
 
-describe.each(engines)('retention on %s', (_, freshUrl) => {
+describe.each(engines)('retention on %s', (engine, freshUrl) => {
   let journal: Journal;
   const clock = createTestClock();
 
@@ -16,7 +17,10 @@ describe.each(engines)('retention on %s', (_, freshUrl) => {
     journal = await openJournal(await freshUrl());
     for (const id of ['one', 'two']) await journal.log.append(delivery(id));
   });
-  afterEach(() => journal.stop());
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await journal.stop();
+  });
 
   /** A process that prunes as it starts, by this clock. */
   async function prune(days: number): Promise<readonly unknown[]> {
@@ -35,4 +39,23 @@ describe.each(engines)('retention on %s', (_, freshUrl) => {
     expect(await prune(20)).toEqual([]);
     expect(told()).toMatchObject([{ level: 30, deleted: 2, msg: 'old events were deleted' }]);
   });
+
+  test.each([
+    ['ahead', 100 * dayMs],
+    ['behind', -dayMs],
+  ])(
+    'deletes nothing where replicas share the database and the clock here is %s of it',
+    async (_, aheadMs) => {
+      const now = Date.now.bind(Date);
+      vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
+      const left = await prune(100);
+      expect(left).toEqual(engine === 'sqlite' ? [] : ['one', 'two']);
+      if (engine === 'sqlite') return;
+      expect(told()).toMatchObject([
+        { level: 50, msg: expect.stringMatching(/clock here .* of the database/) },
+      ]);
+      const [{ aheadMs: seen }] = told() as [{ aheadMs: number }];
+      expect(Math.abs(seen - aheadMs)).toBeLessThan(60_000);
+    },
+  );
 });

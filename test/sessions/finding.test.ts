@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { NotesClient } from '../../src/notes/client.js';
 import { createSealer } from '../../src/seal.js';
 import { createSessions, type Sessions, type SignedIn } from '../../src/sessions/sessions.js';
@@ -22,7 +22,7 @@ async function signIn(sessions: Sessions): Promise<SignedIn> {
   return opened;
 }
 
-describe.each(engines)('a session on %s', (_, createUrl) => {
+describe.each(engines)('a session on %s', (engine, createUrl) => {
   async function open() {
     const database = await openDatabase(await createUrl(), telemetry);
     const time = { now: start };
@@ -52,6 +52,21 @@ describe.each(engines)('a session on %s', (_, createUrl) => {
     expect(found).toBeInstanceOf(Promise);
     expect(await found).toEqual(session);
     expect(sessions.find(token)).toEqual(session);
+  });
+
+  test('is deleted once it is over, but not by a replica whose clock is ahead of the database', async () => {
+    const { sessions, others, time, token } = await open();
+    const standsLater = async () => {
+      time.now += 100_000;
+      await signIn(sessions);
+      time.now -= 90_000; // past what is remembered
+      return (await others.find(token)) !== undefined;
+    };
+    const now = Date.now.bind(Date);
+    const wrong = vi.spyOn(Date, 'now').mockImplementation(() => now() + 600_000);
+    expect(await standsLater()).toBe(engine === 'postgres');
+    wrong.mockRestore();
+    expect(await standsLater()).toBe(false);
   });
 
   test('is not found by a token that differs, nor once it is ended', async () => {
