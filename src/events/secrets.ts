@@ -3,9 +3,10 @@ import { GatewayError } from '../errors.js';
 import type { Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
 import { leaseEnd, withLease } from '../store/leases.js';
+import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCoalescedRead } from './coalesced-read.js';
-import { createVault, type Held } from './vault.js';
+import { createVault, type Held, type Stored } from './vault.js';
 
 /** What a rotation changed. The secret itself is never handed out. */
 export interface Rotation {
@@ -75,6 +76,8 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const { database, sealer, clock, telemetry, configured } = options;
   const vault = createVault(database, sealer);
   const held = createHeld();
+  /** What `readAll` has opened. */
+  const versions = new Map<string, string>();
 
   async function refresh(family: string, endpointId: string): Promise<void> {
     held.put(family, endpointId, await vault.read(family, endpointId));
@@ -97,22 +100,49 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     ]),
   );
 
-  async function takeOver(family: Family, endpointId: string, secret: string): Promise<void> {
+  /** Says whether there was anything to write. */
+  async function takeOver([family, endpointId, secret]: Endpoint, stored?: Stored): Promise<boolean> {
     const next = (kept: Held | undefined) => takenOver(kept, secret, family, clock.now());
-    held.put(family, endpointId, await vault.change(family, endpointId, next));
+    const kept = stored?.open();
+    const isDone = kept !== undefined && stored?.isCurrent === true && next(kept) === kept;
+    held.put(family, endpointId, isDone ? kept : await vault.change(family, endpointId, next));
+    return !isDone;
   }
 
+  /** By one statement, however many there are; only what was written since is opened. */
   async function readAll(): Promise<void> {
-    const read = ([family, endpointId]: readonly [string, string, string]) =>
-      refresh(family, endpointId).catch((err: unknown) =>
-        telemetry.log.error({ err, family, endpointId }, 'webhook keys could not be read again'),
-      );
-    await Promise.all(endpoints.map(read));
+    const find = await vault.readAll();
+    for (const [family, endpointId] of endpoints) {
+      const stored = find(family, endpointId);
+      const key = keyOf(family, endpointId);
+      if (!stored || versions.get(key) === stored.version) continue;
+      try {
+        held.put(family, endpointId, stored.open());
+        versions.set(key, stored.version);
+      } catch (err) {
+        tellUnread(err, { family, endpointId });
+      }
+    }
+  }
+
+  const tellUnread = (err: unknown, what?: object) =>
+    telemetry.log.error({ err, ...what }, 'webhook keys could not be read again');
+
+  /** What the signals that came since the last read name. */
+  const stale = new Set<string>();
+  const named = new Map(endpoints.map((endpoint) => [nameOf(endpoint[0], endpoint[1]), endpoint]));
+
+  async function readStale(): Promise<void> {
+    const only = stale.size === 1 ? named.get([...stale][0]!) : undefined;
+    stale.clear();
+    await (only ? refresh(only[0], only[1]) : readAll());
   }
 
   let refreshing = Promise.resolve();
-  const refreshAll = () => {
-    refreshing = refreshing.then(readAll);
+  /** One read at a time, which is for all that was asked for while the one before it went on. */
+  const refreshSoon = (name: string) => {
+    if (stale.size === 0) refreshing = refreshing.then(readStale).catch((err: unknown) => tellUnread(err));
+    stale.add(name);
   };
 
   function valid(family: string, endpointId: string): readonly string[] | undefined {
@@ -145,7 +175,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       return replaced(kept ?? held.get('payments', endpointId), secret, now);
     });
     held.put('payments', endpointId, next);
-    database.signal('secrets', 'rotated');
+    database.signal('secrets', nameOf('payments', endpointId));
     const previousValidUntil = isoText(now + overlapMs);
     telemetry.log.info({ family: 'payments', endpointId, previousValidUntil }, 'a webhook key was rotated');
     return { rotatedAt: isoText(now), previousValidUntil };
@@ -158,10 +188,14 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     telemetry.log.warn({ family: 'payments', endpointId, ...why }, 'a webhook key could not be rotated');
   }
 
-  for (const [family, endpointId, secret] of endpoints) await takeOver(family, endpointId, secret);
-  database.signal('secrets', 'configured');
-  const stopListening = database.listen('secrets', refreshAll);
-  const timer = setInterval(refreshAll, refreshMs).unref();
+  const find = await vault.readAll();
+  let changed = false;
+  for (const endpoint of endpoints)
+    if (await takeOver(endpoint, find(endpoint[0], endpoint[1]))) changed = true;
+  const stopListening = database.listen('secrets', refreshSoon);
+  if (changed) database.signal('secrets', '');
+  refreshSoon(''); // what was rotated meanwhile
+  const timer = setInterval(refreshSoon, refreshMs, '').unref();
 
   return {
     valid,
@@ -194,10 +228,11 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
 const families = ['shipments', 'payments'] as const;
 type Family = (typeof families)[number];
+type Endpoint = readonly [family: Family, endpointId: string, secret: string];
 
-function endpointsOf(configured: Configured) {
+function endpointsOf(configured: Configured): readonly Endpoint[] {
   return families.flatMap((family) =>
-    Array.from(configured[family], ([endpointId, secret]) => [family, endpointId, secret] as const),
+    Array.from(configured[family], ([endpointId, secret]): Endpoint => [family, endpointId, secret]),
   );
 }
 
@@ -251,6 +286,11 @@ function rotationOf(endpointId: string): string {
 
 function keyOf(family: string, endpointId: string): string {
   return `${family} ${endpointId}`;
+}
+
+/** What a signal calls it: short, and of plain letters. */
+function nameOf(family: string, endpointId: string): string {
+  return `${family} ${keyText(endpointId)}`;
 }
 
 function isoText(milliseconds: number): string {

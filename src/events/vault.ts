@@ -22,12 +22,24 @@ export interface Held {
   readonly changedAt: number;
 }
 
+/** A row as it was read. */
+export interface Stored {
+  /** Another one after each write. */
+  readonly version: string;
+  /** Whether the first key sealed it. */
+  readonly isCurrent: boolean;
+  /** Throws where this process's keys do not open it. */
+  open(): Held;
+}
+
 /**
  * The secrets at rest, sealed; each row is bound to its family and endpoint. One that this process's keys do not open
  * is never read as missing, and never written over: the call rejects with an `UnusableDatabase`.
  */
 export interface Vault {
   read(family: string, endpointId: string): Promise<Held | undefined>;
+  /** All at once, each to be opened where it is wanted. Gives what finds one. */
+  readAll(): Promise<(family: string, endpointId: string) => Stored | undefined>;
   /**
    * Stores what `next` makes of what is there, as one step even among replicas, and gives it. Where that is the same,
    * it is only sealed anew if another key than the first had sealed it.
@@ -99,6 +111,15 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     async read(family, endpointId) {
       const row = await find(family, endpointId);
       return row && unlock(row);
+    },
+    async readAll() {
+      const rows = await kysely.selectFrom('webhook_secrets').selectAll().execute();
+      const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
+      return (family, endpointId) => {
+        const row = stored.get(placeOf(family, keyText(endpointId)));
+        const open = () => unlock(row!);
+        return row && { version: row.current, isCurrent: sealer.isCurrent(row.current), open };
+      };
     },
     async change(family, endpointId, next) {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
