@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   Kysely,
   PostgresDialect,
@@ -21,6 +22,10 @@ const oldestVersion = 13;
 const connections = { reading: 6, writing: 4 };
 /** For a connection. */
 const patienceMs = 5_000;
+
+/** What Postgres says where it, or the user's own limit, is full. */
+const tooManyConnections = '53300';
+const fullPauseMs = 50;
 
 const durably = { text: 'set synchronous_commit = on', query_timeout: patienceMs };
 
@@ -55,6 +60,22 @@ interface Pools {
 }
 
 /**
+ * A connection of the pool. Where the server lets in no more of them while the pool has some, it is one of those: what
+ * needs no further connection must not fail for the lack of one.
+ */
+async function connect(pool: Pool): Promise<PoolClient> {
+  for (const until = performance.now() + patienceMs; ;) {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const isFull = error instanceof DatabaseError && error.code === tooManyConnections;
+      if (!isFull || pool.totalCount === 0 || performance.now() > until) throw error;
+    }
+    await pause(fullPauseMs * (0.5 + Math.random()));
+  }
+}
+
+/**
  * A pooled connection that checks what it is given; its first statement decides from which pool it comes. One in doubt
  * is thrown away on release: unless the server was heard to refuse, the statement may still run, in a transaction that
  * is still open.
@@ -71,7 +92,7 @@ function guard({ reading, writing }: Pools): PostgresPoolClient {
       const ends = sql === 'commit' || sql === 'rollback';
       if (ends) ending = true;
       try {
-        client ??= await (isLookUp(sql) ? reading : writing).connect();
+        client ??= await connect(isLookUp(sql) ? reading : writing);
         return await client.query({ ...nameOfWrite(sql, values), text: sql, values });
       } catch (error) {
         inDoubt ||= !(error instanceof DatabaseError);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { sql } from 'kysely';
@@ -48,6 +49,24 @@ describe.skipIf(noPostgres)('a postgres', () => {
     database = await openDatabase(way.url, { log: silent });
   });
   afterEach(() => database.stop());
+
+  test('that lets in no further connection has what it could do by those that are there wait for one', async () => {
+    const fresh = await createTestDatabase();
+    const role = `few_${randomBytes(8).toString('hex')}`;
+    await execute(fresh, `create role ${role} login password 'few' connection limit 4`);
+    await execute(fresh, `alter database ${new URL(fresh).pathname.slice(1)} owner to ${role}`);
+    await execute(fresh, `grant all on schema public to ${role}`);
+    const few = new URL(fresh);
+    [few.username, few.password] = [role, 'few'];
+    const crowded = await openDatabase(few.href, { log: silent });
+    onTestFinished(() => crowded.stop());
+    const look = () => sql`select pg_sleep(0.1)`.execute(crowded.kysely);
+    expect(await Promise.all(Array.from({ length: 12 }, look))).toHaveLength(12);
+    await execute(fresh, `alter role ${role} connection limit 0`);
+    const cut = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`;
+    expect(await execute(fresh, cut)).not.toEqual([]);
+    await expect.poll(() => look().catch(String)).toMatch(/too many connections/);
+  });
 
   test('that restarts is found again, and listeners hear that they may have missed something', async () => {
     const heard: string[] = [];
