@@ -13,6 +13,8 @@ export interface Account {
 const minuteMs = 60_000;
 /** An hour and the minute that has begun, so that no hour, wherever it starts, has more than the limit. */
 const kept = 61;
+/** By how many minutes a clock may step back as clocks do. */
+const slack = 5;
 
 /** Gives accounts that count the calls of the last hour, to the minute. */
 export function createQuota(options: { perHour: number; clock: Clock }): () => Account {
@@ -61,6 +63,8 @@ class Sliding implements Account {
   }
 
   #forgetPast(minute: number): void {
+    // The clock was wrong and is set right: until it is there again, nothing would be forgotten.
+    if (minute < this.#minute - slack) this.#forgetAll(minute);
     const passed = Math.min(minute - this.#minute, kept);
     for (let back = 0; back < passed; back += 1) {
       const slot = (minute - back) % kept;
@@ -68,5 +72,12 @@ class Sliding implements Account {
       this.#minutes[slot] = 0;
     }
     if (passed > 0) this.#minute = minute;
+  }
+
+  #forgetAll(minute: number): void {
+    this.#minutes.fill(0);
+    this.#minute = minute;
+    this.#spent = 0;
+    this.#pausedUntil = 0;
   }
 }

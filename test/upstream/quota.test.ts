@@ -71,6 +71,26 @@ describe('a quota', () => {
     }
   });
 
+  it('counts anew where the clock went back by more than some minutes, and from then on as ever', () => {
+    const { clock, quota, take } = start(2, 300 * minute);
+    take(2);
+    quota.of('token').pause(90);
+    clock.at = 100 * minute;
+    expect(take(3)).toEqual([undefined, undefined, 3660]);
+    clock.at += 61 * minute;
+    expect(take(2)).toEqual([undefined, undefined]);
+  });
+
+  it('is not reset by a clock that is set back by some seconds', () => {
+    const { clock, quota, take } = start(2, 10 * minute);
+    take(2);
+    clock.at -= 5_000;
+    expect(take(1)).toEqual([3665]);
+    quota.of('other').pause(90);
+    clock.at -= 5_000;
+    expect(quota.of('other').wait()).toBe(95);
+  });
+
   it('forgets the tokens that have not called for longest, beyond 10,000', () => {
     const { take } = start(1);
     for (let number = 0; number < 10_001; number += 1) take(1, `token ${number}`);
