@@ -21,6 +21,7 @@ export interface Throttle {
 }
 
 const mostKeys = 10_000;
+const stepMs = 5 * 60_000;
 
 /** A throttle in this process; the number of keys it remembers is bounded, the oldest are forgotten first. */
 export function createThrottle(options: {
@@ -51,7 +52,8 @@ export function createThrottle(options: {
   /** Whether one more may run now; `RATE_LIMITED` where waiting would not help. */
   function hasRoom(attempts: Attempts): boolean {
     const now = clock.now();
-    attempts.failures = attempts.failures.filter((at) => at > now - windowMs);
+    // One of the future is of a clock that was wrong, and would last until then; but for the steps that clocks make.
+    attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + stepMs);
     const [oldest] = attempts.failures;
     if (oldest !== undefined && attempts.failures.length >= limit) {
       const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);

@@ -45,6 +45,17 @@ describe('a throttle', () => {
     expect(await attempt('a', right)).toBe('right');
   });
 
+  test('forgets the failures of a clock that was ahead, but not where it steps back a little', async () => {
+    now += 24 * 60 * windowMs;
+    await fail('a', 3);
+    now -= 1_000;
+    await expect(attempt('a', right)).rejects.toEqual(limited(61));
+    now -= 24 * 60 * windowMs;
+    expect(await attempt('a', right)).toBe('right');
+    await fail('a', 3);
+    await expect(attempt('a', right)).rejects.toEqual(limited(60));
+  });
+
   test('counts failures only, for each key alone', async () => {
     for (let count = 0; count < 10; count += 1) await attempt('a', right);
     await expect(attempt('a', () => Promise.reject(new Error('cut')))).rejects.toThrow('cut');
