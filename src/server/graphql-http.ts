@@ -13,6 +13,7 @@ import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
 import { operationMs, parseOptions, refuseAnswer, refuseText, tooComplex, tooMuch } from './limits.js';
 import { createCache } from '../cache.js';
+import { createClients } from './clients.js';
 import type { Rules } from './rules.js';
 import { Ending } from '../signal.js';
 
@@ -46,9 +47,11 @@ export async function createGraphqlHttp(options: {
   readonly makeContext: MakeContext;
   readonly lane: Lane | undefined;
   readonly secure: boolean;
+  readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }): Promise<GraphqlHttp> {
   const { schema, rules, callers, makeContext, lane, secure, telemetry } = options;
+  const clientOf = createClients(options);
   const operations = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
@@ -74,7 +77,7 @@ export async function createGraphqlHttp(options: {
     return makeContext({
       session: await callers.find(request.headers),
       signal: () => operationSignal(reply.raw),
-      ip: request.ip,
+      ip: clientOf(request),
       requestId: request.id,
       ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
     });

@@ -61,6 +61,9 @@ const recheckMs = 3_000;
 const recheckedAtOnce = 500;
 /** After an outage thousands come at once: so long a new one waits for others to be looked for with it. */
 const gatherMs = 100;
+const quietMs = 60_000;
+const crowdedNetwork =
+  'sign-ins from one network are refused, as a hundred have failed: if it is that of a proxy, see TRUST_PROXY';
 /** A service that gives its tokens a longer life is not believed. */
 const longestMs = 366 * 24 * 3_600_000;
 
@@ -88,7 +91,19 @@ export function createSessions(options: {
   const ending = new Set<string>();
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
-  const byNetwork = createThrottle({ ...window, limit: 100 });
+  const byNetwork = createThrottle({ ...window, limit: 100, refused: tellRefused });
+
+  let refused = 0;
+  let toldAt = -Infinity;
+
+  /** A line a minute at most, with how many there were since the last: anybody can bring them about. */
+  function tellRefused(): void {
+    refused += 1;
+    if (performance.now() - toldAt < quietMs) return;
+    telemetry.log.warn({ refused }, crowdedNetwork);
+    refused = 0;
+    toldAt = performance.now();
+  }
 
   const toSession = (row: SessionTable): Session | undefined => {
     const notesToken = sealer.open(row.notes_token, place(row.id));

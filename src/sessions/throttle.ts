@@ -28,8 +28,10 @@ export function createThrottle(options: {
   readonly limit: number;
   readonly windowMs: number;
   readonly clock: Clock;
+  /** Hears of each attempt that is refused. */
+  readonly refused?: () => void;
 }): Throttle {
-  const { limit, windowMs, clock } = options;
+  const { limit, windowMs, clock, refused } = options;
   const byKey = new Map<string, Attempts>();
 
   function enter(key: string): Attempts {
@@ -56,6 +58,7 @@ export function createThrottle(options: {
     attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + stepMs);
     const [oldest] = attempts.failures;
     if (oldest !== undefined && attempts.failures.length >= limit) {
+      refused?.();
       const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
       throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
     }

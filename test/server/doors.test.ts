@@ -272,6 +272,28 @@ describe('the address of a client', () => {
     }
   });
 
+  test('is that of a proxy which is not trusted: the log says so once, and when sign-ins are refused for it', async () => {
+    for (const [trusted, warned] of [
+      ['203.0.113.0/24', 1],
+      ['loopback', 0],
+    ] as const) {
+      const behind = await startHouse({ settings: { PUBLIC_URL: publicUrl, TRUST_PROXY: trusted } });
+      try {
+        for (let client = 0; client < 2; client += 1)
+          expect(await guess(behind, `203.0.113.${client}`)).toEqual(['RATE_LIMITED']);
+        const told = behind
+          .logged()
+          .split('\n')
+          .filter((line) => line.includes('TRUST_PROXY'));
+        expect(told.filter((line) => line.includes('X-Forwarded-For'))).toHaveLength(warned);
+        expect(told.filter((line) => line.includes('from one network are refused'))).toHaveLength(1);
+        expect(told.join()).not.toMatch(/127\.0\.0\.1|203\.0\.113/);
+      } finally {
+        await behind.stop();
+      }
+    }
+  });
+
   test('is not what anybody says', async () => {
     expect(await guess(open, '203.0.113.1')).toEqual(['RATE_LIMITED']);
     const other = await open.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
