@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { util, type Dispatcher } from 'undici';
+import { errors, util, type Dispatcher } from 'undici';
 import type { Deadline } from './deadline.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './failure.js';
 
@@ -116,7 +116,8 @@ class Receiving implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
-    this.finish('broken', error);
+    // The gateway's own stop is no fault of the service.
+    this.finish(error instanceof errors.ClientDestroyedError ? 'abandoned' : 'broken', error);
   }
 
   private giveUp(reason: FailureReason): void {

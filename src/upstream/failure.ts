@@ -27,7 +27,7 @@ const reasons = {
     'UPSTREAM_TIMEOUT',
     'had so many calls of one caller to answer that this one was not made in time',
   ],
-  /** The operation ended first: at its own deadline, or because its client has gone. */
+  /** The operation ended first: at its own deadline, because its client has gone, or as the gateway stopped. */
   abandoned: ['UPSTREAM_TIMEOUT', 'had not answered when the operation ended'],
   oversized: ['UPSTREAM_INVALID_RESPONSE', 'answered with more than the gateway takes'],
   redirected: ['UPSTREAM_INVALID_RESPONSE', 'answered with a redirect'],
