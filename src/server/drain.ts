@@ -20,13 +20,16 @@ export interface Drain {
 
 /** How long a connection without a request stays, for one that is on its way. */
 const graceMs = 500;
-const patienceMs = 5_000;
+const patienceMs = 7_000;
 /** A steady stream of connections must not keep it from beginning. */
 const longestLettingInMs = 500;
 const lettingGoMs = 1_000;
 
-/** A drain; it must hear of every connection, and of every answer that is begun. */
-export function createDrain(): Drain {
+/**
+ * A drain; it must hear of every connection, and of every answer that is begun. `cutOff` hears how many were not given
+ * in time.
+ */
+export function createDrain(cutOff: (answers: number) => void = () => undefined): Drain {
   /**
    * The latest response of each connection, the last to finish on it, kept until it has. Finished ones are swept now
    * and then: to follow each, or to hold each by a weak reference, would take longer.
@@ -91,6 +94,8 @@ export function createDrain(): Drain {
       for (let open = unanswered(); open.length > 0; open = unanswered())
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
       await Promise.race([retired, late]);
+      const { length } = unanswered();
+      if (length > 0) cutOff(length);
       server.closeAllConnections();
     },
   };

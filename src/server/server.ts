@@ -83,7 +83,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
     return reply.code(status).send(toErrors(status, error.message, request.id));
   };
-  const drain = createDrain();
+  const drain = createDrain((requests) =>
+    telemetry.log.warn({ requests }, 'what was not answered in time was cut off'),
+  );
   const lane = options.lane
     ? createLane({
         schema,

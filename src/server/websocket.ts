@@ -33,7 +33,7 @@ type Credentials = { readonly authorization?: unknown };
 type Socket = GraphqlSocket<Credentials, Connection>;
 
 const beatMs = 15_000;
-const closeMs = 2_000;
+const closeMs = 1_000;
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
 const mostRunning = 1_000;
 const greatestMessage = 1024 * 1024;

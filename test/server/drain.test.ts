@@ -9,7 +9,8 @@ import { collect } from '../support/memory.js';
 
 /** A server that is followed, and a client of it with one connection, which stays. */
 async function start(answer: (response: ServerResponse) => void) {
-  const drain = createDrain();
+  const cut: number[] = [];
+  const drain = createDrain((answers) => cut.push(answers));
   const server = createServer((_, response) => {
     drain.follow(response);
     answer(response);
@@ -29,7 +30,7 @@ async function start(answer: (response: ServerResponse) => void) {
     const [answered] = (await once(asked, 'response')) as [IncomingMessage];
     return { headers: answered.headers, body: await text(answered) };
   };
-  return { drain, server, ask };
+  return { drain, server, ask, cut };
 }
 
 test('an answer that is given is let go of, though its connection stays', async () => {
@@ -58,3 +59,23 @@ test('an answer is waited for, however long ago it was asked for', async () => {
   expect(await asked).toMatchObject({ body: 'late', headers: { connection: 'close' } });
   await drained;
 });
+
+test('an answer that takes some seconds is given; one that takes longer is cut off, which is told', async () => {
+  const { drain, server, ask, cut } = await start(
+    (response) => void setTimeout(() => response.end('late'), 6_500),
+  );
+  const asked = ask();
+  await sleep(100);
+  await drain.run(server);
+  expect((await asked).body).toBe('late');
+  expect(cut).toEqual([]);
+
+  const other = await start(() => undefined);
+  const lost = other.ask().catch((error: unknown) => error);
+  await sleep(100);
+  const began = performance.now();
+  await other.drain.run(other.server);
+  expect(await lost).toMatchObject({ code: 'ECONNRESET' });
+  expect(performance.now() - began).toBeLessThan(8_500);
+  expect(other.cut).toEqual([1]);
+}, 30_000);
