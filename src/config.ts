@@ -8,6 +8,7 @@ import {
   list,
   origin,
   secretKeys,
+  sendable,
   trustProxy,
   whole,
 } from './setting.js';
@@ -53,7 +54,7 @@ const settings = z.object({
   APPOINTMENTS_CLIENT_SECRET: z.string().optional(),
   APPOINTMENTS_SCOPE: z.string().default('appointments:write'),
   PAYMENTS_BASE_URL: httpUrl.optional(),
-  PAYMENTS_API_TOKEN: z.string().optional(),
+  PAYMENTS_API_TOKEN: sendable.optional(),
   PAYMENTS_ROTATED_SECRET_FIELD: z.string().optional(),
   PAYMENT_EVENT_TYPES: list
     .refine(({ length }) => length > 0, 'must name a type')

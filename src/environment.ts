@@ -14,14 +14,14 @@ export class ConfigError extends Error {
 /** The environment, as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Empty settings count as absent. */
+/** Empty settings, and those of blanks alone, count as absent. */
 export function withoutEmpty(environment: Environment): Environment {
-  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
 }
 
 /**
- * Settings of these names may also come out of files: a `NAME_FILE` is the path of one, whose last line break is left
- * out. What cannot be taken is added to `faults`.
+ * Settings of these names may also come out of files: a `NAME_FILE` is the path of one, whose line breaks at the end
+ * are left out. What cannot be taken is added to `faults`.
  */
 export function withFiles(
   environment: Environment,
@@ -35,8 +35,8 @@ export function withFiles(
     if (path === undefined) continue;
     if (given[name] !== undefined) faults.push(`${name}: give it or ${name}_FILE, not both`);
     try {
-      const text = read(path).replace(/\r?\n$/, '');
-      if (text === '') faults.push(`${name}_FILE: the file is empty`);
+      const text = read(path).replace(/[\r\n]+$/, '');
+      if (text.trim() === '') faults.push(`${name}_FILE: the file is empty`);
       else given[name] = text;
     } catch {
       faults.push(`${name}_FILE: the file cannot be read`);
@@ -47,5 +47,8 @@ export function withFiles(
 
 /** What does not fit, each fault behind the name of its setting. */
 export function faultsOf({ error }: z.ZodSafeParseResult<unknown>): string[] {
-  return (error?.issues ?? []).map(({ path, message }) => `${path[0] as string}: ${message}`);
+  return (error?.issues ?? []).map(({ path: [name, at], message }) => {
+    const entry = typeof at === 'number' ? `entry ${at + 1} ` : '';
+    return `${name as string}: ${entry}${message}`;
+  });
 }

@@ -15,7 +15,8 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 async function runGateway(): Promise<void> {
   const config = settings(process.env);
   const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
-  const gateway = await startGateway(sandbox ? withSandbox(config, sandbox) : (config as GatewayConfig));
+  const complete = sandbox ? withSandbox(config, sandbox) : (config as GatewayConfig);
+  const gateway = await startGateway(complete).catch(nameHost);
   sandbox?.deliverTo(gateway.url);
   const end = onSignal(async () => {
     await gateway.stop();
@@ -24,6 +25,12 @@ async function runGateway(): Promise<void> {
   // A supervisor starts a new process, which can do what this one no longer can.
   void gateway.failed.then(() => end(1));
   say(welcome(gateway.url, sandbox));
+}
+
+/** What the system says of a name that it does not know names no setting. */
+function nameHost(error: unknown): never {
+  const { syscall, message } = error as NodeJS.ErrnoException;
+  throw syscall === 'getaddrinfo' ? new ConfigError([`HOST: ${message}`]) : error;
 }
 
 /** `npm run sandbox`: the three upstream services alone. */

@@ -33,6 +33,9 @@ export const whole = (least: number, most: number) =>
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
 
+/** A token that can stand in a header: visible ASCII. */
+export const sendable = z.string().regex(/^[!-~]+$/, 'must be of visible ASCII characters, without blanks');
+
 /** Items, separated by commas. */
 export const list = z.string().transform((text) =>
   text
@@ -92,6 +95,8 @@ export const grants = z.string().transform((text, context): Grants => {
   for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
   for (const who of Object.keys(data))
     if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
+    else if (who !== who.trim()) context.addIssue(`"${who}" has blanks around it`);
+  for (const who of repeatedNames(text)) context.addIssue(`${who} is given twice`);
   const table = new Map<string, readonly Granted[]>();
   for (const [spelling, names] of Object.entries(data)) {
     const who = spelling.toLowerCase();
@@ -99,6 +104,14 @@ export const grants = z.string().transform((text, context): Grants => {
   }
   return table;
 });
+
+/** The names that an object of lists has more than once: a parser keeps the last of them and says nothing. */
+function repeatedNames(json: string): ReadonlySet<string> {
+  const names = Array.from(json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g))
+    .filter(([, , colon]) => colon !== undefined)
+    .map(([, name]) => String(parseJson(name!)));
+  return new Set(names.filter((name, at) => names.indexOf(name) !== at));
+}
 
 function parseJson(text: string): unknown {
   try {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { createTestFile } from './support/engines.js';
 import { ConfigError, readConfig, readSandboxConfig, type Config, type Environment } from '../src/config.js';
 
 /** Every upstream setting, and nothing else. */
@@ -87,7 +88,12 @@ describe('the defaults', () => {
 
   test('an empty setting counts as absent', () => {
     const names = ['PORT', 'PUBLIC_URL', 'NOTES_BASE_URL', 'SECRET_KEYS', 'GRANTS', 'LOG_LEVEL'];
-    expect(read(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(read({}));
+    for (const empty of ['', ' ', '\n'])
+      expect(read(Object.fromEntries(names.map((name) => [name, empty])))).toEqual(read({}));
+    const { APPOINTMENTS_CLIENT_SECRET: _, ...others } = upstreams;
+    expect(faultsOf({ ...others, APPOINTMENTS_CLIENT_SECRET: ' ' })).toEqual([
+      'APPOINTMENTS_CLIENT_SECRET: missing',
+    ]);
   });
 });
 
@@ -269,8 +275,8 @@ describe('a setting out of a file', () => {
     APPOINTMENTS_AUTH_URL: upstreams.APPOINTMENTS_AUTH_URL,
   };
 
-  test.each(['', '\n', '\r\n'])(
-    'is the same as out of the environment, its last line break (%j) left out',
+  test.each(['', '\n', '\r\n', '\n\n'])(
+    'is the same as out of the environment, line breaks at its end (%j) left out',
     (end) => {
       const files = Object.fromEntries(
         Object.entries(secrets).map(([name, value]) => [`/run/${name}`, `${value}${end}`]),
@@ -334,7 +340,9 @@ describe('faults', () => {
     ['GRANTS', '{"*":["payments:write"]}', '*: 0: Invalid option: expected one of "appointments:read"'],
     ['GRANTS', '{"ann":[]}', 'ann is neither an e-mail address, *@domain nor *'],
     ['GRANTS', '{"*@*":[]}', '*@* is neither an e-mail address, *@domain nor *'],
-    ['ALLOWED_ORIGINS', 'https://app.example,*', 'must be an http or https address'],
+    ['GRANTS', '{" ann@example.com":[]}', '" ann@example.com" has blanks around it'],
+    ['GRANTS', '{"*":["payments:read"],"\\u002a" : []}', '* is given twice'],
+    ['ALLOWED_ORIGINS', 'https://app.example,*', 'entry 2 must be an http or https address'],
     ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
     ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
     ['LOG_LEVEL', 'loud', 'expected one of "fatal"'],
@@ -352,6 +360,15 @@ describe('faults', () => {
       expect(fault('localhost:8080')).toEqual([`${name}: must be an http or https address`]);
       expect(fault('https://a/v1?b=c')).toEqual([`${name}: must have neither a query nor a fragment`]);
       expect(fault('https://u:p@a/v1')).toEqual([`${name}: must hold neither a user nor a password`]);
+    },
+  );
+
+  test.each(['two words', 'line\nbreak', 'tök'])(
+    'a token that cannot stand in a header is refused: %j',
+    (token) => {
+      expect(faultsOf({ ...upstreams, PAYMENTS_API_TOKEN: token })).toEqual([
+        'PAYMENTS_API_TOKEN: must be of visible ASCII characters, without blanks',
+      ]);
     },
   );
 
@@ -415,6 +432,12 @@ describe('the process', () => {
     const { code, out, told } = await start({ NODE_ENV: 'production' });
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(told.match(/\w+(?=: missing)/g)).toEqual([...Object.keys(upstreams), 'SECRET_KEYS']);
+  });
+
+  test('ends with 1 at a host that nobody knows, and names the setting', async () => {
+    const { code, told } = await start({ HOST: 'no such host', DATABASE_URL: await createTestFile() });
+    expect(code).toBe(1);
+    expect(told).toMatch(/^The settings are not usable:\n  HOST: getaddrinfo \w+ no such host\n$/);
   });
 
   test('ends with 1 at a command that it does not know', async () => {
