@@ -60,7 +60,7 @@ const retryAfterSeconds = '5';
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { secrets, log, clock, telemetry, patienceMs = usualPatienceMs } = options;
   const warn = createWarnings(telemetry);
-  const tellFault = createWarnings(telemetry, 'error');
+  const tellFault = createWarnings(telemetry, { level: 'error' });
   const families = new Map(options.families.map((family) => [family.name, family]));
 
   async function verifyAndStore(request: WebhookRequest): Promise<void> {

@@ -11,6 +11,7 @@ import type { SessionTable } from '../store/schema.js';
 import { clockSkew } from '../store/skew.js';
 import { fromKeyText, keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
+import { createWarnings } from '../warnings.js';
 import { grantsOf, type GrantTable } from './grants.js';
 import type { User } from './model.js';
 import { networkOf } from './network.js';
@@ -61,6 +62,7 @@ const recheckMs = 3_000;
 const recheckedAtOnce = 500;
 /** After an outage thousands come at once: so long a new one waits for others to be looked for with it. */
 const gatherMs = 100;
+/** Anybody can have sign-ins refused. */
 const quietMs = 60_000;
 const crowdedNetwork =
   'sign-ins from one network are refused, as a hundred have failed: if it is that of a proxy, see TRUST_PROXY';
@@ -89,21 +91,10 @@ export function createSessions(options: {
   let endings = 0;
   /** Those that are about to be deleted from the store: they are over already. */
   const ending = new Set<string>();
+  const warnSeldom = createWarnings(telemetry, { quietMs });
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
-  const byNetwork = createThrottle({ ...window, limit: 100, refused: tellRefused });
-
-  let refused = 0;
-  let toldAt = -Infinity;
-
-  /** A line a minute at most, with how many there were since the last: anybody can bring them about. */
-  function tellRefused(): void {
-    refused += 1;
-    if (performance.now() - toldAt < quietMs) return;
-    telemetry.log.warn({ refused }, crowdedNetwork);
-    refused = 0;
-    toldAt = performance.now();
-  }
+  const byNetwork = createThrottle({ ...window, limit: 100, refused: () => warnSeldom(crowdedNetwork) });
 
   const toSession = (row: SessionTable): Session | undefined => {
     const notesToken = sealer.open(row.notes_token, place(row.id));
