@@ -223,7 +223,8 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
 const introspection = /\b__(schema|type)\b/;
 /** As an alias or the name of a variable: the compiled code would set the prototype by it, and lose the value. */
 const prototype = /\b__proto__\b/;
-const conditions = /@(skip|include)\b/;
+/** Much may stand between `@` and such a name: blanks, commas, comments. */
+const conditions = /\b(skip|include)\b/;
 
 /** The one query of a document that has no other operation. */
 function plainQuery(source: string, document: DocumentNode): OperationDefinitionNode | undefined {
