@@ -4,6 +4,7 @@ import {
   getVariableValues,
   Kind,
   OperationTypeNode,
+  visit,
   type DocumentNode,
   type ExecutionResult,
   type FieldNode,
@@ -234,7 +235,16 @@ function plainQuery(source: string, document: DocumentNode): OperationDefinition
   const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
   if (!plain || introspection.test(source) || prototype.test(source)) return undefined;
-  return conditions.test(source) && !comeOnce(only, document, answerName) ? undefined : only;
+  const isSure =
+    !conditions.test(source) || (areSpreadOnce(document) && comeOnce(only, document, answerName));
+  return isSure ? only : undefined;
+}
+
+/** The compiler has the conditions of a field in a fragment from all places where that is spread, and asks for all. */
+function areSpreadOnce(document: DocumentNode): boolean {
+  const spread: string[] = [];
+  visit(document, { FragmentSpread: ({ name }) => void spread.push(name.value) });
+  return new Set(spread).size === spread.length;
 }
 
 const fieldName = ({ name }: FieldNode): string => name.value;

@@ -44,7 +44,7 @@ interface Operation {
 function createOperation(random: Random, ids: readonly string[]): Operation {
   const variables: Record<string, unknown> = { yes: true, no: false };
   const declared: string[] = [];
-  const fragments: string[] = [];
+  const fragments: { readonly name: string; readonly on: string; readonly text: string }[] = [];
   let used = 0;
 
   const pick = <T>(values: readonly T[]): T => values[random(values.length)]!;
@@ -103,10 +103,12 @@ function createOperation(random: Random, ids: readonly string[]): Operation {
     const fit = all.filter((candidate) => depth > 0 || isLeafType(getNamedType(candidate.type)));
     const chosen = fit.filter(() => random(3) > 0).slice(0, 6);
     const parts = [typeName(), ...chosen.map((each) => field(each, depth))];
-    if (random(5) === 0) {
+    const known = fragments.filter(({ on }) => on === type.name);
+    if (known.length > 0 && random(2) === 0) parts.push(`...${pick(known).name}${directive()}`);
+    else if (random(4) === 0) {
       const name = `F${fragments.length}`;
       const some = apart ? parts.splice(-2) : parts.slice(0, 2);
-      fragments.push(`fragment ${name} on ${type.name} { ${some.join(' ')} }`);
+      fragments.push({ name, on: type.name, text: `fragment ${name} on ${type.name} { ${some.join(' ')} }` });
       parts.push(`...${name}${directive()}`);
     }
     if (random(5) === 0) parts.push(`... on ${type.name}${directive()} { ${typeName()} }`);
@@ -116,7 +118,7 @@ function createOperation(random: Random, ids: readonly string[]): Operation {
   const query = schema.getQueryType()!;
   const roots = Object.values(query.getFields());
   const chosen = Array.from({ length: 1 + random(3) }, () => field(pick(roots), 4));
-  const body = `{ ${chosen.join(' ')} } ${fragments.join(' ')}`;
+  const body = `{ ${chosen.join(' ')} } ${fragments.map(({ text }) => text).join(' ')}`;
   for (const name of ['yes', 'no']) if (body.includes(`$${name})`)) declared.push(`$${name}: Boolean!`);
   const head = declared.length > 0 ? `query Q(${declared.join(', ')})` : 'query Q';
   return { query: `${head} ${body}`, variables };
@@ -182,6 +184,19 @@ describe('an operation that comes again', () => {
       }
     },
   );
+
+  test.each([
+    ['a spread', 'a: viewer { id ...F @include(if: $off) } b: viewer { ...F }'],
+    ['a fragment around it', 'a: viewer { id ... @include(if: $off) { ...F } } b: viewer { ...F }'],
+    ['another fragment', 'a: viewer { id ...G @include(if: $off) } b: viewer { ...F }'],
+  ])('has the fields of a fragment where %s has a condition elsewhere', async (_, selection) => {
+    const other = selection.includes('...G') ? 'fragment G on User { ...F }' : '';
+    const query = `query Q($off: Boolean!) { ${selection} } fragment F on User { name } ${other}`;
+    for (let time = 0; time < 3; time += 1) {
+      const { answer } = await ask({ query, variables: { off: false } });
+      expect(answer.text).toMatch(/^{"data":{"a":{"id":"[^"]+"},"b":{"name":"[^"]+"}}}/);
+    }
+  });
 
   const filtered = '($__proto__: NoteFilter) { notes(filter: $__proto__) { nodes { __typename } } }';
   test.each<[string, string, object, RegExp]>([
