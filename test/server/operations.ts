@@ -1,0 +1,119 @@
+import {
+  isAbstractType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  getNamedType,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+} from 'graphql';
+import { createSchema } from '../../src/schema.js';
+
+const schema = createSchema();
+
+/** Numbers from 0 to below `bound`, the same for the same seed (mulberry32). */
+export function createRandom(seed: number) {
+  let state = seed;
+  return (bound: number): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
+  };
+}
+
+type Random = ReturnType<typeof createRandom>;
+
+/** What a client sends. */
+export interface Operation {
+  readonly query: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** An operation over the schema, valid by its types; what its arguments say may be wrong all the same. */
+export function createOperation(random: Random, ids: readonly string[]): Operation {
+  const variables: Record<string, unknown> = { yes: true, no: false };
+  const declared: string[] = [];
+  const fragments: { readonly name: string; readonly on: string; readonly text: string }[] = [];
+  let used = 0;
+
+  const pick = <T>(values: readonly T[]): T => values[random(values.length)]!;
+
+  function value(type: GraphQLInputType): unknown {
+    if (isNonNullType(type)) return value(type.ofType);
+    if (isListType(type)) return Array.from({ length: random(4) }, () => value(type.ofType));
+    if (isEnumType(type)) return pick(type.getValues()).name;
+    if (isInputObjectType(type))
+      return Object.fromEntries(
+        Object.values(type.getFields())
+          .filter(() => random(2) === 0)
+          .map((member) => [member.name, value(member.type)]),
+      );
+    if (type.name === 'Int') return pick([0, 1, 2, 3, 5, 101, -1]);
+    if (type.name === 'Boolean') return random(2) === 0;
+    if (type.name === 'ID') return pick([...ids, 'none']);
+    if (type.name === 'DateTime') return pick(['2026-01-01T00:00:00Z', '2027-01-01T00:00:00.5+01:00']);
+    return pick(['work', 'Home', '', 'shp_1', 'none']);
+  }
+
+  function argument({ name, type }: GraphQLArgument): string {
+    used += 1;
+    variables[`v${used}`] = value(type);
+    declared.push(`$v${used}: ${String(type)}`);
+    return `${name}: $v${used}`;
+  }
+
+  const directed = random(3) === 0;
+  /** Every field has a name of its own in the answer: those with directives are for the lane only then. */
+  const apart = directed && random(3) > 0;
+  let named = 0;
+  const ownName = () => (apart ? `k${(named += 1)}: ` : '');
+  const typeName = () => `${random(100) === 0 ? '__proto__: ' : ownName()}__typename`;
+  function directive(): string {
+    if (!directed) return '';
+    const condition = ['include(if: $yes)', 'skip(if: $no)', 'include(if: $no)'][random(7)];
+    return condition === undefined ? '' : ` @${pick(['', '', ' ', ',', '\ufeff', '# none\n'])}${condition}`;
+  }
+
+  function field({ name, type, args }: GraphQLField<unknown, unknown>, depth: number): string {
+    const given = args.filter((each) => isNonNullType(each.type) || random(3) === 0).map(argument);
+    // Fields with arguments have a name of their own each: the same name must mean the same.
+    const alias = ownName() || (given.length > 0 ? `u${used}: ` : random(4) === 0 ? `again_${name}: ` : '');
+    const call = `${alias}${name}${given.length > 0 ? `(${given.join(', ')})` : ''}${directive()}`;
+    const of = getNamedType(type);
+    if (isLeafType(of)) return call;
+    if (!isAbstractType(of)) return `${call} ${selection(of as GraphQLObjectType, depth - 1)}`;
+    const some = schema.getPossibleTypes(of).filter(() => random(3) === 0);
+    const spreads = some.map((each) => `... on ${each.name}${directive()} ${selection(each, 0)}`);
+    return `${call} { ${typeName()} ${ownName()}id ${spreads.join(' ')} }`;
+  }
+
+  function selection(type: GraphQLObjectType, depth: number): string {
+    const all = Object.values(type.getFields());
+    const fit = all.filter((candidate) => depth > 0 || isLeafType(getNamedType(candidate.type)));
+    const chosen = fit.filter(() => random(3) > 0).slice(0, 6);
+    const parts = [typeName(), ...chosen.map((each) => field(each, depth))];
+    const known = fragments.filter(({ on }) => on === type.name);
+    if (known.length > 0 && random(2) === 0) parts.push(`...${pick(known).name}${directive()}`);
+    else if (random(4) === 0) {
+      const name = `F${fragments.length}`;
+      const some = apart ? parts.splice(-2) : parts.slice(0, 2);
+      fragments.push({ name, on: type.name, text: `fragment ${name} on ${type.name} { ${some.join(' ')} }` });
+      parts.push(`...${name}${directive()}`);
+    }
+    if (random(5) === 0) parts.push(`... on ${type.name}${directive()} { ${typeName()} }`);
+    return `{ ${parts.join(' ')} }`;
+  }
+
+  const query = schema.getQueryType()!;
+  const roots = Object.values(query.getFields());
+  const chosen = Array.from({ length: 1 + random(3) }, () => field(pick(roots), 4));
+  const body = `{ ${chosen.join(' ')} } ${fragments.map(({ text }) => text).join(' ')}`;
+  for (const name of ['yes', 'no']) if (body.includes(`$${name})`)) declared.push(`$${name}: Boolean!`);
+  const head = declared.length > 0 ? `query Q(${declared.join(', ')})` : 'query Q';
+  return { query: `${head} ${body}`, variables };
+}
