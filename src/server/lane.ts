@@ -113,12 +113,15 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     return isTaken ? { admitted, variables } : undefined;
   }
 
-  /** The compiler takes more than GraphQL does, such as a list for an input object. */
+  /** The compiler takes more than GraphQL does: a list for an input object, or null where only a default may stand. */
   function areTaken(
     { variableDefinitions = [] }: OperationDefinitionNode,
     variables: Plan['variables'],
   ): boolean {
-    return !getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors;
+    const isNull = variableDefinitions.some(
+      ({ variable, defaultValue }) => defaultValue && variables[variable.name.value] === null,
+    );
+    return !isNull && !getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors;
   }
 
   async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {

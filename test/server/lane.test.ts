@@ -135,6 +135,25 @@ describe('an operation that comes again', () => {
     }
   });
 
+  test.each([
+    ['viewer { id name @skip(if: $given) }', 'Boolean = false'],
+    ['viewer { id ... @include(if: $given) { name } }', 'Boolean = true'],
+    ['nodes(ids: [$given]) { id }', 'ID = "x"'],
+  ])('takes no null where only a default lets a variable stand: %s', async (selection, type) => {
+    const query = `query Q($given: ${type}) { ${selection} }`;
+    const answers = [];
+    for (const given of [undefined, undefined, null, undefined]) {
+      const { answer, byApollo } = await ask({ query, variables: { given } });
+      answers.push([byApollo, /must not be null|has invalid value/.test(answer.text)]);
+    }
+    expect(answers).toEqual([
+      [true, false],
+      [false, false],
+      [true, true],
+      [false, false],
+    ]);
+  });
+
   test('is counted anew where it ends with an error and is run again', async () => {
     const reader = { email: 'many@example.com', password: 'secret' };
     house.sandbox.notes.addUser({ ...reader, name: 'Many' });

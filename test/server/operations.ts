@@ -1,4 +1,5 @@
 import {
+  GraphQLNonNull,
   isAbstractType,
   isEnumType,
   isInputObjectType,
@@ -6,6 +7,7 @@ import {
   isListType,
   isNonNullType,
   getNamedType,
+  getNullableType,
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputType,
@@ -37,15 +39,21 @@ export interface Operation {
 /** An operation over the schema, valid by its types; what its arguments say may be wrong all the same. */
 export function createOperation(random: Random, ids: readonly string[]): Operation {
   const variables: Record<string, unknown> = { yes: true, no: false };
+  const maybe = [true, false, null, undefined][random(4)];
+  if (maybe !== undefined) variables['maybe'] = maybe;
   const declared: string[] = [];
   const fragments: { readonly name: string; readonly on: string; readonly text: string }[] = [];
   let used = 0;
+  let calls = 0;
 
   const pick = <T>(values: readonly T[]): T => values[random(values.length)]!;
 
   function value(type: GraphQLInputType): unknown {
     if (isNonNullType(type)) return value(type.ofType);
-    if (isListType(type)) return Array.from({ length: random(4) }, () => value(type.ofType));
+    if (isListType(type)) {
+      const items = Array.from({ length: random(4) }, () => value(type.ofType));
+      return items.length === 1 && random(2) === 0 ? items[0] : items; // one stands for a list of one
+    }
     if (isEnumType(type)) return pick(type.getValues()).name;
     if (isInputObjectType(type))
       return Object.fromEntries(
@@ -60,12 +68,36 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     return pick(['work', 'Home', '', 'shp_1', 'none']);
   }
 
-  function argument({ name, type }: GraphQLArgument): string {
-    used += 1;
-    variables[`v${used}`] = value(type);
-    declared.push(`$v${used}: ${String(type)}`);
-    return `${name}: $v${used}`;
+  /** A literal, or a variable in its place or within. */
+  function literal(type: GraphQLInputType, varies = true): string {
+    if (varies && random(4) === 0) return variable(type);
+    if (!isNonNullType(type) && random(8) === 0) return 'null';
+    const of = getNullableType(type);
+    if (isListType(of)) {
+      const items = Array.from({ length: random(4) }, () => literal(of.ofType, varies));
+      const [only] = items.length === 1 ? items : [];
+      return only && !only.startsWith('$') && random(2) === 0 ? only : `[${items.join(', ')}]`;
+    }
+    if (!isInputObjectType(of)) return isEnumType(of) ? String(value(of)) : JSON.stringify(value(of));
+    const members = Object.values(of.getFields()).filter(() => random(2) === 0);
+    return `{ ${members.map((member) => `${member.name}: ${literal(member.type, varies)}`).join(', ')} }`;
   }
+
+  /** A variable where this type is wanted. One that can be null may stand where null must not, if it has a default. */
+  function variable(type: GraphQLInputType): string {
+    const name = `v${(used += 1)}`;
+    const of = getNullableType(type);
+    const isOpen = random(2) === 0;
+    const hasDefault = (isOpen && isNonNullType(type)) || random(3) === 0;
+    const standard = hasDefault ? ` = ${literal(isOpen ? type : new GraphQLNonNull(of), false)}` : '';
+    declared.push(`$${name}: ${String(of)}${isOpen ? '' : '!'}${standard}`);
+    const given = random(6);
+    if (given > 0 || !(isOpen || hasDefault)) variables[name] = given === 1 && isOpen ? null : value(of);
+    return `$${name}`;
+  }
+
+  const argument = ({ name, type }: GraphQLArgument) =>
+    `${name}: ${random(3) > 0 ? variable(type) : literal(type)}`;
 
   const directed = random(3) === 0;
   /** Every field has a name of its own in the answer: those with directives are for the lane only then. */
@@ -75,14 +107,22 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
   const typeName = () => `${random(100) === 0 ? '__proto__: ' : ownName()}__typename`;
   function directive(): string {
     if (!directed) return '';
-    const condition = ['include(if: $yes)', 'skip(if: $no)', 'include(if: $no)'][random(7)];
-    return condition === undefined ? '' : ` @${pick(['', '', ' ', ',', '\ufeff', '# none\n'])}${condition}`;
+    if (random(7) > 2) return '';
+    const condition = pick([
+      'include(if: $yes)',
+      'skip(if: $no)',
+      'include(if: $no)',
+      'skip(if: true)',
+      'skip(if: $maybe)',
+    ]);
+    return ` @${pick(['', '', ' ', ',', '\ufeff', '# none\n'])}${condition}`;
   }
 
   function field({ name, type, args }: GraphQLField<unknown, unknown>, depth: number): string {
     const given = args.filter((each) => isNonNullType(each.type) || random(3) === 0).map(argument);
     // Fields with arguments have a name of their own each: the same name must mean the same.
-    const alias = ownName() || (given.length > 0 ? `u${used}: ` : random(4) === 0 ? `again_${name}: ` : '');
+    const alias =
+      ownName() || (given.length > 0 ? `u${(calls += 1)}: ` : random(4) === 0 ? `again_${name}: ` : '');
     const call = `${alias}${name}${given.length > 0 ? `(${given.join(', ')})` : ''}${directive()}`;
     const of = getNamedType(type);
     if (isLeafType(of)) return call;
@@ -114,6 +154,7 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
   const chosen = Array.from({ length: 1 + random(3) }, () => field(pick(roots), 4));
   const body = `{ ${chosen.join(' ')} } ${fragments.map(({ text }) => text).join(' ')}`;
   for (const name of ['yes', 'no']) if (body.includes(`$${name})`)) declared.push(`$${name}: Boolean!`);
+  if (body.includes('$maybe)')) declared.push(`$maybe: Boolean = ${random(2) === 0}`);
   const head = declared.length > 0 ? `query Q(${declared.join(', ')})` : 'query Q';
   return { query: `${head} ${body}`, variables };
 }
