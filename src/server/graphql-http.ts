@@ -1,18 +1,17 @@
 import type { ServerResponse } from 'node:http';
-import { ApolloServer, HeaderMap, type ApolloServerOptions, type ApolloServerPlugin } from '@apollo/server';
+import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
+import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import Negotiator from 'negotiator';
 import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { operationMs, parseOptions, refuseAnswer, refuseText, tooComplex, tooMuch } from './limits.js';
-import { createCache } from '../cache.js';
+import { operationMs, refuseAnswer, tooComplex, tooMuch } from './limits.js';
 import { createClients } from './clients.js';
 import type { Rules } from './rules.js';
 import { Ending } from '../signal.js';
@@ -23,9 +22,8 @@ export interface GraphqlHttp {
   stop(): Promise<void>;
 }
 
-const mostDocuments = 500;
-const subscriptions = /\bsubscription\b/;
-const conditions = /@(?:skip|include)\b/;
+/** In the place of a document that is not taken. */
+const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
 /** What Apollo Server looks for in `Accept`. */
 const mediaTypes = [
   'application/json; charset=utf-8',
@@ -55,12 +53,9 @@ export async function createGraphqlHttp(options: {
   const operations = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
-    introspection: true, // our own rules say otherwise, at every door
-    parseOptions,
-    validationRules: [...rules.validationRules],
     csrfPrevention: { requestHeaders: askedForFirst },
     persistedQueries: false,
-    documentStore: createDocumentStore(),
+    documentStore: null, // our own rules remember documents, for every door
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
@@ -88,12 +83,6 @@ export async function createGraphqlHttp(options: {
       const left = lane?.left(request.raw)?.context;
       left?.beginAgain();
       const context = left ?? (await begin(request, reply));
-      const { search, searchParams } = new URL(request.url, 'http://gateway');
-      const refusals = refusalsOf(rules, sourceOf(request, searchParams));
-      if (refusals.length > 0) {
-        await reply.code(400).send({ errors: refusals.map((refusal) => rules.show(refusal, context)) });
-        return;
-      }
       const headers = new HeaderMap();
       for (const [name, value] of Object.entries(request.headers))
         if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
@@ -105,7 +94,7 @@ export async function createGraphqlHttp(options: {
         httpGraphQLRequest: {
           method: request.method,
           headers,
-          search,
+          search: new URL(request.url, 'http://gateway').search,
           body: request.body,
         },
         context: () => Promise.resolve(context),
@@ -122,34 +111,9 @@ export async function createGraphqlHttp(options: {
   };
 }
 
-/** Apollo's own store takes 30 MB of documents as text, which take some hundreds in memory. */
-function createDocumentStore(): NonNullable<ApolloServerOptions<Context>['documentStore']> {
-  const documents = createCache<DocumentNode>(mostDocuments);
-  return {
-    get: async (key) => documents.get(key),
-    set: async (key, document) => documents.set(key, document, document.loc?.source.body.length),
-    delete: async (key) => documents.delete(key),
-  };
-}
-
-/** What Apollo Server must not get to see: GraphQL's rule for subscriptions throws where a variable is a condition. */
-function refusalsOf(rules: Rules, source: string): readonly GraphQLError[] {
-  const refusal = refuseText(source);
-  if (refusal) return [refusal];
-  const prepared = subscriptions.test(source) && conditions.test(source) ? rules.prepare(source) : undefined;
-  return prepared === undefined || 'kind' in prepared ? [] : prepared;
-}
-
-/** The text that Apollo Server is going to parse; empty where there is none. */
-function sourceOf({ method, body }: FastifyRequest, given: URLSearchParams): string {
-  const { query } = (body ?? {}) as { readonly query?: unknown };
-  const source = method === 'GET' ? given.get('query') : query;
-  return typeof source === 'string' ? source : '';
-}
-
 /**
- * `formatError` does not get the operation: this remembers to which one an error belongs. And it refuses what another
- * door is for.
+ * Has our own rules prepare each document, as at every door. `formatError` does not get the operation: this remembers
+ * to which one an error belongs. And it refuses what another door is for.
  */
 function followOperations(
   operations: WeakMap<object, Context>,
@@ -157,32 +121,44 @@ function followOperations(
   lane: Lane | undefined,
 ): ApolloServerPlugin<Context> {
   return {
-    requestDidStart: async () => ({
-      async didResolveOperation({ operation, source, document, request, contextValue }) {
-        // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
-        if (!isAcceptable(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
-        // The lane may have found out already.
-        const refusal = contextValue.tally.exceeded
-          ? tooComplex(tooMuch)
-          : operation && rules.costs.tooCostly(document, operation, request.variables);
-        if (refusal) throw refusal;
-        if (operation?.operation !== 'subscription') return lane?.admit(source, document);
-        throw new GraphQLError('Subscriptions go over a websocket.', {
-          extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
-        });
-      },
-      async didEncounterErrors({ errors, contextValue }) {
-        for (const error of errors) operations.set(error, contextValue);
-      },
-      async willSendResponse({ response: { http, body }, errors, operation, contextValue }) {
-        if (body.kind !== 'single' || !operation) return;
-        const { data = null } = body.singleResult;
-        const refusal = refuseAnswer({ data, errors: errors ?? [] }, contextValue, operation.operation);
-        if (!refusal) return;
-        http.status = 400;
-        body.singleResult = { errors: [rules.show(refusal, contextValue)] };
-      },
-    }),
+    async requestDidStart() {
+      let refusals: readonly GraphQLError[] = [];
+      return {
+        async didResolveSource(request) {
+          const prepared = rules.prepare(request.source);
+          const isTaken = 'kind' in prepared;
+          if (!isTaken) refusals = prepared;
+          // Apollo Server parses and validates only what it has no document of.
+          Object.assign(request, { document: isTaken ? prepared : emptyDocument });
+        },
+        async didResolveOperation({ operation, source, document, request, contextValue }) {
+          if (refusals[0]) throw refusals[0];
+          // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
+          if (!isAcceptable(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
+          // The lane may have found out already.
+          const refusal = contextValue.tally.exceeded
+            ? tooComplex(tooMuch)
+            : operation && rules.costs.tooCostly(document, operation, request.variables);
+          if (refusal) throw refusal;
+          if (operation?.operation !== 'subscription') return lane?.admit(source, document);
+          throw new GraphQLError('Subscriptions go over a websocket.', {
+            extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
+          });
+        },
+        async didEncounterErrors({ errors, contextValue }) {
+          for (const error of errors) operations.set(error, contextValue);
+        },
+        async willSendResponse({ response: { http, body }, errors = [], operation, contextValue }) {
+          if (body.kind !== 'single') return;
+          const { data = null } = body.singleResult;
+          const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);
+          const all = refusal ? [refusal] : refusals;
+          if (all.length === 0) return;
+          http.status = 400;
+          body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
+        },
+      };
+    },
   };
 }
 

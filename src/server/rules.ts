@@ -28,8 +28,6 @@ import { parseOptions, refuseAnswer, refuseText, tooComplex } from './limits.js'
 /** What holds at every door alike: which operations are taken, and what of an error is shown. */
 export interface Rules {
   readonly costs: Costs;
-  /** Beside the specification's own. */
-  readonly validationRules: readonly ValidationRule[];
   /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
   prepare(query: string): DocumentNode | readonly GraphQLError[];
   /**
@@ -62,14 +60,14 @@ export function createRules(options: {
   readonly telemetry: Telemetry;
 }): Rules {
   const { schema, introspection, telemetry } = options;
-  const validationRules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
+  const validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
   const documents = createCache<DocumentNode>(mostDocuments);
 
   /** GraphQL's own rules would evaluate a condition at a subscription's root, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {
     const conditions = validate(schema, document, [unconditionalRoot]);
     if (conditions.length > 0) return conditions;
-    return validate(schema, document, [...specifiedRules, ...validationRules]);
+    return validate(schema, document, validationRules);
   }
 
   function check(query: string): DocumentNode | readonly GraphQLError[] {
@@ -104,7 +102,6 @@ export function createRules(options: {
 
   return {
     costs: createCosts(schema),
-    validationRules,
     prepare(query) {
       const known = documents.get(query);
       if (known) return known;

@@ -201,6 +201,13 @@ describe('a client that takes', () => {
   const booking = `mutation { createAppointment(input: { status: BOOKED, start: "2026-01-01T10:00:00Z",
     end: "2026-01-01T11:00:00Z", participants: [{ actor: { reference: "Patient/1" }, status: ACCEPTED }] })
     { errors { code } } }`;
+  const refused = [
+    '{ viewer { ...F } } fragment F on User { ...F }',
+    `{ viewer ${'{ a '.repeat(200)}${'}'.repeat(201)}`,
+    'subscription ($x: Boolean!) { shipmentUpdates @ skip(if: $x) { cursor } }',
+    '{ nothing }',
+    '{',
+  ];
   const ask = (query: string, accept: string) => open.ask(query, {}, token, { accept });
   const answered = ({ status, headers }: Answered) => [status, headers.get('content-type')];
 
@@ -214,7 +221,7 @@ describe('a client that takes', () => {
   ])('no JSON is refused before anything is done: %s', async (accept) => {
     const before = open.sandbox.calls.length;
     const calls = () => open.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
-    for (const query of [booking, '{ viewer { email } }', '{ tags { nodes { name } } }']) {
+    for (const query of [booking, '{ viewer { email } }', '{ tags { nodes { name } } }', ...refused]) {
       const answer = await ask(query, accept);
       expect(answered(answer)).toEqual([406, 'application/json; charset=utf-8']);
       expect(answer.errors).toEqual([
@@ -237,6 +244,11 @@ describe('a client that takes', () => {
       const answer = await ask(query, accept);
       expect(answered(answer)).toEqual([200, `${type}; charset=utf-8`]);
       expect(answer.errors).toBeUndefined();
+    }
+    for (const query of refused) {
+      const answer = await ask(query, accept);
+      expect([query, ...answered(answer)]).toEqual([query, 400, `${type}; charset=utf-8`]);
+      expect(codesOf(answer)).toEqual([expect.stringMatching(/^QUERY_TOO_COMPLEX$|^GRAPHQL_\w+_FAILED$/)]);
     }
   });
 });

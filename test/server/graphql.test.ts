@@ -283,9 +283,11 @@ describe('errors', () => {
   ];
 
   test('a condition at the root of a subscription is a fault of the document, also by a variable', async () => {
-    const query = 'subscription ($x: Boolean!) { shipmentUpdates @include(if: $x) { cursor } }';
-    const answer = await house.ask(query, { x: true }, token);
-    expect([answer.status, codesOf(answer)]).toEqual([400, ['GRAPHQL_VALIDATION_FAILED']]);
+    for (const at of ['@', '@ ', '@,', '@# none\n', '@\ufeff']) {
+      const query = `subscription ($x: Boolean!) { shipmentUpdates ${at}include(if: $x) { cursor } }`;
+      const answer = await house.ask(query, { x: true }, token);
+      expect([at, answer.status, codesOf(answer)]).toEqual([at, 400, ['GRAPHQL_VALIDATION_FAILED']]);
+    }
   });
 
   test.each(cases)('%s is %s, and no more is told than that', async (_, code, query, variables) => {
@@ -323,6 +325,16 @@ describe('errors', () => {
       expect([status, codesOf(body)]).toEqual([400, [code]]);
     },
   );
+
+  test('all faults of a document are told', async () => {
+    const answer = await house.ask(
+      '{ nothing viewer { none } tags(first: "x") { nodes { id } } }',
+      {},
+      token,
+    );
+    const code = 'GRAPHQL_VALIDATION_FAILED';
+    expect([answer.status, codesOf(answer)]).toEqual([400, [code, code, code]]);
+  });
 
   test('a document that takes GraphQL too long to validate is too complex', async () => {
     const query = `{ ${'__typename '.repeat(1_000)} }`;
