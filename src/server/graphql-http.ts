@@ -3,12 +3,13 @@ import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
-import Negotiator from 'negotiator';
 import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
+import { answerTypeFor } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
 import { operationMs, refuseAnswer, tooComplex, tooMuch } from './limits.js';
@@ -24,12 +25,6 @@ export interface GraphqlHttp {
 
 /** In the place of a document that is not taken. */
 const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
-/** What Apollo Server looks for in `Accept`. */
-const mediaTypes = [
-  'application/json; charset=utf-8',
-  'application/graphql-response+json; charset=utf-8',
-  'application/json; callbackSpec=1.0; charset=utf-8',
-];
 
 /**
  * Headers that no page elsewhere can send unless a preflight allows it: Apollo's own, and a bearer token's. What a
@@ -63,6 +58,7 @@ export async function createGraphqlHttp(options: {
     plugins: [
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(), // for subgraphs alone, and more to load than the rest
+      ApolloServerPluginLandingPageDisabled(), // it comes from Apollo's own site; ours needs nothing beyond the gateway
       followOperations(operations, rules, lane),
     ],
   });
@@ -134,7 +130,7 @@ function followOperations(
         async didResolveOperation({ operation, source, document, request, contextValue }) {
           if (refusals[0]) throw refusals[0];
           // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
-          if (!isAcceptable(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
+          if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
           // The lane may have found out already.
           const refusal = contextValue.tally.exceeded
             ? tooComplex(tooMuch)
@@ -160,11 +156,6 @@ function followOperations(
       };
     },
   };
-}
-
-/** Whether there is a form of the answer that the client takes, by Apollo Server's own rule. */
-function isAcceptable(accept: string | undefined): boolean {
-  return !accept || new Negotiator({ headers: { accept } }).mediaType(mediaTypes) !== undefined;
 }
 
 /** Aborted at the operation's deadline, and when it is answered or its client leaves: what still waits is not begun. */

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { isCompressed } from '../events/request.js';
 import type { Database } from '../store/database.js';
+import { wantsPage } from './accept.js';
 import type { Drain } from './drain.js';
 import type { GraphqlHttp } from './graphql-http.js';
 import type { Lane } from './lane.js';
@@ -86,10 +87,6 @@ function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean
 
 function notUtf8(): Fault {
   return Object.assign(new Error('The body is not valid UTF-8.'), { statusCode: 400 });
-}
-
-function wantsPage(accept: string | undefined): boolean {
-  return accept?.includes('text/html') ?? false;
 }
 
 /** `/livez`: the process is up. `/readyz`: it can serve. */

@@ -368,20 +368,40 @@ describe('the pages', () => {
     await app.close();
   });
 
-  test('are for browsers; others are answered in JSON', async () => {
+  describe('are for browsers; others are answered in JSON:', () => {
     const get = (accept: string) =>
       fetch(`${open.url}/graphql?query={__typename}`, {
         headers: { accept, 'apollo-require-preflight': '1' },
       });
-    const page = await get('text/html,application/xhtml+xml,*/*;q=0.8');
-    expect(page.headers.get('content-type')).toMatch(/^text\//);
-    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
-    expect(page.headers.get('x-frame-options')).toBe('SAMEORIGIN');
-    for (const accept of ['*/*', 'application/json', 'application/graphql-response+json']) {
+
+    test.each([
+      'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+      'text/html',
+      'TEXT/HTML',
+      'text/*',
+      'text/html, application/json',
+      '*/*, text/html',
+    ])('%s', async (accept) => {
+      const page = await get(accept);
+      expect(page.headers.get('content-type')).toMatch(/^text\//);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+      expect(page.headers.get('x-frame-options')).toBe('SAMEORIGIN');
+      expect(await page.text()).not.toContain('apollo');
+    });
+
+    test.each([
+      '*/*',
+      'application/json',
+      'application/graphql-response+json',
+      'application/json, text/html;q=0.1',
+      'application/json, text/html;q=0',
+      'application/json, text/htmlx',
+      '',
+    ])('%s', async (accept) => {
       const answer = await get(accept);
       expect(await answer.json()).toEqual({ data: { __typename: 'Query' } });
       expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-    }
+    });
   });
 });
