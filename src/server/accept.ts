@@ -14,6 +14,11 @@ export function answerTypeFor(accept: string | undefined): string | undefined {
   return accept ? new Negotiator({ headers: { accept } }).mediaType(answerTypes) : json;
 }
 
+/** The media type of a refusal: an answer's where the client is at fault, while what may pass is a failure to all. */
+export function refusalTypeFor(accept: string | undefined, status: number): string {
+  return (status < 500 && answerTypeFor(accept)) || json;
+}
+
 /** Whether the client likes a page better than any answer, as browsers do. */
 export function wantsPage(accept: string | undefined): boolean {
   return !!accept && new Negotiator({ headers: { accept } }).mediaType([...answerTypes, page]) === page;

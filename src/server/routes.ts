@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { isCompressed } from '../events/request.js';
 import type { Database } from '../store/database.js';
-import { wantsPage } from './accept.js';
+import { refusalTypeFor, wantsPage } from './accept.js';
 import type { Drain } from './drain.js';
 import type { GraphqlHttp } from './graphql-http.js';
 import type { Lane } from './lane.js';
@@ -18,6 +18,15 @@ export function toErrors(status: number, fault: string, id: string) {
   const [code, message] =
     status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Something went wrong here.'] : ['BAD_REQUEST', fault];
   return { errors: [{ message, extensions: { code, requestId: id } }] };
+}
+
+/** Refuses a request in a form that clients of GraphQL read. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, status: number, fault: string) {
+  const type = refusalTypeFor(request.headers.accept, status);
+  return reply
+    .code(status)
+    .type(type)
+    .send(toErrors(status, fault, request.id));
 }
 
 /** `/graphql`: operations by GET and POST, the explorer for a browser's GET, and a refusal of all other methods. */
@@ -59,24 +68,20 @@ export function serveReading(routes: FastifyInstance, url: string, handler: Rout
 /** Refuses all methods but these at an address, and names these by OPTIONS to anybody, even a page not admitted. */
 function refuseOthers(routes: FastifyInstance, url: string, methods: readonly string[], fault: string): void {
   const allow = methods.join(', ');
-  const refuse = async ({ id }: FastifyRequest, reply: FastifyReply) =>
-    reply
-      .code(405)
-      .header('allow', allow)
-      .send(toErrors(405, fault, id));
+  const refuseMethod = async (request: FastifyRequest, reply: FastifyReply) =>
+    refuse(request, reply.header('allow', allow), 405, fault);
   const others = routes.supportedMethods.filter((method) => ![...methods, 'OPTIONS'].includes(method));
-  routes.route({ method: others, url, onRequest: refuse, handler: refuse });
+  routes.route({ method: others, url, onRequest: refuseMethod, handler: refuseMethod });
   routes.options(url, (_, reply) => reply.code(204).header('allow', allow).send());
 }
 
 /** Refuses a body that is not the text it would be taken for. */
-async function refuseContent({ id, headers }: FastifyRequest, reply: FastifyReply) {
-  const refuse = (fault: string) => reply.code(415).send(toErrors(415, fault, id));
-  if (isCompressed([headers['content-encoding'] ?? ''])) {
+async function refuseContent(request: FastifyRequest, reply: FastifyReply) {
+  if (isCompressed([request.headers['content-encoding'] ?? ''])) {
     reply.header('accept-encoding', 'identity');
-    return refuse('The body must not be compressed.');
+    return refuse(request, reply, 415, 'The body must not be compressed.');
   }
-  return isUtf8Told(headers) ? undefined : refuse('The body must be in UTF-8.');
+  return isUtf8Told(request.headers) ? undefined : refuse(request, reply, 415, 'The body must be in UTF-8.');
 }
 
 /** Whether no other charset is named. */

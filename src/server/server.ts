@@ -27,7 +27,7 @@ import { createFrameMessenger, plainMessenger } from './frames.js';
 import { createGraphqlHttp, operationSignal } from './graphql-http.js';
 import { createLane } from './lane.js';
 import { servePages } from './pages.js';
-import { serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';
+import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';
 import { createRules } from './rules.js';
 import { serveWebhooks } from './webhooks.js';
 import { createGraphqlSockets } from './websocket.js';
@@ -78,10 +78,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let origins: ReadonlySet<string> = new Set();
   const callers = createCallers(sessions, () => origins, telemetry);
   const rules = createRules(options);
-  const refuse = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
+  const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
-    return reply.code(status).send(toErrors(status, error.message, request.id));
+    return refuse(request, reply, status, error.message);
   };
   const drain = createDrain((requests) =>
     telemetry.log.warn({ requests }, 'what was not answered in time was cut off'),
@@ -128,12 +128,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     forceCloseConnections: false,
     clientErrorHandler: refuseMalformed,
     frameworkErrors(error, request, reply) {
-      void refuse(error, request, reply.headers({ 'x-request-id': request.id, ...noStore, ...ofData }));
+      void fail(error, request, reply.headers({ 'x-request-id': request.id, ...noStore, ...ofData }));
     },
   });
-  app.setErrorHandler(refuse);
-  app.setNotFoundHandler(({ id }, reply) =>
-    reply.code(404).send(toErrors(404, 'There is nothing at this address by this method.', id)),
+  app.setErrorHandler(fail);
+  app.setNotFoundHandler((request, reply) =>
+    refuse(request, reply, 404, 'There is nothing at this address by this method.'),
   );
   // Fastify knows a few by itself; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);

@@ -253,6 +253,25 @@ describe('a client that takes', () => {
   });
 });
 
+describe('a client of GraphQL reads', () => {
+  const accept = 'application/graphql-response+json,application/json;q=0.9';
+
+  test.each<[string, number, { method?: string; body: string; headers?: Record<string, string> }]>([
+    ['a body over 1 MiB', 413, { body: JSON.stringify({ query: '', more: 'x'.repeat(2 ** 20) }) }],
+    ['a compressed body', 415, { body: '{}', headers: { 'content-encoding': 'gzip' } }],
+    ['malformed JSON', 400, { body: '{' }],
+    ['another method', 405, { method: 'PUT', body: '{}' }],
+  ])('why there is no answer to %s', async (_, status, init) => {
+    const headers = { 'content-type': 'application/json', accept, ...init.headers };
+    const answer = await fetch(`${open.url}/graphql`, { method: 'POST', ...init, headers });
+    const type = 'application/graphql-response+json; charset=utf-8';
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const { errors } = (await answer.json()) as Answered;
+    expect(codesOf({ errors })).toEqual(['BAD_REQUEST']);
+  });
+});
+
 describe('the address of a client', () => {
   /** Whether after a hundred guesses for many addresses from one client a right sign-in still is let through. */
   async function guess(house: House, client: string): Promise<unknown[]> {
