@@ -88,7 +88,7 @@ export function createGraphqlSockets(options: {
     const document = rules.prepare(query);
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
-    if (!operation) return [refusal(whichOne, 'OPERATION_RESOLUTION_FAILURE')];
+    if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
     const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
     if (tooMuch) return [tooMuch];
@@ -198,7 +198,11 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-const whichOne = 'Say in `operationName` which of the operations to run.';
+/** In GraphQL's own words, by which HTTP says it. */
+function notFound(name: string | null | undefined): string {
+  if (name == null) return 'Must provide operation name if query contains multiple operations.';
+  return `Unknown operation named "${name}".`;
+}
 
 function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
   return new GraphQLError(message, { extensions: { code } });

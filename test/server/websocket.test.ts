@@ -193,8 +193,22 @@ describe('operations', () => {
     expect((await ask(socket, '{ __typename }')).payload).toEqual({ data: { __typename: 'Query' } });
   });
 
+  test.each([null, 'c', ''])('no one operation of the name %j is refused as over HTTP', async (name) => {
+    const asked = { query: 'query a { __typename } query b { __typename }', operationName: name };
+    const socket = await enter();
+    socket.send({ id: 'q', type: 'subscribe', payload: asked });
+    const answer = await fetch(`${house.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(asked),
+    });
+    const { payload: errors } = await socket.next('q');
+    expect(await answer.json()).toEqual({ errors });
+  });
+
   test.each([
     'subscription { shipmentUpdates @skip(if: true) { cursor } }',
+    'subscription { shipmentUpdates @ skip(if: true) { cursor } }',
     'subscription { shipmentUpdates @include { cursor } }',
     'subscription { ... @skip(if: true) { shipmentUpdates { cursor } } }',
     'subscription { ...F @include(if: false) } fragment F on Subscription { paymentUpdates { cursor } }',
