@@ -250,6 +250,7 @@ describe('resuming', () => {
           on!.message!({ id, type: MessageType.Next, payload: { data: { update: { cursor } } } }),
         connect: () => on!.connected!(socket, undefined, true),
         begin: () => generateID!({ query }),
+        complete: (id: string) => void jsonMessageReplacer!.call({}, '', { id, type: MessageType.Complete }),
         afterOf(id: string): unknown {
           const message = { id, type: MessageType.Subscribe, payload: { query } };
           return (jsonMessageReplacer!.call({}, '', message) as SubscribeMessage).payload.variables?.[
@@ -275,6 +276,14 @@ describe('resuming', () => {
       client.hear('stays', 'cursor');
       for (let cut = 0; cut < 5; cut += 1) client.connect();
       expect(client.afterOf('stays')).toBe('cursor');
+    });
+
+    test('when the client completes its subscription', () => {
+      const client = drive();
+      client.connect();
+      for (const id of ['stays', 'ends']) client.hear(id, `cursor of ${id}`);
+      client.complete('ends');
+      expect(['stays', 'ends'].map(client.afterOf)).toEqual(['cursor of stays', undefined]);
     });
 
     test('when the application gives its id to another subscription', () => {
@@ -325,14 +334,21 @@ describe('resuming', () => {
     expect((await next).value?.data?.shipmentUpdates.event.eventId).toBe(sent);
   });
 
-  test('pauses half a minute at most, however often it was in vain', async () => {
+  test('pauses longer the more often it was in vain, and half a minute at most', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { retryWait } = resuming({ url: proxied.proxy.url });
-    for (const retries of [0, 5, 100, 5_000]) {
+    for (const [retries, least, most] of [
+      [0, 250, 500],
+      [3, 2_000, 4_000],
+      [100, 15_000, 30_000],
+      [5_000, 15_000, 30_000],
+    ] as const) {
       const waited = vi.fn<() => void>();
       void retryWait!(retries).then(waited);
-      await vi.advanceTimersByTimeAsync(30_000);
+      await vi.advanceTimersByTimeAsync(least - 1);
+      expect([retries, waited.mock.calls.length]).toEqual([retries, 0]);
+      await vi.advanceTimersByTimeAsync(most - least + 1);
       expect([retries, waited.mock.calls.length]).toEqual([retries, 1]);
     }
   });
