@@ -24,6 +24,15 @@ test('what is shared counts once, until the last has let go of it', () => {
   expect(holdings.take('one', [thing('c', 10)])).toBeTypeOf('function');
 });
 
+test('what is let go of while others stay makes room', () => {
+  const holdings = createHoldings(10);
+  holdings.take('one', [thing('a', 4)]);
+  const leave = holdings.take('one', [thing('b', 6)])!;
+  leave();
+  expect(holdings.take('one', [thing('c', 7)])).toBeUndefined();
+  expect(holdings.take('one', [thing('c', 6)])).toBeTypeOf('function');
+});
+
 test('a subscription weighs something by itself, however much it shares', () => {
   const document = parse('subscription { shipmentUpdates { cursor } }');
   const [, , ...own] = weigh(document, 'key', '', []);
