@@ -35,6 +35,15 @@ describe('a quota', () => {
     expect(take(1)).toEqual([30 * 60]);
   });
 
+  it('gives back all that was spent over an hour ago, however long nobody called', () => {
+    const { clock, take } = start(10);
+    take(5);
+    clock.at = minute;
+    take(5);
+    clock.at = 62 * minute;
+    expect(take(10)).toEqual(Array(10).fill(undefined));
+  });
+
   it('never gives more than the limit in any hour', () => {
     const { clock, take } = start(60);
     const given: number[] = [];
@@ -89,6 +98,15 @@ describe('a quota', () => {
     quota.of('other').pause(90);
     clock.at -= 5_000;
     expect(quota.of('other').wait()).toBe(95);
+  });
+
+  it('tells whole seconds, and never too few', () => {
+    const { clock, quota, take } = start(Infinity);
+    quota.of('token').pause(1);
+    clock.at = 400;
+    expect(take(1)).toEqual([1]);
+    clock.at = 999;
+    expect(take(1)).toEqual([1]);
   });
 
   it('forgets the tokens that have not called for longest, beyond 10,000', () => {
