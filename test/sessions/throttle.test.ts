@@ -96,4 +96,18 @@ describe('a throttle', () => {
     for (let key = 0; key < 10_001; key += 1) await attempt(`more ${key}`, wrong);
     expect(await attempt('old', right)).toBe('right');
   });
+
+  test('takes one that is tried again for one of the latest', async () => {
+    await fail('old', 3);
+    for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
+    await expect(attempt('old', right)).rejects.toEqual(limited(60));
+    for (let key = 0; key < 5_000; key += 1) await attempt(`more ${key}`, wrong);
+    await expect(attempt('old', right)).rejects.toEqual(limited(60));
+  });
+
+  test('keeps nothing of those who never failed', async () => {
+    await fail('old', 3);
+    for (let key = 0; key < 10_001; key += 1) await attempt(`${key}`, right);
+    await expect(attempt('old', right)).rejects.toEqual(limited(60));
+  });
 });
