@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createInterests, isSelected, selections, type Selection } from '../../src/events/interests.js';
 import type { LogEntry } from '../../src/events/log.js';
+import { heapInUse, mebibyte } from '../support/memory.js';
 
 const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({
   seq: 1,
@@ -85,6 +86,16 @@ test('finds each once, and nobody who has taken it back', () => {
   expect([...interests.in(entry())]).toEqual(['a', 'b']);
   forget();
   expect([...interests.in(entry())]).toEqual(['b']);
+});
+
+test('keeps nothing of what was taken back', () => {
+  const interests = createInterests<string>();
+  const come = (value: string) => interests.add({ family: 'shipments', only: only(byType, value) }, 'one');
+  come('first')();
+  const before = heapInUse();
+  for (let at = 0; at < 50_000; at += 1) come(`value ${at}`)();
+  expect(heapInUse() - before).toBeLessThan(2 * mebibyte);
+  expect([...interests.in(entry())]).toEqual([]);
 });
 
 test('is left as it was by an interest that there is no room for', () => {
