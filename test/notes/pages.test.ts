@@ -72,6 +72,12 @@ describe('a page too large', () => {
     expect(service.calls).toBe(calls);
   });
 
+  test('is not asked for twice by the same limit', async () => {
+    const service = heavy(19);
+    expect(await codeOf(createPager().read(service, 50))).toBe('UPSTREAM_INVALID_RESPONSE');
+    expect(service.calls).toBe(2);
+  });
+
   test('even by 20 is given up', async () => {
     const service = heavy(19);
     expect(await codeOf(createPager().read(service, 100))).toBe('UPSTREAM_INVALID_RESPONSE');
@@ -134,11 +140,14 @@ describe('pages without an end', () => {
     expect(await walk(next, (call) => [Math.min(call, 3)])).toBe('none');
   });
 
-  test('are not taken for it: pages of other notes, however many', async () => {
+  test.each([
+    ['of other notes', (page: number) => [page]],
+    ['that begin with the last note of the one before', (page: number) => [page, page + 1]],
+  ])('are not taken for it: pages %s, however many', async (_, rows) => {
     const list: NoteList = {
       filter: {},
       read: async ({ cursor = '0' }) => ({
-        notes: [noteOf(Number(cursor))],
+        notes: rows(Number(cursor)).map(noteOf),
         nextCursor: cursor === '400' ? undefined : String(Number(cursor) + 1),
       }),
     };
