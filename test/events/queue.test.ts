@@ -160,4 +160,12 @@ describe('group commit', () => {
     await stopped;
     expect(await taken).toBe('A');
   });
+
+  test('is stopped once the last has been told', async () => {
+    const { queue } = openQueue();
+    let told = 0;
+    for (let at = 0; at < 256; at += 1) void queue.push(`item ${at}`).then(() => (told += 1));
+    await queue.stop();
+    expect(told).toBe(256);
+  });
 });
