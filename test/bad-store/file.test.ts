@@ -1,13 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createTestFile } from '../support/engines.js';
 import type { GatewayProcess } from '../support/process.js';
+import { canFreeze, canMount, fill, mountDisk, run, unmount } from './disk.js';
 import { createSender, expectReadiness, settingsFor, start, stored } from './sending.js';
 
 let sandbox: Sandbox;
@@ -17,29 +15,6 @@ beforeAll(async () => {
 afterAll(() => sandbox.stop());
 
 const pathOf = (url: string) => url.slice('sqlite:'.length);
-
-/** Whether this machine lets us do it. */
-function can(attempt: (folder: string) => void): boolean {
-  try {
-    attempt(mkdtempSync(join(tmpdir(), 'trivium-can-')));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'pipe' });
-const mount = (folder: string) => run('mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder);
-const canFreeze = can((folder) => {
-  run('chattr', '+i', folder);
-  run('chattr', '-i', folder);
-  run('rmdir', folder);
-});
-const canMount = can((folder) => {
-  mount(folder);
-  run('umount', folder);
-  run('rmdir', folder);
-});
 
 /** A fault comes and goes under a running gateway, which says so and recovers; gives what it acknowledged. */
 async function ride(
@@ -71,7 +46,7 @@ describe('a database file that goes wrong under a running gateway', () => {
       const path = pathOf(database);
       const gateway = await start(settingsFor(sandbox, database));
       const turn = (how: '+i' | '-i') => run('chattr', how, path, `${path}-wal`, dirname(path));
-      onTestFinished(() => void turn('-i'));
+      onTestFinished(() => turn('-i'));
       const acknowledged = await ride(database, gateway, {
         come: () => turn('+i'),
         go: () => turn('-i'),
@@ -88,7 +63,7 @@ describe('a database file that goes wrong under a running gateway', () => {
       const database = await createTestFile();
       const gateway = await start(settingsFor(sandbox, database));
       const limit = (bytes: string) =>
-        void run('prlimit', '--pid', String(gateway.child.pid), `--fsize=${bytes}:unlimited`);
+        run('prlimit', '--pid', String(gateway.child.pid), `--fsize=${bytes}:unlimited`);
       const acknowledged = await ride(database, gateway, {
         come: () => limit('0'),
         go: () => limit('unlimited'),
@@ -102,19 +77,14 @@ describe('a database file that goes wrong under a running gateway', () => {
     'on a disk that somebody else fills: 503 until there is room',
     { timeout: 90_000 },
     async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'trivium-disk-'));
-      mount(folder);
-      onTestFinished(() => {
-        run('umount', '--lazy', folder);
-        run('rmdir', folder);
-      });
+      const folder = mountDisk(4);
+      onTestFinished(() => unmount(folder));
       const database = `sqlite:${join(folder, 'gateway.db')}`;
       const gateway = await start(settingsFor(sandbox, database));
       onTestFinished(async () => void (await gateway.end('SIGKILL')));
       const acknowledged = await ride(database, gateway, {
-        come: () =>
-          void can(() => run('dd', 'if=/dev/zero', `of=${join(folder, 'other')}`, 'bs=1k', 'count=9999')),
-        go: () => void run('rm', join(folder, 'other')),
+        come: () => fill(join(folder, 'other')),
+        go: () => run('rm', join(folder, 'other')),
         word: /database or disk is full/,
       });
       expect(await stored(database)).toEqual(acknowledged);

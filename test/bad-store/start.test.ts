@@ -1,15 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmdirSync } from 'node:fs';
 import { chmod, chown, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createTestFile, noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { spawnGateway, startGatewayProcess, type ProcessOptions } from '../support/process.js';
+import { canMount, fill, mountDisk, unmount } from './disk.js';
 
 const nobody = 65_534;
 
@@ -24,34 +22,6 @@ const settingsFor = (url: string) => ({
   DATABASE_URL: url,
   SECRET_KEYS: randomBytes(32).toString('base64'),
 });
-
-const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'pipe' });
-
-/** A small disk; throws where this machine gives us none. */
-function mountDisk(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'trivium-disk-'));
-  run('mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder);
-  return folder;
-}
-
-function unmount(folder: string): void {
-  run('umount', '--lazy', folder);
-  rmdirSync(folder);
-}
-
-const canMount = (() => {
-  try {
-    unmount(mountDisk());
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** Takes all the room that is left on the disk of this file. */
-function fill(file: string): void {
-  expect(() => run('dd', 'if=/dev/zero', `of=${file}`, 'bs=1k')).toThrow('No space left');
-}
 
 /** What a gateway says that does not start: with exit code 1, and without a stack. */
 async function refusal(url: string, options: ProcessOptions = {}): Promise<string> {
@@ -105,7 +75,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
   });
 
   test.runIf(canMount)('on a full disk', async () => {
-    const folder = mountDisk();
+    const folder = mountDisk(2);
     onTestFinished(() => unmount(folder));
     const path = join(folder, 'gateway.db');
     const said = `Cannot open the database ${path}: its disk is full.`;
