@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/caller.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
@@ -253,8 +253,10 @@ describe('paymentUpdates', () => {
     while (ids.length < expected.length) ids.push((await hear(heard)).event.eventId);
     expect(ids).toEqual(expected);
     const beyond = heard.next();
-    expect(await Promise.race([beyond, setTimeout(50, 'nothing')])).toBe('nothing');
-    await heard.return?.();
+    const everything = await begin({});
+    for (const { eventId } of history) expect(await hear(everything)).toMatchObject({ event: { eventId } });
+    expect(await Promise.race([beyond, setImmediate('nothing')])).toBe('nothing');
+    for (const updates of [heard, everything]) await updates.return?.();
     expect(await beyond).toEqual({ done: true, value: undefined });
   });
 

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/caller.js';
 import type { ShipmentUpdateFilter } from '../../src/generated/resolvers.js';
@@ -248,8 +248,10 @@ describe('shipmentUpdates', () => {
     while (ids.length < expected.length) ids.push((await hear(heard)).event.eventId);
     expect(ids).toEqual(expected);
     const beyond = heard.next();
-    expect(await Promise.race([beyond, setTimeout(50, 'nothing')])).toBe('nothing');
-    await heard.return?.();
+    const everything = await begin({ after: live.feed.cursor({ seq: 0, witness: '' }) });
+    for (const { eventId } of history) expect(await hear(everything)).toMatchObject({ event: { eventId } });
+    expect(await Promise.race([beyond, setImmediate('nothing')])).toBe('nothing');
+    for (const updates of [heard, everything]) await updates.return?.();
     expect(await beyond).toEqual({ done: true, value: undefined });
   });
 
