@@ -78,8 +78,7 @@ export function createPast(log: Log, tail: Tail): Past {
     const shared = begun && (await begun);
     if (shared && entryOf(shared.entries, seq)) return shared.entries;
     // Both were read before this entry came, or it is gone: only what is read from now on can tell.
-    const later = flights.get(first);
-    return (await (later && later !== begun ? later : read(first))).entries;
+    return (await (flights.get(first) ?? read(first))).entries;
   }
 
   const readFrom = (seq: number, limit: number) => inTurn(() => log.read(seq - 1, limit));
