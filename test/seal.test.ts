@@ -9,3 +9,39 @@ test('equal texts are sealed alike in one place only, and open there alone', () 
   expect(sealer.sealSame('text', 'there')).not.toBe(sealed);
   expect([sealer.open(sealed, 'here'), sealer.open(sealed, 'there')]).toEqual(['text', undefined]);
 });
+
+test('nothing is sealed under the nonce of something else', () => {
+  const sealer = createSealer([randomBytes(32)]);
+  const all = [
+    sealer.seal('text', 'here'),
+    sealer.seal('text', 'here'),
+    sealer.sealSame('text', 'here'),
+    sealer.sealSame('next', 'here'),
+    sealer.sealSame('text', 'there'),
+    sealer.sealSame('ext', 'heret'), // together the same characters as the first
+  ];
+  const nonces = all.map((sealed) => Buffer.from(sealed, 'base64url').subarray(4, 16).toString('hex'));
+  expect(new Set(nonces).size).toBe(all.length);
+});
+
+test.each(['', 'text', 'ein Wörtchen'])('%j is opened again, but not once it was altered, or cut', (text) => {
+  const sealer = createSealer([randomBytes(32)]);
+  const sealed = sealer.seal(text, 'here');
+  expect(sealer.open(sealed, 'here')).toBe(text);
+  const bytes = Buffer.from(sealed, 'base64url');
+  const altered = Array.from(bytes, (byte, at) =>
+    Buffer.from(bytes.with(at, byte ^ 1)).toString('base64url'),
+  );
+  const cut = Array.from(bytes, (_, length) => bytes.subarray(0, length).toString('base64url'));
+  for (const other of [...altered, ...cut, `${sealed}=`, `${sealed} `])
+    expect([other, sealer.open(other, 'here')]).toEqual([other, undefined]);
+});
+
+test('what any of the keys sealed is opened, and it is known whether the first did', () => {
+  const [young, old] = [randomBytes(32), randomBytes(32)];
+  const [before, after] = [createSealer([old]), createSealer([young, old])];
+  const [first, second] = [before.seal('text', 'here'), after.seal('text', 'here')];
+  expect([first, second].map((sealed) => after.open(sealed, 'here'))).toEqual(['text', 'text']);
+  expect([first, second].map((sealed) => before.open(sealed, 'here'))).toEqual(['text', undefined]);
+  expect([first, second].map(after.isCurrent)).toEqual([false, true]);
+});
