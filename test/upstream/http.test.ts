@@ -404,6 +404,19 @@ describe('the breaker', () => {
     expect(lines.match(/upstream fails and is left alone|upstream is back/g)).toHaveLength(2);
   });
 
+  it.each([
+    ['at once', 10],
+    ['in the end', 11],
+  ])('begins to count anew after a call that succeeds %s', async (_, request) => {
+    farSide.answer = (response) =>
+      void response.writeHead(farSide.received.length === request ? 200 : 500).end('[]');
+    await times(9, post);
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
+    await times(9, post);
+    farSide.answer = answering(200, '[]');
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
+  });
+
   it('opens again when the trial fails', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     farSide.answer = cutting(200);
@@ -425,6 +438,19 @@ describe('the breaker', () => {
     await expect.poll(() => farSide.received).toHaveLength(11);
     signal.abort();
     expect(await trial).toMatchObject({ reason: 'abandoned' });
+    expect(await failure(get)).toMatchObject({ reason: 'resting' });
+    expect(lines).not.toContain('upstream is back');
+  });
+
+  it('opens again when the trial has failed, and its token may not try again', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    await upstream.stop();
+    upstream = createUpstream({ name: 'notes', baseUrl: farSide.url, telemetry, callsPerHour: 1 });
+    farSide.answer = answering(500);
+    await times(10, post);
+    vi.setSystemTime(Date.now() + 5_001);
+    expect(await failure({ ...get, token: 'one' })).toMatchObject({ reason: 'limited' });
+    expect(farSide.received).toHaveLength(11);
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
     expect(lines).not.toContain('upstream is back');
   });
