@@ -191,6 +191,34 @@ describe('reading', () => {
     expect(rest.tags).toMatchObject({ nodes: [{ name: 'b' }], pageInfo: { hasPreviousPage: false } });
   });
 
+  test('pages on from where a tag was that is gone', async () => {
+    const [, middle] = [['a', 'b'], ['c'], ['d']].map((tags) => room.sandbox.notes.insert(email, { tags }));
+    const list = `query ($after: String) { tags(first: 1, after: $after) { nodes { name } pageInfo { endCursor } } }`;
+    const all = await ask('{ tags { edges { cursor node { name } } } }');
+    const names = all.data.tags.edges.map(({ node }: { node: { name: string } }) => node.name);
+    const at = names.indexOf('c');
+    room.sandbox.notes.delete(email, middle!.id);
+    const { data } = await ask(list, { after: all.data.tags.edges[at].cursor });
+    expect(data.tags.nodes.map(({ name }: { name: string }) => name)).toEqual(names.slice(at + 1, at + 2));
+    const other = await room.as(`other-${email}`);
+    expect((await other(list, { after: data.tags.pageInfo.endCursor })).errors).toEqual(['CURSOR_INVALID']);
+  });
+
+  test('takes a cursor of a tag under another spelling, and of each connection in its own', async () => {
+    addNotes(3, ['Work']);
+    const filtered = `notes(first: 1, filter: { tag: "Work" }) { nodes { title } pageInfo { endCursor } }`;
+    const ofTag = `notes(first: 1) { nodes { title } pageInfo { endCursor } }`;
+    const { data } = await ask(`{ ${filtered} tag(name: "Work") { ${ofTag} } }`);
+    const next = `query ($one: String, $other: String) {
+      notes(first: 1, after: $one, filter: { tag: "wORK" }) { nodes { title } }
+      tag(name: "wORK") { notes(first: 1, after: $other) { nodes { title } } } }`;
+    const [one, other] = [data.notes, data.tag.notes].map(({ pageInfo }) => pageInfo.endCursor as string);
+    const titles = { nodes: [{ title: '2' }] };
+    expect((await ask(next, { one, other })).data).toEqual({ notes: titles, tag: { notes: titles } });
+    for (const crossed of [{ one: other }, { other: one }])
+      expect((await ask(next, crossed)).errors).toEqual(['CURSOR_INVALID']);
+  });
+
   test('refuses a cursor of another caller, connection or filter', async () => {
     addNotes(2, ['Work']);
     const { data } = await ask('{ notes(first: 1) { pageInfo { endCursor } } }');
@@ -363,6 +391,14 @@ describe('writing', () => {
     expect([one.createNote.errors, two.updateNote.errors]).toEqual([expected, expected]);
   });
 
+  test('does not say so of a note that is among those 50', async () => {
+    const pinned = Array.from({ length: 50 }, () => room.sandbox.notes.insert(email, { is_pinned: true }));
+    const act = { kind: 'answer', status: 422 } as const;
+    room.sandbox.faults.add({ service: 'notes', method: 'PATCH', times: 1, act });
+    const { data } = await ask(update, { input: { id: noteId(pinned[0]!.id), isPinned: true } });
+    expect(data.updateNote.errors).toEqual([{ code: 'INVALID', path: ['isPinned'] }]);
+  });
+
   test('names what it can of a refusal without a known reason', async () => {
     const refuse = () =>
       room.sandbox.faults.add({
@@ -394,6 +430,38 @@ describe('writing', () => {
       expect(data.updateNote.note.title).toBe('old');
     });
     expect(calls.filter((call) => !call.startsWith('GET'))).toEqual([]);
+  });
+
+  test('shows by each change of an operation what those before it have changed', async () => {
+    const note = room.sandbox.notes.insert(email, { title: 'old', tags: ['a'] });
+    const id = noteId(note.id);
+    const shown = '{ note { title tags { name count notes { nodes { title } } } } }';
+    const { data, errors } = await ask(
+      `mutation ($none: UpdateNoteInput!, $change: UpdateNoteInput!, $new: CreateNoteInput!) {
+        one: updateNote(input: $none) ${shown}
+        two: updateNote(input: $change) ${shown}
+        three: createNote(input: $new) { errors { code } }
+        four: updateNote(input: $none) ${shown} }`,
+      { none: { id }, change: { id, title: 'new' }, new: { title: 'other', content: 'C', tags: ['a'] } },
+    );
+    const telling = (title: string, ...titles: readonly string[]) => ({
+      note: {
+        title,
+        tags: [
+          { name: 'a', count: titles.length, notes: { nodes: titles.map((each) => ({ title: each })) } },
+        ],
+      },
+    });
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      one: telling('old', 'old'),
+      two: telling('new', 'new'),
+      three: { errors: [] },
+      four: telling('new', expect.any(String), expect.any(String)),
+    });
+    expect(new Set(data.four.note.tags[0].notes.nodes.map((each: { title: string }) => each.title))).toEqual(
+      new Set(['new', 'other']),
+    );
   });
 
   test('takes null for no value of a change', async () => {
