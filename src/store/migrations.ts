@@ -121,12 +121,17 @@ async function createTables(kysely: Kysely<Tables>, engine: Engine): Promise<voi
   });
 }
 
-async function createIndexes(kysely: Kysely<Tables>): Promise<void> {
-  const index = (table: keyof Tables, columns: readonly string[]) =>
+/** How an index is made. */
+function indexMaker(kysely: Kysely<Tables>) {
+  return (table: keyof Tables, columns: readonly string[]) =>
     kysely.schema
       .createIndex(`${table}_by_${columns.join('_')}`)
       .on(table)
       .expression(sql.join(columns.map((column) => sql.ref(column))));
+}
+
+async function createIndexes(kysely: Kysely<Tables>): Promise<void> {
+  const index = indexMaker(kysely);
   await index('keyv', ['expires_at']).execute();
   await index('sessions', ['expires_at']).execute();
   await index('events', ['family', 'entity_id', 'seq']).execute();
@@ -140,6 +145,15 @@ async function createIndexes(kysely: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
+/** For pages of entities that a filter matches, in their order; of two that would do, SQLite takes the one made last. */
+async function createFilterIndexes(kysely: Kysely<Tables>): Promise<void> {
+  const index = indexMaker(kysely);
+  for (const column of ['stage', 'carrier', 'tracking_number'])
+    await index('shipments', [column, 'updated_instant', 'shipment_id']).execute();
+  for (const column of ['livemode', 'status', 'currency'])
+    await index('payments', [column, 'updated_instant', 'payment_id']).execute();
+}
+
 /** Every change of the tables so far, by name; what has been released is never edited. */
 function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
   return {
@@ -151,6 +165,13 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
           .insertInto('log_head')
           .values({ id: 1, log_id: randomUUID(), seq: 0, pruned: 0 })
           .execute();
+      },
+    },
+    '0002_filters': {
+      async up(kysely: Kysely<Tables>) {
+        // The more there is in the tables, the longer it takes.
+        if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
+        await createFilterIndexes(kysely);
       },
     },
   };

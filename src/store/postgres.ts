@@ -22,6 +22,8 @@ const oldestVersion = 13;
 const connections = { reading: 6, writing: 4 };
 /** For a connection. */
 const patienceMs = 5_000;
+/** For making an index of a large table. */
+const indexMs = 3_600_000;
 
 /** What Postgres says where it, or the user's own limit, is full. */
 const tooManyConnections = '53300';
@@ -93,7 +95,7 @@ function guard({ reading, writing }: Pools): PostgresPoolClient {
       if (ends) ending = true;
       try {
         client ??= await connect(isLookUp(sql) ? reading : writing);
-        return await client.query({ ...nameOfWrite(sql, values), text: sql, values });
+        return await client.query({ ...waysOf(sql, values), text: sql, values });
       } catch (error) {
         inDoubt ||= !(error instanceof DatabaseError);
         throw error;
@@ -108,9 +110,13 @@ function guard({ reading, writing }: Pools): PostgresPoolClient {
 
 /**
  * A write of many rows has a name, by which the server keeps it parsed and planned. A look-up has none: how it is best
- * done depends on how much is there by then.
+ * done depends on how much is there by then. An index takes as long as it takes.
  */
-function nameOfWrite(sql: string, values: readonly unknown[]): { readonly name?: string } {
+function waysOf(
+  sql: string,
+  values: readonly unknown[],
+): { readonly name?: string; readonly query_timeout?: number } {
+  if (sql.startsWith('create index')) return { query_timeout: indexMs };
   const lasting = values.some(Buffer.isBuffer) && !isLookUp(sql);
   return lasting ? { name: digest(sql) } : {};
 }

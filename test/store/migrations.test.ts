@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { engines, noPostgres } from '../support/engines.js';
@@ -98,5 +100,54 @@ test.skipIf(noPostgres)('three that start at once on a new postgres migrate it o
   );
   expect(heads[0]).toHaveLength(1);
   expect(heads).toEqual([heads[0], heads[0], heads[0]]);
-  expect(await execute(url, 'select name from trivium_migrations')).toEqual([{ name: '0001_tables' }]);
+  expect(await execute(url, 'select name from trivium_migrations order by name')).toEqual([
+    { name: '0001_tables' },
+    { name: '0002_filters' },
+  ]);
+});
+
+const filterIndexes = [
+  ...['stage', 'carrier', 'tracking_number'].map((it) => `shipments_by_${it}_updated_instant_shipment_id`),
+  ...['livemode', 'status', 'currency'].map((it) => `payments_by_${it}_updated_instant_payment_id`),
+];
+
+/** Makes a database as it was before it had them. */
+async function earlier(url: string): Promise<string> {
+  const { kysely, stop } = await openDatabase(url, { log: silent });
+  for (const name of filterIndexes) await kysely.schema.dropIndex(name).execute();
+  await sql`delete from trivium_migrations where name = '0002_filters'`.execute(kysely);
+  await stop();
+  return url;
+}
+
+describe.each(engines)('the indexes of filters on %s', (_, freshUrl) => {
+  test('are made in a database of an earlier version', async () => {
+    const { kysely } = await open(await earlier(await freshUrl()));
+    for (const name of filterIndexes)
+      await expect(kysely.schema.dropIndex(name).execute()).resolves.toBeUndefined();
+  });
+
+  test('take the longest keys there are', async () => {
+    const { kysely } = await open(await freshUrl());
+    // Random, since Postgres would press repetition together.
+    const random = (length: number) =>
+      Array.from({ length }, () => String.fromCharCode(33 + Math.random() * 90)).join('');
+    const longest = { shipment_id: random(1_300), carrier: random(1_300), tracking_number: random(1_300) };
+    const row = { ...longest, stage: 'CREATED', updated_instant: random(64), state: '{}' };
+    await kysely.insertInto('shipments').values(row).execute();
+    expect(await kysely.selectFrom('shipments').selectAll().execute()).toEqual([row]);
+  });
+});
+
+test.skipIf(noPostgres)('an index is made on postgres however long that takes', async () => {
+  const url = new URL(await earlier(await createTestDatabase()));
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  await client.query('begin; lock table payments in share row exclusive mode');
+  for (const name of ['statement_timeout', 'query_timeout']) url.searchParams.set(name, '1000');
+  const opening = open(url.href);
+  expect(await Promise.race([opening, sleep(2_000, 'waiting')])).toBe('waiting');
+  await client.end();
+  const { kysely } = await opening;
+  await expect(sql`select pg_sleep(2)`.execute(kysely)).rejects.toThrow(/timeout/);
 });

@@ -1,0 +1,95 @@
+import { CompiledQuery, sql, type KyselyPlugin, type RootOperationNode } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PaymentFilter, ShipmentFilter } from '../../src/generated/resolvers.js';
+import { createPayments } from '../../src/payments/state.js';
+import type { RowQuery } from '../../src/relay.js';
+import { createShipments } from '../../src/shipments/state.js';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import { silent } from '../store/opened.js';
+import { engines } from '../support/engines.js';
+
+describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
+  let database: Database;
+  let read: RootOperationNode;
+
+  beforeAll(async () => {
+    const opened = await openDatabase(await freshUrl(), { log: silent });
+    await fill(opened);
+    const noting: KyselyPlugin = {
+      transformQuery: ({ node }) => (read = node),
+      transformResult: async ({ result }) => result,
+    };
+    database = { ...opened, kysely: opened.kysely.withPlugin(noting) };
+  });
+  afterAll(() => database.stop());
+
+  /** How the database goes about what was read last. */
+  async function plan(): Promise<string> {
+    const { kysely } = database;
+    const { sql: text, parameters } = kysely.getExecutor().compileQuery(read, { queryId: '' });
+    const explain = engine === 'postgres' ? 'explain' : 'explain query plan';
+    const { rows } = await kysely.executeQuery<object>(
+      CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+    );
+    return rows.flatMap((row) => Object.values(row) as unknown[]).join('\n');
+  }
+
+  const pages: readonly RowQuery[] = [
+    { limit: 21, backward: false },
+    { limit: 21, backward: true },
+    { limit: 21, backward: false, after: ['11000', 'x'] },
+    { limit: 21, backward: true, before: ['11000', 'x'] },
+  ];
+
+  test.each<[string, ShipmentFilter]>([
+    ['', {}],
+    ['stage_', { stage: 'DELIVERED' }],
+    ['carrier_', { carrier: 'none' }],
+    ['tracking_number_', { trackingNumber: 'none' }],
+    ['tracking_number_', { stage: 'IN_TRANSIT', carrier: 'carrier 3', trackingNumber: 'none' }],
+  ])('of shipments is read in the order of the index by %supdated_instant', async (column, filter) => {
+    const shipments = createShipments({ database });
+    for (const page of pages) {
+      await shipments.page(page, filter);
+      expect(await plan()).toContain(`shipments_by_${column}updated_instant_shipment_id`);
+      expect(await plan()).not.toMatch(/sort|temp b-tree/i);
+    }
+  });
+
+  test.each<[string, PaymentFilter]>([
+    ['', {}],
+    ['livemode_', { livemode: true }],
+    ['status_', { status: 'none' }],
+    ['currency_', { currency: 'none' }],
+  ])('of payments is read in the order of the index by %supdated_instant', async (column, filter) => {
+    const payments = createPayments({ database });
+    for (const page of pages) {
+      await payments.page(page, filter);
+      expect(await plan()).toContain(`payments_by_${column}updated_instant_payment_id`);
+      expect(await plan()).not.toMatch(/sort|temp b-tree/i);
+    }
+  });
+});
+
+/** As many as make it worth while for Postgres to use an index. */
+async function fill({ engine, kysely }: Database): Promise<void> {
+  const range = Array.from({ length: 2_000 }, (_, at) => at);
+  const common = (at: number) => ({ updated_instant: String(at + 10_000), state: '{"newest":{"value":{}}}' });
+  const shipments = range.map((at) => ({
+    ...common(at),
+    shipment_id: `shp_${at}`,
+    stage: 'IN_TRANSIT',
+    carrier: `carrier ${at % 20}`,
+    tracking_number: `number ${at}`,
+  }));
+  const payments = range.map((at) => ({
+    ...common(at),
+    payment_id: `pay_${at}`,
+    status: 'succeeded',
+    currency: at % 3 === 0 ? 'usd' : 'eur',
+    livemode: 0,
+  }));
+  await kysely.insertInto('shipments').values(shipments).execute();
+  await kysely.insertInto('payments').values(payments).execute();
+  if (engine === 'postgres') await sql`analyze shipments, payments`.execute(kysely);
+}
