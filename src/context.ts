@@ -53,18 +53,13 @@ export interface Incoming {
 export type MakeContext = (incoming: Incoming) => Context;
 
 type CommonName =
-  | 'sessions'
-  | 'grantsOf'
-  | 'appointments'
-  | 'shipments'
-  | 'payments'
-  | 'paymentsClient'
-  | 'webhookSecrets'
-  | 'feed'
-  | 'cursors';
+  'sessions' | 'grantsOf' | 'appointments' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
 
 /** What all operations share. */
 export type Common = Pick<Context, CommonName>;
+
+/** What webhooks have told, as one operation reads it: not more in all than one may. */
+type Entities = Pick<Context, 'shipments' | 'payments'>;
 
 /** How an operation gets what is its own. */
 export interface Own {
@@ -75,6 +70,7 @@ export interface Own {
     readonly userId: string;
     readonly signal: Signal;
   }): Context['notes'];
+  entities(signal: Signal): Entities;
   endSession(sessionId: string): void;
   tally(): Tally;
 }
@@ -90,6 +86,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     private readonly token: string;
     private madeSignal: Ending | undefined;
     private madeNotes: Context['notes'] | undefined;
+    private madeEntities: Entities | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
 
@@ -115,6 +112,18 @@ export function createContexts(common: Common, own: Own): MakeContext {
     get notes() {
       const { sessionId = '', userId = '' } = this.caller ?? {};
       return (this.madeNotes ??= own.notes({ token: this.token, sessionId, userId, signal: this.signal }));
+    }
+
+    get shipments() {
+      return this.entities.shipments;
+    }
+
+    get payments() {
+      return this.entities.payments;
+    }
+
+    private get entities() {
+      return (this.madeEntities ??= own.entities(this.signal));
     }
 
     me() {

@@ -28,6 +28,7 @@ import { createShipmentFamily } from './shipments/webhook.js';
 import { openDatabase } from './store/database.js';
 import { keyBeside } from './store/keys.js';
 import { createKeyv } from './store/keyv.js';
+import { Reads } from './store/reads.js';
 import { createTelemetry, type Telemetry } from './telemetry.js';
 import { createUpstream } from './upstream/http.js';
 
@@ -130,8 +131,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const { retentionDays } = config;
     const log = begun(createLog({ database, commit, clock, telemetry, retentionDays }));
     const feed = begun(await createFeed({ log, database, cursors, telemetry }));
-    const shipments = createShipments({ database });
-    const payments = createPayments({ database });
+    const shipmentsOf = createShipments({ database });
+    const paymentsOf = createPayments({ database });
     const receiver = createReceiver({
       families: [
         createShipmentFamily({ skewSeconds: config.clockSkew }),
@@ -153,8 +154,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         sessions,
         grantsOf: (email) => grantsOf(grants, email),
         appointments,
-        shipments,
-        payments,
         paymentsClient,
         webhookSecrets,
         feed,
@@ -163,6 +162,10 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
+        entities(signal) {
+          const reads = new Reads(signal);
+          return { shipments: shipmentsOf(reads), payments: paymentsOf(reads) };
+        },
         tally: createTally,
         endSession(sessionId) {
           sessions

@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import type { RowQuery } from '../relay.js';
 import type { Database, Executor } from '../store/database.js';
 import type { Parameter } from '../store/parameters.js';
+import type { Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
 import type { StateTable } from './fold.js';
 import { createHistory, type History, type Show } from './history.js';
 
-/** The entities of a family as folded, and their events; all operations may share them. */
+/** The entities of a family as folded, and their events, for one operation: what it has read it reads no more. */
 export interface Entities<T, F, E> {
-  /** The entity; null where no event has told of it. Those asked for at once are one statement. */
+  /** The entity; null where no event has told of it. Those asked for at once are read together. */
   get(id: string): Promise<T | null>;
   /** Latest activity first, of those that match the filter exactly; positions are `EntityPosition`s. */
   page(query: RowQuery, filter: F): Promise<readonly T[]>;
@@ -31,66 +32,96 @@ export interface EntitiesOptions<S, T, F, E, C extends string> {
   readonly showEvent?: Show<E, S>;
 }
 
-/** The entities that are kept in this database. */
+/** What entities are read from. */
+interface Source<T, F> {
+  readonly db: Executor;
+  readonly reads: Reads;
+  readonly kept: StateTable;
+  read(state: string): T;
+  toColumns(filter: F): Readonly<Partial<Record<string, Parameter | undefined>>>;
+}
+
+const mostIds = 100;
+
+/** Gives each operation, by its reads, the entities that are kept in this database. */
 export function createEntities<S, T, F, E extends object, C extends string>(
   options: EntitiesOptions<S, T, F, E, C>,
-): Entities<T, F, E> {
-  const { database, family, kept, toEntity, toColumns, showEvent } = options;
+): (reads: Reads) => Entities<T, F, E> {
+  const { database, family, kept, toEntity, toColumns, showEvent: show } = options;
+  const db = database.kysely;
   const read = (state: string) => toEntity(JSON.parse(state) as S);
-  // Without a cache a loader only gathers what is asked for in one tick, so it can serve every operation.
-  const entities = new DataLoader(
-    async (ids: readonly string[]) => {
-      const states = await readStates(database.kysely, kept, ids);
-      return ids
-        .map((id) => states.get(keyText(id)))
-        .map((state) => (state === undefined ? null : read(state)));
-    },
-    { cache: false, maxBatchSize: 100 },
-  );
-  return {
-    get: (id) => entities.load(id),
-    async page(query, filter) {
-      const rows = await readPage(database.kysely, kept, query, toColumns(filter));
-      return rows.map(({ state }) => read(state));
-    },
-    events: createHistory(database, family, showEvent),
-  };
+  return (reads) =>
+    new OperationEntities({ db, reads, kept, read, toColumns }, () =>
+      createHistory({ db, reads, family, show }),
+    );
 }
 
-async function readStates(
-  db: Executor,
-  { table, key }: StateTable,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await db
-    .selectFrom(table)
-    .select([sql<string>`${sql.ref(key)}`.as('key'), 'state'])
-    .where(sql.ref(key), 'in', ids.map(keyText))
-    .execute();
-  return new Map(rows.map((row) => [row.key, row.state]));
+/** A class, since most operations need little of it; a memo is made when it is first needed. */
+class OperationEntities<T, F, E> implements Entities<T, F, E> {
+  private readonly source: Source<T, F>;
+  private readonly openHistory: () => History<E>;
+  private history: History<E> | undefined;
+  private loader: DataLoader<string, T | null> | undefined;
+  private pagesRead: Map<string, Promise<readonly T[]>> | undefined;
+
+  constructor(source: Source<T, F>, openHistory: () => History<E>) {
+    this.source = source;
+    this.openHistory = openHistory;
+  }
+
+  get events(): History<E> {
+    return (this.history ??= this.openHistory());
+  }
+
+  get(id: string): Promise<T | null> {
+    this.loader ??= new DataLoader((ids) => readEntities(this.source, ids), { maxBatchSize: mostIds });
+    return this.loader.load(id);
+  }
+
+  page(query: RowQuery, filter: F): Promise<readonly T[]> {
+    const key = JSON.stringify([query, filter]);
+    this.pagesRead ??= new Map();
+    const page = this.pagesRead.get(key) ?? readPage(this.source, query, filter);
+    this.pagesRead.set(key, page);
+    return page;
+  }
 }
 
-function readPage(
-  db: Executor,
-  { table, key }: StateTable,
+async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]): Promise<(T | null)[]> {
+  const { db, reads, kept, read } = source;
+  const look = db
+    .selectFrom(kept.table)
+    .select([sql<string>`${sql.ref(kept.key)}`.as('key'), 'state'])
+    .where(sql.ref(kept.key), 'in', ids.map(keyText));
+  const rows = await reads.next(() => look.execute());
+  const entities = new Map(rows.map(({ key, state }) => [key, read(state)]));
+  return ids.map((id) => entities.get(keyText(id)) ?? null);
+}
+
+async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F): Promise<readonly T[]> {
+  const { reads, read } = source;
+  const rows = await reads.next(() => pageOf(source, query, filter).select('state').execute());
+  return rows.map(({ state }) => read(state));
+}
+
+function pageOf<T, F>(
+  { db, kept, toColumns }: Source<T, F>,
   { limit, backward, after, before }: RowQuery,
-  columns: Readonly<Partial<Record<string, Parameter | undefined>>>,
+  filter: F,
 ) {
   const order = backward ? 'asc' : 'desc';
-  const place = sql`(updated_instant, ${sql.ref(key)})`;
+  const place = sql`(updated_instant, ${sql.ref(kept.key)})`;
   const beyond = (sign: '<' | '>', position: unknown) => {
     const [instant, id] = position as EntityPosition;
     return sql<boolean>`${place} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
   };
-  const asked = Object.entries(columns).filter(([, value]) => value != null);
+  const asked = Object.entries(toColumns(filter)).filter(([, value]) => value != null);
   return db
-    .selectFrom(table)
-    .select('state')
+    .selectFrom(kept.table)
     .where((eb) => eb.and(asked.map(([column, value]) => eb(sql.ref(column), '=', value))))
     .$if(after !== undefined, (page) => page.where(beyond('<', after)))
     .$if(before !== undefined, (page) => page.where(beyond('>', before)))
     .orderBy('updated_instant', order)
-    .orderBy(sql.ref(key), order)
-    .limit(limit)
-    .execute();
+    .orderBy(sql.ref(kept.key), order)
+    .limit(limit);
 }

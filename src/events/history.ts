@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
 import { sql } from 'kysely';
 import type { RowQuery } from '../relay.js';
-import type { Database, Executor } from '../store/database.js';
+import type { Executor } from '../store/database.js';
+import type { Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
 
 /** An event as the log keeps it: the domain's event and its place in the log. */
@@ -9,7 +10,7 @@ export type Kept<E> = E & { readonly seq: number };
 
 /** The events of one family that the log still keeps, by entity and by id; those that were skipped are left out. */
 export interface History<E> {
-  /** An entity's events, newest in the log first; positions are `seq`. What is asked for at once is one statement. */
+  /** An entity's events, newest in the log first; positions are `seq`. What is asked for at once is read together. */
   of(entityId: string, query: RowQuery): Promise<readonly Kept<E>[]>;
   /** The event of this id; null where it is unknown or gone. */
   event(eventId: string): Promise<Kept<E> | null>;
@@ -18,8 +19,10 @@ export interface History<E> {
 /** An event as it is shown, by the state of its entity just after it. */
 export type Show<E, S> = (event: E, state: S) => E;
 
+/** What a history is read from. */
 interface Source<E, S> {
   readonly db: Executor;
+  readonly reads: Reads;
   readonly family: string;
   readonly show: Show<E, S> | undefined;
 }
@@ -29,20 +32,19 @@ interface Asked {
   readonly query: RowQuery;
 }
 
-/** SQLite joins at most 500 selects in one statement. */
-const maxBatchSize = 100;
+/** Of each page all rows are read at once. */
+const mostPages = 20;
+const mostIds = 100;
 
-/** The history of a family whose events are of the model `E`, shown as they are kept unless `show` is given. */
-export function createHistory<E extends object, S>(
-  database: Database,
-  family: string,
-  show?: Show<E, S>,
-): History<E> {
-  const source = { db: database.kysely, family, show };
-  // Without a cache a loader only gathers what is asked for in one tick, so it can serve every operation.
-  const options = { cache: false, maxBatchSize };
-  const pages = new DataLoader((asked: readonly Asked[]) => readPages(source, asked), options);
-  const events = new DataLoader((ids: readonly string[]) => readEvents(source, ids), options);
+/** For one operation, the history of a family whose events are of the model `E`; what was read is not read again. */
+export function createHistory<E extends object, S>(source: Source<E, S>): History<E> {
+  const pages = new DataLoader<Asked, readonly Kept<E>[], string>((asked) => readPages(source, asked), {
+    cacheKeyFn: (asked) => JSON.stringify(asked),
+    maxBatchSize: mostPages,
+  });
+  const events = new DataLoader((ids: readonly string[]) => readEvents(source, ids), {
+    maxBatchSize: mostIds,
+  });
   return {
     of: (entityId, query) => pages.load({ entityId, query }),
     event: (eventId) => events.load(eventId),
@@ -55,7 +57,8 @@ async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): P
       .selectFrom(pageOf(source, one).as('page'))
       .select(['seq', 'event', 'entity', sql<number>`${sql.lit(slot)}`.as('slot')]),
   );
-  const rows = await rest.reduce((all, page) => all.unionAll(page), first!).execute();
+  const union = rest.reduce((all, page) => all.unionAll(page), first!);
+  const rows = await source.reads.next(() => union.execute());
   const pages = asked.map((): Kept<E>[] => []);
   for (const { slot, ...row } of rows) pages[slot]!.push(toKept(source, row));
   // A union promises no order.
@@ -84,14 +87,14 @@ function entityOf<E, S>({ show }: Source<E, S>) {
 }
 
 async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
-  const rows = await source.db
+  const look = source.db
     .selectFrom('event_ids')
     .innerJoin('events', 'events.seq', 'event_ids.seq')
     .select(['event_ids.event_id', 'events.seq', 'events.event', entityOf(source)])
     .where('event_ids.family', '=', source.family)
     .where('event_ids.event_id', 'in', ids.map(keyText))
-    .where('events.event', 'is not', null)
-    .execute();
+    .where('events.event', 'is not', null);
+  const rows = await source.reads.next(() => look.execute());
   const found = new Map(rows.map(({ event_id, ...row }) => [event_id, toKept(source, row)]));
   return ids.map((id) => found.get(keyText(id)) ?? null);
 }

@@ -4,6 +4,7 @@ import type { PaymentFilter } from '../generated/resolvers.js';
 import { instant } from '../instant.js';
 import { write, writeIfTold, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
+import type { Reads } from '../store/reads.js';
 import { keyTextIf } from '../store/text.js';
 import type { Payment, PaymentEvent } from './model.js';
 import { createdTime, type CreatedUnit } from './webhook.js';
@@ -105,8 +106,8 @@ export function paymentPosition({ updatedAt, paymentId }: Payment): EntityPositi
   return [instant(updatedAt)!, paymentId];
 }
 
-/** The payments that are kept in this database. */
-export function createPayments({ database }: { readonly database: Database }): Payments {
+/** Gives each operation, by its reads, the payments that are kept in this database. */
+export function createPayments({ database }: { readonly database: Database }): (reads: Reads) => Payments {
   return createEntities({
     database,
     family: 'payments',

@@ -4,6 +4,7 @@ import type { ShipmentFilter } from '../generated/resolvers.js';
 import { looseInstant } from '../instant.js';
 import { write, writeIfTold, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
+import type { Reads } from '../store/reads.js';
 import { keyTextIf } from '../store/text.js';
 import { stages, type Shipment, type ShipmentEvent, type Stage } from './model.js';
 
@@ -75,8 +76,8 @@ export function shipmentPosition({ updatedAt, shipmentId }: Shipment): EntityPos
   return [looseInstant(updatedAt)!.slice(0, keptInstant), shipmentId];
 }
 
-/** The shipments that are kept in this database. */
-export function createShipments({ database }: { readonly database: Database }): Shipments {
+/** Gives each operation, by its reads, the shipments that are kept in this database. */
+export function createShipments({ database }: { readonly database: Database }): (reads: Reads) => Shipments {
   return createEntities({
     database,
     family: 'shipments',

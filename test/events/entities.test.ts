@@ -1,23 +1,30 @@
+import { setImmediate } from 'node:timers/promises';
 import { CompiledQuery, sql, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PaymentFilter, ShipmentFilter } from '../../src/generated/resolvers.js';
 import { createPayments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
 import { createShipments } from '../../src/shipments/state.js';
+import { Ending } from '../../src/signal.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
+import { Reads } from '../../src/store/reads.js';
 import { silent } from '../store/opened.js';
 import { engines } from '../support/engines.js';
 
 describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
   let database: Database;
   let read: RootOperationNode;
+  let statements = 0;
 
   beforeAll(async () => {
     const opened = await openDatabase(await freshUrl(), { log: silent });
     await fill(opened);
     const noting: KyselyPlugin = {
       transformQuery: ({ node }) => (read = node),
-      transformResult: async ({ result }) => result,
+      async transformResult({ result }) {
+        statements += 1;
+        return result;
+      },
     };
     database = { ...opened, kysely: opened.kysely.withPlugin(noting) };
   });
@@ -48,7 +55,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     ['tracking_number_', { trackingNumber: 'none' }],
     ['tracking_number_', { stage: 'IN_TRANSIT', carrier: 'carrier 3', trackingNumber: 'none' }],
   ])('of shipments is read in the order of the index by %supdated_instant', async (column, filter) => {
-    const shipments = createShipments({ database });
+    const shipments = createShipments({ database })(new Reads(new Ending()));
     for (const page of pages) {
       await shipments.page(page, filter);
       expect(await plan()).toContain(`shipments_by_${column}updated_instant_shipment_id`);
@@ -62,12 +69,42 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     ['status_', { status: 'none' }],
     ['currency_', { currency: 'none' }],
   ])('of payments is read in the order of the index by %supdated_instant', async (column, filter) => {
-    const payments = createPayments({ database });
+    const payments = createPayments({ database })(new Reads(new Ending()));
     for (const page of pages) {
       await payments.page(page, filter);
       expect(await plan()).toContain(`payments_by_${column}updated_instant_payment_id`);
       expect(await plan()).not.toMatch(/sort|temp b-tree/i);
     }
+  });
+
+  test('among many is read by itself, others being served in between, until nobody wants it', async () => {
+    const signal = new Ending();
+    const shipments = createShipments({ database })(new Reads(signal));
+    const reading = Array.from({ length: 200 }, (__, at) =>
+      shipments.page(pages[0]!, { carrier: `carrier ${at}` }),
+    );
+    const settled = Promise.allSettled(reading);
+    statements = 0;
+    while (statements < 3) await setImmediate();
+    signal.abort();
+    const outcomes = (await settled).map((outcome) =>
+      'reason' in outcome ? (outcome.reason as { code: unknown }).code : 'read',
+    );
+    expect(outcomes.filter((outcome) => outcome === 'QUERY_TOO_COMPLEX').length).toBeGreaterThan(190);
+    expect(statements).toBeLessThan(10);
+  });
+
+  test('that is asked for twice in an operation is read once, also where that fails', async () => {
+    const shipments = createShipments({ database })(new Reads(new Ending()));
+    statements = 0;
+    const [one, other] = [shipments.page(pages[0]!, {}), shipments.page(pages[0]!, {})];
+    expect([await one, statements]).toEqual([await other, 1]);
+    const signal = new Ending();
+    const payments = createPayments({ database })(new Reads(signal));
+    signal.abort();
+    const failing = [payments.page(pages[0]!, {}), payments.page(pages[0]!, {})];
+    const [first, second] = await Promise.allSettled(failing);
+    expect([first!.status, second]).toEqual(['rejected', first]);
   });
 });
 

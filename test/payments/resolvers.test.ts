@@ -12,6 +12,7 @@ import { createPayments } from '../../src/payments/state.js';
 import { toGlobalId } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { Ending } from '../../src/signal.js';
+import { Reads } from '../../src/store/reads.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream } from '../../src/upstream/http.js';
 import { createTestFile } from '../support/engines.js';
@@ -65,10 +66,18 @@ beforeAll(async () => {
       payments: new Map(['here', 'gone'].map((id) => [id, 'the old secret'])),
     },
   });
-  const payments = createPayments({ database });
+  const paymentsOf = createPayments({ database });
   const paymentsClient = createPaymentsClient({ upstream });
   const signal = new Ending();
-  contextOf = (caller) => ({ caller, signal, payments, paymentsClient, webhookSecrets, feed, cursors });
+  contextOf = (caller) => ({
+    caller,
+    signal,
+    payments: paymentsOf(new Reads(signal)),
+    paymentsClient,
+    webhookSecrets,
+    feed,
+    cursors,
+  });
   for (const event of history) await log.append(deliveryOf(event, event.paymentId));
 });
 afterAll(async () => {

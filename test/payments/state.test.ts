@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../src/generated/resolvers.js';
 import { createPayments, paymentPosition, type Payments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
+import { Ending } from '../../src/signal.js';
+import { Reads } from '../../src/store/reads.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { openLive } from '../support/live.js';
@@ -28,23 +30,26 @@ const history = [
 
 describe.each(engines)('payments on %s', (_, createDatabase) => {
   let live: Awaited<ReturnType<typeof openLive>>;
-  let payments: Payments;
+  let open: (reads: Reads) => Payments;
 
   beforeAll(async () => {
     live = await openLive(await createDatabase());
-    payments = createPayments({ database: live.database });
+    open = createPayments({ database: live.database });
     for (const event of history) await live.log.append(deliveryOf(event, event.paymentId));
     await live.log.append(skippedDelivery(paymentEvent({ eventId: 'skipped', paymentId: 'early' })));
   });
   afterAll(() => live.stop());
 
+  /** As an operation reads them. */
+  const payments = () => open(new Reads(new Ending()));
+
   const ids = async (query: Partial<RowQuery>, filter: PaymentFilter = {}) => {
-    const page = await payments.page({ ...all, ...query }, filter);
+    const page = await payments().page({ ...all, ...query }, filter);
     return page.map(({ paymentId }) => paymentId);
   };
 
   it('gives a payment by the service’s own id, and null for one that is not known', async () => {
-    expect(await payments.get('early')).toEqual({
+    expect(await payments().get('early')).toEqual({
       kind: 'Payment',
       paymentId: 'early',
       amount: 100,
@@ -53,16 +58,16 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
       livemode: true,
       updatedAt: '2023-11-14T22:13:23.000Z',
     });
-    expect(await payments.get('twin')).toMatchObject({ amount: 2 ** 53 - 1 });
-    expect(await payments.get(strange)).toMatchObject({ paymentId: strange, currency: strange });
-    expect(await payments.get('none')).toBeNull();
+    expect(await payments().get('twin')).toMatchObject({ amount: 2 ** 53 - 1 });
+    expect(await payments().get(strange)).toMatchObject({ paymentId: strange, currency: strange });
+    expect(await payments().get('none')).toBeNull();
   });
 
   it('pages by latest activity, both ways, from any position', async () => {
     const order = ['late', 'twin', 'early', strange];
     expect(await ids({})).toEqual(order);
     expect(await ids({ backward: true })).toEqual(order.toReversed());
-    const rows = await payments.page(all, {});
+    const rows = await payments().page(all, {});
     for (const [i, row] of rows.entries()) {
       const place = paymentPosition(row);
       expect(await ids({ after: place })).toEqual(order.slice(i + 1));
@@ -80,13 +85,13 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
   });
 
   it('gives events newest in the log first, and by their id', async () => {
-    const events = await payments.events.of('early', all);
+    const events = await payments().events.of('early', all);
     expect(events).toEqual([
       { ...history[4], seq: 5 },
       { ...history[3], seq: 4 },
       { ...history[0], seq: 1 },
     ]);
-    expect(await payments.events.event('e2')).toEqual({ ...history[1], seq: 2 });
-    expect(await payments.events.event('skipped')).toBeNull();
+    expect(await payments().events.event('e2')).toEqual({ ...history[1], seq: 2 });
+    expect(await payments().events.event('skipped')).toBeNull();
   });
 });

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/relay.js';
 import { createShipments, shipmentPosition, type Shipments } from '../../src/shipments/state.js';
+import { Ending } from '../../src/signal.js';
+import { Reads } from '../../src/store/reads.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { openLive } from '../support/live.js';
@@ -38,30 +40,34 @@ const history = [
 
 describe.each(engines)('shipments on %s', (_, createDatabase) => {
   let live: Awaited<ReturnType<typeof openLive>>;
-  let shipments: Shipments;
+  let open: (reads: Reads) => Shipments;
 
   beforeAll(async () => {
     live = await openLive(await createDatabase());
-    shipments = createShipments({ database: live.database });
+    open = createShipments({ database: live.database });
     for (const event of history) await live.log.append(deliveryOf(event, event.shipmentId));
     await live.log.append(skippedDelivery(shipmentEvent({ eventId: 'skipped', shipmentId: 'early' })));
   });
   afterAll(() => live.stop());
 
+  /** As an operation reads them. */
+  const shipments = () => open(new Reads(new Ending()));
+
   const ids = async (query: Partial<RowQuery>, filter: ShipmentFilter = {}) => {
-    const page = await shipments.page({ ...all, ...query }, filter);
+    const page = await shipments().page({ ...all, ...query }, filter);
     return page.map(({ shipmentId }) => shipmentId);
   };
 
-  const eventsOf = async (shipmentId: string, query: Partial<RowQuery>) => {
-    const events = await shipments.events.of(shipmentId, { ...all, ...query });
+  const eventsIn = (from: Shipments) => async (shipmentId: string, query: Partial<RowQuery>) => {
+    const events = await from.events.of(shipmentId, { ...all, ...query });
     return events.map(({ eventId, seq }) => `${eventId} at ${seq}`);
   };
 
   it('gives a shipment by the service’s own id, and null for one that is not known', async () => {
-    expect(await shipments.get('early')).toMatchObject({ carrier: 'DHL', stage: 'IN_TRANSIT' });
-    expect(await shipments.get(strange)).toMatchObject({ shipmentId: strange, carrier: strange });
-    expect(await Promise.all([shipments.get('none'), shipments.get('late')])).toMatchObject([
+    expect(await shipments().get('early')).toMatchObject({ carrier: 'DHL', stage: 'IN_TRANSIT' });
+    expect(await shipments().get(strange)).toMatchObject({ shipmentId: strange, carrier: strange });
+    const together = shipments();
+    expect(await Promise.all([together.get('none'), together.get('late')])).toMatchObject([
       null,
       { shipmentId: 'late' },
     ]);
@@ -71,7 +77,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     const order = ['late', 'twin', 'early', strange];
     expect(await ids({})).toEqual(order);
     expect(await ids({ backward: true })).toEqual(order.toReversed());
-    const rows = await shipments.page(all, {});
+    const rows = await shipments().page(all, {});
     for (const [i, row] of rows.entries()) {
       const place = shipmentPosition(row);
       expect(await ids({ after: place })).toEqual(order.slice(i + 1));
@@ -94,6 +100,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   });
 
   it('gives the events of many shipments at once, newest in the log first, each from its own place', async () => {
+    const eventsOf = eventsIn(shipments());
     const [forward, backward, after, before, first, strangers, none] = await Promise.all([
       eventsOf('early', {}),
       eventsOf('early', { backward: true }),
@@ -122,7 +129,10 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
         return result;
       },
     };
-    const counted = createShipments({ database: { ...live.database, kysely: kysely.withPlugin(counting) } });
+    const countedOf = createShipments({
+      database: { ...live.database, kysely: kysely.withPlugin(counting) },
+    });
+    const counted = countedOf(new Reads(new Ending()));
     const known = ['early', 'late', 'twin', strange];
     expect(await Promise.all(known.map((id) => counted.get(id)))).not.toContain(null);
     expect(statements).toBe(1);
@@ -132,7 +142,8 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   });
 
   it('gives an event by its id; null for an unknown and a skipped one', async () => {
-    const found = await Promise.all(['e3', 'none', 'skipped', 'e1'].map((id) => shipments.events.event(id)));
+    const { events } = shipments();
+    const found = await Promise.all(['e3', 'none', 'skipped', 'e1'].map((id) => events.event(id)));
     expect(found).toEqual([{ ...history[2], seq: 3 }, null, null, { ...history[0], seq: 1 }]);
   });
 
@@ -141,7 +152,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     const [shipmentId, occurredAt] = ['exact', `2026-01-09T00:00:00.${digits}1Z`];
     const event = shipmentEvent({ shipmentId, occurredAt });
     await live.log.append(deliveryOf(event, shipmentId));
-    const shipment = await shipments.get(shipmentId);
+    const shipment = await shipments().get(shipmentId);
     expect(shipment?.updatedAt).toBe(occurredAt);
     expect(await ids({ limit: 1, after: shipmentPosition(shipment!) })).toEqual(['late']);
   });
