@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { RowQuery } from '../relay.js';
 import type { Database, Executor } from '../store/database.js';
 import type { Parameter } from '../store/parameters.js';
-import type { Reads } from '../store/reads.js';
+import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
 import type { StateTable } from './fold.js';
 import { createHistory, type History, type Show } from './history.js';
@@ -87,21 +87,40 @@ class OperationEntities<T, F, E> implements Entities<T, F, E> {
   }
 }
 
+/** A state that was left out is null. */
+interface StateRow {
+  readonly state: string | null;
+}
+
 async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]): Promise<(T | null)[]> {
   const { db, reads, kept, read } = source;
-  const look = db
-    .selectFrom(kept.table)
-    .select([sql<string>`${sql.ref(kept.key)}`.as('key'), 'state'])
-    .where(sql.ref(kept.key), 'in', ids.map(keyText));
-  const rows = await reads.next(() => look.execute());
-  const entities = new Map(rows.map(({ key, state }) => [key, read(state)]));
+  const look = selectStates(db, kept).where(sql.ref(kept.key), 'in', ids.map(keyText));
+  const short = look.select(keyOf(kept)).select(shortTexts(shareOf(ids.length), 'state'));
+  const rows = await reads.next(() => short.execute());
+  const entities = taken(reads, rows)
+    ? new Map(rows.map(({ key, state }) => [key, read(state!)]))
+    : await readLong(source, look);
   return ids.map((id) => entities.get(keyText(id)) ?? null);
 }
 
 async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F): Promise<readonly T[]> {
   const { reads, read } = source;
-  const rows = await reads.next(() => pageOf(source, query, filter).select('state').execute());
-  return rows.map(({ state }) => read(state));
+  const look = pageOf(source, query, filter);
+  const short = look.select(shortTexts(shareOf(query.limit), 'state'));
+  const rows = await reads.next(() => short.execute());
+  if (taken(reads, rows)) return rows.map(({ state }) => read(state!));
+  return [...(await readLong(source, look)).values()];
+}
+
+/** Whether no state was left out; then they are counted. */
+function taken(reads: Reads, rows: readonly StateRow[]): boolean {
+  let octets = 0;
+  for (const { state } of rows) {
+    if (state === null) return false;
+    octets += state.length;
+  }
+  reads.take(octets);
+  return true;
 }
 
 function pageOf<T, F>(
@@ -116,12 +135,35 @@ function pageOf<T, F>(
     return sql<boolean>`${place} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
   };
   const asked = Object.entries(toColumns(filter)).filter(([, value]) => value != null);
-  return db
-    .selectFrom(kept.table)
+  return selectStates(db, kept)
     .where((eb) => eb.and(asked.map(([column, value]) => eb(sql.ref(column), '=', value))))
     .$if(after !== undefined, (page) => page.where(beyond('<', after)))
     .$if(before !== undefined, (page) => page.where(beyond('>', before)))
     .orderBy('updated_instant', order)
     .orderBy(sql.ref(kept.key), order)
     .limit(limit);
+}
+
+function selectStates(db: Executor, { table }: StateTable) {
+  return db.selectFrom(table);
+}
+
+function keyOf({ key }: StateTable) {
+  return sql<string>`${sql.ref(key)}`.as('key');
+}
+
+/** What a look-up finds, by key and in its order: first where that is and how long, then the states. */
+async function readLong<T, F>(
+  { db, reads, kept, read }: Source<T, F>,
+  look: ReturnType<typeof selectStates>,
+): Promise<ReadonlyMap<string, T>> {
+  const places = await reads.next(() => look.select([keyOf(kept), octetsOf('state')]).execute());
+  const found = await reads.long(places, async (some) => {
+    const states = selectStates(db, kept).select([keyOf(kept), 'state']);
+    const keys = some.map(({ key }) => key);
+    const rows = await states.where(sql.ref(kept.key), 'in', keys).execute();
+    return rows.map(({ key, state }) => [key, read(state)] as const);
+  });
+  const entities = new Map(found);
+  return new Map(places.map(({ key }) => [key, entities.get(key)!]));
 }

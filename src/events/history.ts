@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { sql } from 'kysely';
 import type { RowQuery } from '../relay.js';
 import type { Executor } from '../store/database.js';
-import type { Reads } from '../store/reads.js';
+import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
 
 /** An event as the log keeps it: the domain's event and its place in the log. */
@@ -17,7 +17,7 @@ export interface History<E> {
 }
 
 /** An event as it is shown, by the state of its entity just after it. */
-export type Show<E, S> = (event: E, state: S) => E;
+export type Show<E, S> = (event: E, state: () => S) => E;
 
 /** What a history is read from. */
 interface Source<E, S> {
@@ -32,7 +32,14 @@ interface Asked {
   readonly query: RowQuery;
 }
 
-/** Of each page all rows are read at once. */
+/** An event in the log; the text of its entity is read only where it is wanted. */
+interface EventRow {
+  readonly seq: number;
+  readonly event: string | null;
+  readonly entity: string | null;
+}
+
+/** Of each page all rows are looked up at once. */
 const mostPages = 20;
 const mostIds = 100;
 
@@ -52,26 +59,33 @@ export function createHistory<E extends object, S>(source: Source<E, S>): Histor
 }
 
 async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): Promise<Kept<E>[][]> {
+  const share = shareOf(asked.reduce((sum, { query }) => sum + query.limit, 0));
   const [first, ...rest] = asked.map((one, slot) =>
     source.db
-      .selectFrom(pageOf(source, one).as('page'))
-      .select(['seq', 'event', 'entity', sql<number>`${sql.lit(slot)}`.as('slot')]),
+      .selectFrom(pageOf(source, one, share).as('page'))
+      .selectAll()
+      .select(sql<number>`${sql.lit(slot)}`.as('slot')),
   );
   const union = rest.reduce((all, page) => all.unionAll(page), first!);
   const rows = await source.reads.next(() => union.execute());
+  const events = await eventsOf(source, rows);
   const pages = asked.map((): Kept<E>[] => []);
-  for (const { slot, ...row } of rows) pages[slot]!.push(toKept(source, row));
+  for (const { seq, slot } of rows) {
+    const event = events.get(seq); // gone if it was pruned meanwhile
+    if (event) pages[slot]!.push(event);
+  }
   // A union promises no order.
   return pages.map((page, slot) =>
     page.toSorted(asked[slot]!.query.backward ? (a, b) => a.seq - b.seq : (a, b) => b.seq - a.seq),
   );
 }
 
-function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked) {
+function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked, share: number) {
   const { limit, backward, after, before } = query as RowQuery & { after?: number; before?: number };
   return source.db
     .selectFrom('events')
-    .select(['seq', 'event', entityOf(source)])
+    .select('seq')
+    .select(shortTexts(share, ...textsOf(source)))
     .where('family', '=', source.family)
     .where('entity_id', '=', keyText(entityId))
     .where('event', 'is not', null)
@@ -81,31 +95,59 @@ function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked) {
     .limit(limit);
 }
 
-/** Read only where it is wanted: it is often as long as the event. */
-function entityOf<E, S>({ show }: Source<E, S>) {
-  return sql<string | null>`${show ? sql.ref('entity') : sql.lit(null)}`.as('entity');
+/** An entity is often as long as the event. */
+function textsOf<E, S>({ show }: Source<E, S>): readonly ('event' | 'entity')[] {
+  return show ? ['event', 'entity'] : ['event'];
 }
 
 async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
+  const share = shareOf(ids.length);
   const look = source.db
     .selectFrom('event_ids')
     .innerJoin('events', 'events.seq', 'event_ids.seq')
-    .select(['event_ids.event_id', 'events.seq', 'events.event', entityOf(source)])
+    .select(['event_ids.event_id', 'events.seq'])
+    .select(shortTexts(share, ...textsOf(source)))
     .where('event_ids.family', '=', source.family)
     .where('event_ids.event_id', 'in', ids.map(keyText))
     .where('events.event', 'is not', null);
   const rows = await source.reads.next(() => look.execute());
-  const found = new Map(rows.map(({ event_id, ...row }) => [event_id, toKept(source, row)]));
+  const events = await eventsOf(source, rows);
+  const found = new Map(rows.map(({ event_id, seq }) => [event_id, events.get(seq)]));
   return ids.map((id) => found.get(keyText(id)) ?? null);
 }
 
-interface EventRow {
-  readonly seq: number;
-  readonly event: string | null;
-  readonly entity: string | null;
+/** The events of these rows by their numbers; those whose texts were left out are read now, if they are still there. */
+async function eventsOf<E, S>(
+  source: Source<E, S>,
+  rows: readonly EventRow[],
+): Promise<ReadonlyMap<number, Kept<E>>> {
+  const short = rows.filter(({ event }) => event !== null);
+  source.reads.take(short.reduce((sum, { event, entity }) => sum + event!.length + (entity?.length ?? 0), 0));
+  const events = short.map((row) => toKept(source, row));
+  const long = rows.filter(({ event }) => event === null).map(({ seq }) => seq);
+  if (long.length > 0) events.push(...(await readLong(source, long)));
+  return new Map(events.map((event) => [event.seq, event]));
+}
+
+async function readLong<E, S>(source: Source<E, S>, seqs: readonly number[]): Promise<readonly Kept<E>[]> {
+  const { db, reads } = source;
+  const texts = textsOf(source);
+  const look = db
+    .selectFrom('events')
+    .select(['seq', octetsOf(...texts)])
+    .where('seq', 'in', seqs);
+  const places = await reads.next(() => look.execute());
+  return reads.long(places, async (some) => {
+    const numbers = some.map(({ seq }) => seq);
+    const read = db
+      .selectFrom('events')
+      .select(['seq', ...texts])
+      .where('seq', 'in', numbers);
+    return (await read.execute()).map((row) => toKept(source, row as EventRow));
+  });
 }
 
 function toKept<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): Kept<E> {
   const event = JSON.parse(text!) as E;
-  return { ...(show ? show(event, JSON.parse(entity!) as S) : event), seq };
+  return { ...(show ? show(event, () => JSON.parse(entity!) as S) : event), seq };
 }

@@ -118,6 +118,7 @@ export function createPayments({ database }: { readonly database: Database }): (
       currency: keyTextIf(currency),
       livemode: livemode == null ? null : Number(livemode),
     }),
-    showEvent: (event: PaymentEvent, state) => shownWith(toPayment(state), event),
+    showEvent: (event: PaymentEvent, state) =>
+      event.livemode === null ? shownWith(toPayment(state()), event) : event,
   });
 }

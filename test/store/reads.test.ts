@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { Ending } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 
+const mebibyte = 1024 * 1024;
+
 describe('what one operation reads', () => {
+  const tooComplex = { code: 'QUERY_TOO_COMPLEX' };
+  const rowsOf = (...sizes: readonly number[]) => sizes.map((octets, at) => ({ at, octets }));
+
   test('is read one after another, the first at once, with a turn of the event loop between', async () => {
     const reads = new Reads(new Ending());
     const seen: unknown[] = [];
@@ -29,6 +34,31 @@ describe('what one operation reads', () => {
       reads.next(() => Promise.reject(new Error('begun'))),
     ];
     await under;
-    await expect(waiting).rejects.toMatchObject({ code: 'QUERY_TOO_COMPLEX' });
+    await expect(waiting).rejects.toMatchObject(tooComplex);
+    expect(() => reads.take(0)).toThrow('took too long');
+  });
+
+  test('is read some MiB at a time where it is long, and a text of any length by itself', async () => {
+    const reads = new Reads(new Ending());
+    const m = mebibyte;
+    const asked: number[][] = [];
+    const found = await reads.long(rowsOf(3 * m, 2 * m, m, m + 1, 9 * m, 1, 4 * m), async (some) => {
+      asked.push(some.map(({ at }) => at));
+      return some.map(({ at }) => at);
+    });
+    expect(asked).toEqual([[0], [1, 2], [3], [4], [5], [6]]);
+    expect(found).toEqual(asked.flat());
+  });
+
+  test('is counted before it is read: over the bound nothing is, nor anything else then', async () => {
+    const reads = new Reads(new Ending(), 2);
+    const never = () => Promise.reject(new Error('read'));
+    reads.take(mebibyte);
+    expect(await reads.long(rowsOf(mebibyte), async () => ['read'])).toEqual(['read']);
+    const beyond = reads.long(rowsOf(1), never);
+    await expect(beyond).rejects.toThrow(
+      'One operation reads no more than about 2 MiB of what is stored here',
+    );
+    await expect(reads.next(never)).rejects.toMatchObject(tooComplex);
   });
 });

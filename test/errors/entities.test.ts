@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toGlobalId } from '../../src/relay.js';
+import { codesOf } from '../support/house.js';
+import { type Person, type Room, startRoom } from './room.js';
+
+const message =
+  'One operation reads no more than about 64 MiB of what is stored here: ask for smaller pages.';
+const refused = { data: undefined, errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }] };
+
+let room: Room;
+let person: Person;
+
+beforeAll(async () => {
+  room = await startRoom();
+  person = await room.join();
+  for (let count = 18; count > 0; count -= 1)
+    await room.sandbox.webhooks.emitPayment({ id: `evt_${count}`, object: { id: 'pay_1' } });
+  const database = new DatabaseSync(join(room.house.folder, 'gateway.db'), { timeout: 5_000 });
+  database
+    .prepare(`update events set event = json_set(event, '$.data', json_object('long', ?))`)
+    .run('x'.repeat(4 * 1024 * 1024));
+  database.close();
+});
+afterAll(() => room.stop());
+
+/** Asked for again, it comes from the lane. */
+async function ask(query: string, variables: object = {}) {
+  const answers = [];
+  for (let times = 0; times < 3; times += 1) {
+    const { data, errors } = await person.ask(query, variables);
+    answers.push({ data, errors });
+  }
+  expect(answers).toEqual([answers[0], answers[0], answers[0]]);
+  return answers[0]!;
+}
+
+describe('more than 64 MiB of events are refused', () => {
+  const page =
+    'query ($first: Int!) { payment(paymentId: "pay_1") { events(first: $first) { nodes { id } } } }';
+  const list = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+  const ids = Array.from({ length: 18 }, (_, at) => toGlobalId('PaymentEvent', `evt_${at + 1}`));
+
+  test('in a page', async () => {
+    const { data } = await ask(page, { first: 12 });
+    expect(data.payment.events.nodes).toHaveLength(12);
+    expect(await ask(page, { first: 18 })).toEqual(refused);
+  });
+
+  test('by their ids', async () => {
+    const { data } = await ask(list, { ids: ids.slice(0, 12) });
+    expect(data.nodes).toHaveLength(12);
+    expect(await ask(list, { ids })).toEqual(refused);
+  });
+
+  test('in parts of one operation, each of which would do; the same part counts once', async () => {
+    const part = (name: string, which: string) =>
+      `${name}: payment(paymentId: "pay_1") { events(${which}) { nodes { id } } }`;
+    const same = `{ ${part('a', 'first: 8')} ${part('b', 'first: 8')} }`;
+    expect(await ask(same)).toMatchObject({ errors: undefined });
+    expect(await ask(`{ ${part('a', 'first: 8')} ${part('b', 'last: 8')} }`)).toEqual(refused);
+  });
+
+  test('as often as the operation is asked for, not as often as it is run for it', async () => {
+    const { data, errors } = await ask(
+      `{ ok: payment(paymentId: "pay_1") { events(first: 12) { nodes { id } } } not: payments(first: 101) { nodes { id } } }`,
+    );
+    expect([data, codesOf({ errors })]).toEqual([null, ['BAD_USER_INPUT']]);
+  });
+});

@@ -1,0 +1,116 @@
+import type { KyselyPlugin } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PaymentEvent } from '../../src/payments/model.js';
+import { createPayments, type Payments } from '../../src/payments/state.js';
+import type { RowQuery } from '../../src/relay.js';
+import { Ending } from '../../src/signal.js';
+import { Reads } from '../../src/store/reads.js';
+import { paymentEvent } from '../payments/events.js';
+import { engines } from '../support/engines.js';
+import { deliveryOf } from '../support/events.js';
+import { openLive } from '../support/live.js';
+
+const codeOf = (error: unknown) => (error as { readonly code?: unknown }).code;
+
+const long = 'é'.repeat(512 * 1024); // a MiB
+const all: RowQuery = { limit: 101, backward: false };
+
+/** Two payments with an event of a MiB each second, and with as long a text of their own in the end. */
+const history = Array.from({ length: 24 }, (_, at): PaymentEvent => {
+  const told = {
+    paymentId: `pay_${at % 2}`,
+    created: 1_700_000_000 + at,
+    data: at % 4 < 2 ? { long } : null,
+  };
+  return paymentEvent({ ...told, eventId: `e${at}`, currency: at < 20 ? 'eur' : long });
+});
+
+describe.each(engines)('what is long on %s', (_, createDatabase) => {
+  let live: Awaited<ReturnType<typeof openLive>>;
+  let statements: number;
+  let open: (reads: Reads) => Payments;
+
+  beforeAll(async () => {
+    live = await openLive(await createDatabase());
+    for (const event of history) await live.log.append(deliveryOf(event, event.paymentId));
+    const counting: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        statements += 1;
+        return result;
+      },
+    };
+    open = createPayments({
+      database: { ...live.database, kysely: live.database.kysely.withPlugin(counting) },
+    });
+  });
+  afterAll(() => live.stop());
+
+  /** What is read, and in how many statements. */
+  async function read<T>(from: Payments, run: (from: Payments) => Promise<T>) {
+    statements = 0;
+    const got = await run(from).catch(codeOf);
+    return [got, statements] as const;
+  }
+
+  const usual = () => open(new Reads(new Ending()));
+  const eventsOf = (paymentId: string) =>
+    history
+      .map((event, at) => ({ ...event, seq: at + 1 }))
+      .filter((event) => event.paymentId === paymentId)
+      .toReversed();
+
+  test('is read after the rest, some MiB at a time', async () => {
+    const [events, count] = await read(usual(), (payments) => payments.events.of('pay_0', all));
+    expect(events).toEqual(eventsOf('pay_0'));
+    // Ten MiB: five events of one, one of two, one with none, and the entities of the last two, of one each.
+    expect(count).toBeGreaterThan(4);
+    expect(count).toBeLessThan(8);
+    const few = await read(usual(), (payments) => payments.events.of('pay_0', { ...all, limit: 2 }));
+    expect(few).toEqual([eventsOf('pay_0').slice(0, 2), 4]);
+  });
+
+  test('is read for several pages at once, and once where they are the same', async () => {
+    const [pages] = await read(usual(), ({ events }) =>
+      Promise.all([
+        events.of('pay_0', all),
+        events.of('pay_1', all),
+        events.of('pay_0', { ...all, backward: true }),
+      ]),
+    );
+    const [one, other] = [eventsOf('pay_0'), eventsOf('pay_1')];
+    expect(pages).toEqual([one, other, one.toReversed()]);
+    const from = usual();
+    const [, count] = await read(from, ({ events }) => events.of('pay_0', all));
+    expect(count).toBeGreaterThan(1);
+    expect(await read(from, ({ events }) => events.of('pay_0', all))).toEqual([one, 0]);
+  });
+
+  test('is found by ids', async () => {
+    const ids = history.map(({ eventId }) => eventId);
+    const [events] = await read(usual(), (payments) =>
+      Promise.all(['none', ...ids].map((id) => payments.events.event(id))),
+    );
+    expect(events).toEqual([null, ...history.map((event, at) => ({ ...event, seq: at + 1 }))]);
+  });
+
+  test('may be of an entity itself', async () => {
+    const [[page, found]] = (await read(usual(), async (payments) => {
+      const rows = await payments.page(all, {});
+      return [rows, await Promise.all(['pay_1', 'none', 'pay_0'].map((id) => payments.get(id)))];
+    })) as [unknown[], number];
+    const [one, other] = ['pay_1', 'pay_0'].map((paymentId) => ({ paymentId, currency: long }));
+    expect(page).toMatchObject([one, other]);
+    expect(found).toMatchObject([one, null, other]);
+  });
+
+  test('is not read at all where an operation asks for more than it may, nor is anything else for it', async () => {
+    const few = open(new Reads(new Ending(), 2));
+    const tooComplex = 'QUERY_TOO_COMPLEX';
+    expect(await read(few, ({ events }) => events.event('e0'))).toMatchObject([{ eventId: 'e0' }, 1]);
+    expect(await read(few, ({ events }) => events.of('pay_0', all))).toEqual([tooComplex, 2]);
+    expect(await read(few, (payments) => payments.get('none'))).toEqual([tooComplex, 0]);
+    const states = open(new Reads(new Ending(), 1));
+    expect(await read(states, (payments) => payments.page(all, {}))).toEqual([tooComplex, 2]);
+  });
+});
