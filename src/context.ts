@@ -58,8 +58,8 @@ type CommonName =
 /** What all operations share. */
 export type Common = Pick<Context, CommonName>;
 
-/** What webhooks have told, as one operation reads it: not more in all than one may. */
-type Entities = Pick<Context, 'shipments' | 'payments'>;
+/** How one operation reads the database, and what it reads so. */
+type Stored = Pick<Context, 'reads' | 'shipments' | 'payments'>;
 
 /** How an operation gets what is its own. */
 export interface Own {
@@ -70,7 +70,7 @@ export interface Own {
     readonly userId: string;
     readonly signal: Signal;
   }): Context['notes'];
-  entities(signal: Signal): Entities;
+  stored(signal: Signal): Stored;
   endSession(sessionId: string): void;
   tally(): Tally;
 }
@@ -86,7 +86,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     private readonly token: string;
     private madeSignal: Ending | undefined;
     private madeNotes: Context['notes'] | undefined;
-    private madeEntities: Entities | undefined;
+    private madeStored: Stored | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
 
@@ -114,16 +114,20 @@ export function createContexts(common: Common, own: Own): MakeContext {
       return (this.madeNotes ??= own.notes({ token: this.token, sessionId, userId, signal: this.signal }));
     }
 
+    get reads() {
+      return this.stored.reads;
+    }
+
     get shipments() {
-      return this.entities.shipments;
+      return this.stored.shipments;
     }
 
     get payments() {
-      return this.entities.payments;
+      return this.stored.payments;
     }
 
-    private get entities() {
-      return (this.madeEntities ??= own.entities(this.signal));
+    private get stored() {
+      return (this.madeStored ??= own.stored(this.signal));
     }
 
     me() {

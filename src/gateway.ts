@@ -162,9 +162,9 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
-        entities(signal) {
+        stored(signal) {
           const reads = new Reads(signal);
-          return { shipments: shipmentsOf(reads), payments: paymentsOf(reads) };
+          return { reads, shipments: shipmentsOf(reads), payments: paymentsOf(reads) };
         },
         tally: createTally,
         endSession(sessionId) {

@@ -18,6 +18,7 @@ import {
   toEdge,
   toGlobalId,
 } from '../relay.js';
+import type { Reads } from '../store/reads.js';
 import type { BookingPosition, BookingQuery } from './bookings.js';
 import { readBooking } from './input.js';
 import type { Ledger } from './ledger.js';
@@ -26,6 +27,7 @@ import type { Appointment } from './model.js';
 /** What the resolvers of appointments have of an operation. */
 export interface AppointmentsContext extends CallerContext {
   readonly appointments: Ledger;
+  readonly reads: Reads;
   readonly cursors: Cursors;
 }
 
@@ -63,15 +65,18 @@ async function listAppointments(
 ): Promise<Connection<Appointment>> {
   const caller = signedIn(context);
   const filter = readFilter(input);
-  return rowConnection(context.cursors, placeOf(caller, filter), page, info, {
-    read: ({ after, before, ...query }) =>
-      context.appointments.list({
+  const { appointments, cursors, reads } = context;
+  return rowConnection(cursors, placeOf(caller, filter), page, info, {
+    read({ after, before, ...rest }) {
+      const query: BookingQuery = {
         ...filter,
-        ...query,
+        ...rest,
         userId: readableUser(caller),
         after: after === undefined ? undefined : unpack(after),
         before: before === undefined ? undefined : unpack(before),
-      }),
+      };
+      return reads.next(() => appointments.list(query));
+    },
     position: pack,
   });
 }

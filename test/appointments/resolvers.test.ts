@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { graphql } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -8,10 +9,13 @@ import {
   type AppointmentsContext,
   appointmentsResolvers,
 } from '../../src/appointments/resolvers.js';
+import type { Ledger } from '../../src/appointments/ledger.js';
 import type { Grant } from '../../src/generated/resolvers.js';
 import { createCursors, idOf } from '../../src/relay.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
+import { Ending } from '../../src/signal.js';
+import { Reads } from '../../src/store/reads.js';
 import { createTestFile } from '../support/engines.js';
 import { postsOf, startReplica } from './room.js';
 
@@ -60,7 +64,8 @@ async function ask(
   { userId = user, grants = ['APPOINTMENTS_WRITE'] as readonly Grant[] } = {},
 ) {
   const caller = { sessionId: 's', userId, email: `${userId}@example.com`, grants: new Set(grants) };
-  const contextValue: AppointmentsContext = { caller, appointments: replica.ledger, cursors };
+  const reads = new Reads(new Ending());
+  const contextValue: AppointmentsContext = { caller, appointments: replica.ledger, reads, cursors };
   const { data, errors } = await graphql({ schema, source, variableValues: variables, contextValue });
   return { data: data as Data, errors: errors?.map(({ extensions }) => extensions['code']) };
 }
@@ -269,6 +274,27 @@ describe('appointments', () => {
     expect((await ask(list, { after, filter: { status: 'BOOKED' } })).errors).toEqual(['CURSOR_INVALID']);
     expect((await ask(list, { after }, { userId: 'another' })).errors).toEqual(['CURSOR_INVALID']);
     expect((await ask(list, { first: 1, last: 1 })).errors).toEqual(['BAD_USER_INPUT']);
+  });
+
+  test('are read a page in a turn of the event loop, until the operation ends', async () => {
+    const signal = new Ending();
+    let pages = 0;
+    const appointments: Ledger = {
+      ...replica.ledger,
+      list(query) {
+        pages += 1;
+        return replica.ledger.list(query);
+      },
+    };
+    const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
+    const contextValue = { caller, appointments, reads: new Reads(signal), cursors };
+    const fields = Array.from({ length: 50 }, (_, at) => `a${at}: appointments { nodes { id } }`);
+    const answering = graphql({ schema, source: `{ ${fields.join(' ')} }`, contextValue });
+    while (pages < 3) await setImmediate();
+    signal.abort();
+    const { errors } = await answering;
+    expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['QUERY_TOO_COMPLEX']);
+    expect(pages).toBeLessThan(10);
   });
 
   test('want their caller signed in', async () => {
