@@ -78,6 +78,7 @@ export function createPager(): Pager {
     const empty = new Set<string | undefined>(); // the cursors of empty pages, in a row
     const mostEmpty = emptyPagesAtMost[isFiltered(list.filter) ? 'filtered' : 'whole'];
     let repeated = 0;
+    let wasNew = false; // of the page before: whether it had notes that were not given until then
     for (let cursor = start, limit = greatest; ;) {
       const page = await read(list, limit, cursor);
       const { notes, nextCursor } = page;
@@ -87,13 +88,15 @@ export function createPager(): Pager {
         yield { ...page, nextCursor: undefined };
         return;
       }
+      const isNew = notes.some(({ upstreamId }) => !given.has(upstreamId));
       // How a list ends is not shown: its last page may lead to itself. Read again, it tells nothing new.
-      if (nextCursor === cursor && asked.has(cursor) && !holdsNew(notes, given)) {
+      if (nextCursor === cursor && asked.has(cursor) && wasNew && !isNew) {
         yield { ...page, notes: [], nextCursor: undefined };
         return;
       }
+      wasNew = isNew;
       yield page;
-      if (notes.length > 0) repeated = holdsNew(notes, given) ? 0 : repeated + 1;
+      if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
       for (const { upstreamId } of notes) given.add(upstreamId);
       if (asked.has(nextCursor) || repeated > repeatedPagesAtMost)
         throw unusable('gave pages of notes without an end');
@@ -104,10 +107,6 @@ export function createPager(): Pager {
   }
 
   return { read, walk };
-}
-
-function holdsNew(notes: NotePage['notes'], given: ReadonlySet<string>): boolean {
-  return notes.some(({ upstreamId }) => !given.has(upstreamId));
 }
 
 /** Whether a list holds only some of the notes. */
