@@ -17,27 +17,19 @@ export interface LeaseOptions {
 }
 
 const pollMs = 50;
-/**
- * By no clock that is right does a lease end later than this from now: one that would is of a holder whose clock was
- * ahead, and must not last until then. Within it, clocks that differ by minutes take no lease from who works.
- */
-const longestAheadMs = 6 * 60_000;
 /** How often in its life a lease is renewed while the work goes on. */
 const renewals = 3;
 /** Work that takes longer hangs. */
 const longestMs = 60_000;
 
 async function take({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions) {
-  const now = Math.floor(clock.now());
+  const now = clock.now();
   const expires_at = Math.ceil(now + ttlMs);
   const row = await kysely
     .insertInto('leases')
     .values({ key, holder, expires_at })
     .onConflict((conflict) =>
-      conflict
-        .column('key')
-        .doUpdateSet({ holder, expires_at })
-        .where(({ not, between }) => not(between('leases.expires_at', now + 1, now + longestAheadMs))),
+      conflict.column('key').doUpdateSet({ holder, expires_at }).where('leases.expires_at', '<=', now),
     )
     .returning('holder')
     .executeTakeFirst();
@@ -110,9 +102,7 @@ export async function leaseEnd(
 ): Promise<void> {
   const holder = async () => {
     const lease = kysely.selectFrom('leases').select('holder').where('key', '=', keyText(key));
-    const now = Math.floor(clock.now());
-    const standing = lease.where(({ between }) => between('expires_at', now + 1, now + longestAheadMs));
-    return (await standing.executeTakeFirst())?.holder;
+    return (await lease.where('expires_at', '>', clock.now()).executeTakeFirst())?.holder;
   };
   const first = await holder();
   if (first === undefined) return;
