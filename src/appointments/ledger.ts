@@ -5,6 +5,7 @@ import { instant } from '../instant.js';
 import { digest } from '../seal.js';
 import { Ending } from '../signal.js';
 import type { Database } from '../store/database.js';
+import type { Reads } from '../store/reads.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { type Refused, UpstreamError } from '../upstream/failure.js';
@@ -34,8 +35,8 @@ export interface Ledger {
    * is away, and written once it is back. Rejects only when nothing was booked.
    */
   book(request: BookingRequest): Promise<BookingResult>;
-  /** Those that match, newest booking first. */
-  list(query: BookingQuery): Promise<readonly Appointment[]>;
+  /** Those that match, newest booking first; what is read of them is counted. */
+  list(query: BookingQuery, reads?: Pick<Reads, 'take'>): Promise<readonly Appointment[]>;
   /** The booking with this id, of this user where one is given; null where there is none. */
   find(ledgerId: string, userId?: string): Promise<Appointment | null>;
   /** Waits some seconds for the bookings under way, their clients still there or not, to be made and written. */
@@ -231,7 +232,11 @@ export function createLedger({
       underWay.add(written);
       return result;
     },
-    list: async (query) => (await bookings.list(query)).map(toAppointment),
+    async list(query, reads) {
+      const rows = await bookings.list(query);
+      reads?.take(rows.reduce((sum, { participants }) => sum + participants.length, 0));
+      return rows.map(toAppointment);
+    },
     async find(ledgerId, userId) {
       const booking = await bookings.find(ledgerId, userId);
       return booking ? toAppointment(booking) : null;

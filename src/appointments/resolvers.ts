@@ -52,7 +52,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
 /** Bookings by the id in their global id: the caller's own, or with the grant anybody's; else null. */
 export const appointmentNodes = {
   Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
-    context.appointments.find(ledgerId, readableUser(signedIn(context))),
+    context.reads.next(() => context.appointments.find(ledgerId, readableUser(signedIn(context)))),
 };
 
 type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
@@ -75,7 +75,7 @@ async function listAppointments(
         after: after === undefined ? undefined : unpack(after),
         before: before === undefined ? undefined : unpack(before),
       };
-      return reads.next(() => appointments.list(query));
+      return reads.next(() => appointments.list(query, reads));
     },
     position: pack,
   });

@@ -20,7 +20,7 @@ export interface Drain {
 
 /** How long a connection without a request stays, for one that is on its way. */
 const graceMs = 500;
-const patienceMs = 7_000;
+const patienceMs = 6_500;
 /** A steady stream of connections must not keep it from beginning. */
 const longestLettingInMs = 500;
 const lettingGoMs = 1_000;

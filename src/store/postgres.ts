@@ -61,17 +61,14 @@ interface Pools {
   readonly writing: Pool;
 }
 
-/**
- * A connection of the pool. Where the server lets in no more of them while the pool has some, it is one of those: what
- * needs no further connection must not fail for the lack of one.
- */
+/** A connection of the pool. Where the server lets in no more of them, it waits for one of the pool's, or for room. */
 async function connect(pool: Pool): Promise<PoolClient> {
   for (const until = performance.now() + patienceMs; ;) {
     try {
       return await pool.connect();
     } catch (error) {
       const isFull = error instanceof DatabaseError && error.code === tooManyConnections;
-      if (!isFull || pool.totalCount === 0 || performance.now() > until) throw error;
+      if (!isFull || performance.now() > until) throw error;
     }
     await pause(fullPauseMs * (0.5 + Math.random()));
   }

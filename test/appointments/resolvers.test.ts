@@ -281,9 +281,9 @@ describe('appointments', () => {
     let pages = 0;
     const appointments: Ledger = {
       ...replica.ledger,
-      list(query) {
+      list(...asked) {
         pages += 1;
-        return replica.ledger.list(query);
+        return replica.ledger.list(...asked);
       },
     };
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
@@ -295,6 +295,19 @@ describe('appointments', () => {
     const { errors } = await answering;
     expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['QUERY_TOO_COMPLEX']);
     expect(pages).toBeLessThan(10);
+  });
+
+  test('are no more than an operation may read', async () => {
+    await bookAt([1, 2, 3]);
+    const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
+    const errorsWithin = async (mebibytes: number) => {
+      const reads = new Reads(new Ending(), mebibytes);
+      const contextValue = { caller, appointments: replica.ledger, reads, cursors };
+      const source = '{ appointments { nodes { id } } }';
+      const { errors } = await graphql({ schema, source, contextValue });
+      return errors?.map(({ extensions }) => extensions['code']);
+    };
+    expect([await errorsWithin(1), await errorsWithin(1e-5)]).toEqual([undefined, ['QUERY_TOO_COMPLEX']]);
   });
 
   test('want their caller signed in', async () => {
