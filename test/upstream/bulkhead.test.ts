@@ -134,5 +134,7 @@ it('ends with what waits', async () => {
   const calls = ['a', 'b', 'c', 'd', 'e'].map((path) => call(path));
   await expect.poll(() => owed.size).toBe(size);
   await upstream.stop();
-  expect(await Promise.all(calls)).toEqual([true, true, true, false, false].map((sent) => ['broken', sent]));
+  expect(await Promise.all(calls)).toEqual(
+    [true, true, true, false, false].map((sent) => ['abandoned', sent]),
+  );
 });
