@@ -87,47 +87,26 @@ class OperationEntities<T, F, E> implements Entities<T, F, E> {
   }
 }
 
-/** A state that was left out is null. */
+/** An entity's row; a state that was left out is null. */
 interface StateRow {
+  readonly key: string;
   readonly state: string | null;
 }
 
 async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]): Promise<(T | null)[]> {
-  const { db, reads, kept, read } = source;
-  const look = selectStates(db, kept).where(sql.ref(kept.key), 'in', ids.map(keyText));
-  const short = look.select(keyOf(kept)).select(shortTexts(shareOf(ids.length), 'state'));
-  const rows = await reads.next(() => short.execute());
-  const entities = taken(reads, rows)
-    ? new Map(rows.map(({ key, state }) => [key, read(state!)]))
-    : await readLong(source, look);
+  const look = rowsOf(source, ids.length).where(sql.ref(source.kept.key), 'in', ids.map(keyText));
+  const entities = await entitiesOf(source, await source.reads.next(() => look.execute()));
   return ids.map((id) => entities.get(keyText(id)) ?? null);
 }
 
 async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F): Promise<readonly T[]> {
-  const { reads, read } = source;
-  const look = pageOf(source, query, filter);
-  const short = look.select(shortTexts(shareOf(query.limit), 'state'));
-  const rows = await reads.next(() => short.execute());
-  if (taken(reads, rows)) return rows.map(({ state }) => read(state!));
-  return [...(await readLong(source, look)).values()];
+  const rows = await source.reads.next(() => pageOf(source, query, filter).execute());
+  const entities = await entitiesOf(source, rows);
+  return rows.map(({ key }) => entities.get(key)!);
 }
 
-/** Whether no state was left out; then they are counted. */
-function taken(reads: Reads, rows: readonly StateRow[]): boolean {
-  let octets = 0;
-  for (const { state } of rows) {
-    if (state === null) return false;
-    octets += state.length;
-  }
-  reads.take(octets);
-  return true;
-}
-
-function pageOf<T, F>(
-  { db, kept, toColumns }: Source<T, F>,
-  { limit, backward, after, before }: RowQuery,
-  filter: F,
-) {
+function pageOf<T, F>(source: Source<T, F>, { limit, backward, after, before }: RowQuery, filter: F) {
+  const { kept, toColumns } = source;
   const order = backward ? 'asc' : 'desc';
   const place = sql`(updated_instant, ${sql.ref(kept.key)})`;
   const beyond = (sign: '<' | '>', position: unknown) => {
@@ -135,7 +114,7 @@ function pageOf<T, F>(
     return sql<boolean>`${place} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
   };
   const asked = Object.entries(toColumns(filter)).filter(([, value]) => value != null);
-  return selectStates(db, kept)
+  return rowsOf(source, limit)
     .where((eb) => eb.and(asked.map(([column, value]) => eb(sql.ref(column), '=', value))))
     .$if(after !== undefined, (page) => page.where(beyond('<', after)))
     .$if(before !== undefined, (page) => page.where(beyond('>', before)))
@@ -144,26 +123,36 @@ function pageOf<T, F>(
     .limit(limit);
 }
 
-function selectStates(db: Executor, { table }: StateTable) {
-  return db.selectFrom(table);
+/** The rows of so many entities at most, with their states where all of these can be read at once. */
+function rowsOf<T, F>({ db, kept }: Source<T, F>, most: number) {
+  return db
+    .selectFrom(kept.table)
+    .select(keyOf(kept))
+    .select(shortTexts(shareOf(most), 'state'));
 }
 
 function keyOf({ key }: StateTable) {
   return sql<string>`${sql.ref(key)}`.as('key');
 }
 
-/** What a look-up finds, by key and in its order: first where that is and how long, then the states. */
-async function readLong<T, F>(
-  { db, reads, kept, read }: Source<T, F>,
-  look: ReturnType<typeof selectStates>,
+/** The entities of these rows by their keys; those whose states were left out are read now. */
+async function entitiesOf<T, F>(
+  source: Source<T, F>,
+  rows: readonly StateRow[],
 ): Promise<ReadonlyMap<string, T>> {
-  const places = await reads.next(() => look.select([keyOf(kept), octetsOf('state')]).execute());
-  const found = await reads.long(places, async (some) => {
-    const states = selectStates(db, kept).select([keyOf(kept), 'state']);
-    const keys = some.map(({ key }) => key);
-    const rows = await states.where(sql.ref(kept.key), 'in', keys).execute();
-    return rows.map(({ key, state }) => [key, read(state)] as const);
+  const short = rows.filter(({ state }) => state !== null);
+  source.reads.take(short.reduce((sum, { state }) => sum + state!.length, 0));
+  const entities = short.map(({ key, state }) => [key, source.read(state!)] as const);
+  const long = rows.filter(({ state }) => state === null).map(({ key }) => key);
+  return new Map(long.length > 0 ? [...entities, ...(await readLong(source, long))] : entities);
+}
+
+async function readLong<T, F>({ db, reads, kept, read }: Source<T, F>, keys: readonly string[]) {
+  const among = (some: readonly string[]) =>
+    db.selectFrom(kept.table).select(keyOf(kept)).where(sql.ref(kept.key), 'in', some);
+  const places = await reads.next(() => among(keys).select(octetsOf('state')).execute());
+  return reads.long(places, async (some) => {
+    const look = among(some.map(({ key }) => key)).select('state');
+    return (await look.execute()).map(({ key, state }) => [key, read(state)] as const);
   });
-  const entities = new Map(found);
-  return new Map(places.map(({ key }) => [key, entities.get(key)!]));
 }
