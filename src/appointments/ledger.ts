@@ -36,7 +36,7 @@ export interface Ledger {
    */
   book(request: BookingRequest): Promise<BookingResult>;
   /** Those that match, newest booking first; what is read of them is counted. */
-  list(query: BookingQuery, reads?: Pick<Reads, 'take'>): Promise<readonly Appointment[]>;
+  list(query: BookingQuery, reads: Pick<Reads, 'take'>): Promise<readonly Appointment[]>;
   /** The booking with this id, of this user where one is given; null where there is none. */
   find(ledgerId: string, userId?: string): Promise<Appointment | null>;
   /** Waits some seconds for the bookings under way, their clients still there or not, to be made and written. */
@@ -234,7 +234,7 @@ export function createLedger({
     },
     async list(query, reads) {
       const rows = await bookings.list(query);
-      reads?.take(rows.reduce((sum, { participants }) => sum + participants.length, 0));
+      reads.take(rows.reduce((sum, { participants }) => sum + participants.length, 0));
       return rows.map(toAppointment);
     },
     async find(ledgerId, userId) {

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { postsOf, requestOf, startReplica } from './room.js';
+import { postsOf, requestOf, startReplica, unbounded } from './room.js';
 
 /** A way to Postgres that is cut just when the first booking has been committed, before its client hears of it. */
 async function openWay(url: string) {
@@ -51,7 +51,7 @@ describe.skipIf(noPostgres)(
         onTestFinished(() => replica.stop());
         const book = () =>
           replica.ledger.book(requestOf(idempotencyKey === undefined ? {} : { idempotencyKey }));
-        const list = () => replica.ledger.list({ backward: false, limit: 100 });
+        const list = () => replica.ledger.list({ backward: false, limit: 100 }, unbounded);
 
         await expect(book()).rejects.toThrow(/may be kept, or not/);
         expect([await list(), postsOf(sandbox)]).toEqual([[], 0]);

@@ -3,7 +3,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { NotSent } from '../../src/appointments/client.js';
 import type { BookingRequest } from '../../src/appointments/ledger.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { appointment, bookedBy, other, postsOf, type Replica, requestOf, startReplica } from './room.js';
+import {
+  appointment,
+  bookedBy,
+  other,
+  postsOf,
+  type Replica,
+  requestOf,
+  startReplica,
+  unbounded,
+} from './room.js';
 
 /** What every ledger keeps to, on either engine. `freshUrl` gives the address of a new, empty database. */
 export function ledgerContract(freshUrl: () => Promise<string>): void {
@@ -29,13 +38,13 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   const booked = (more?: Partial<BookingRequest>, by = replica) => bookedBy(by, more);
   const fail = (act: Parameters<Sandbox['faults']['add']>[0]['act'], times = 1) =>
     sandbox.faults.add({ service: 'appointments', times, act });
-  const list = () => replica.ledger.list({ backward: false, limit: 100 });
+  const list = () => replica.ledger.list({ backward: false, limit: 100 }, unbounded);
 
   test('posts nothing where the row was kept too late', async () => {
     let at = sandbox.clock.now();
     const slow = await startReplica(sandbox, await freshUrl(), { clock: { now: () => (at += 6_000) } });
     await expect(book({}, slow)).rejects.toThrow('took too long');
-    expect([posts(), await slow.ledger.list({ backward: false, limit: 1 })]).toEqual([0, []]);
+    expect([posts(), await slow.ledger.list({ backward: false, limit: 1 }, unbounded)]).toEqual([0, []]);
     await slow.stop();
   });
 
@@ -112,7 +121,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     sandbox.appointments.revokeTokens();
     await expect(book({ idempotencyKey: 'k' }, lost)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
     back();
-    expect(await lost.ledger.list({ backward: false, limit: 1 })).toEqual([]);
+    expect(await lost.ledger.list({ backward: false, limit: 1 }, unbounded)).toEqual([]);
     expect((await booked({ idempotencyKey: 'k' }, lost)).confirmation).toBe('CONFIRMED');
     await lost.stop();
   });
@@ -220,7 +229,10 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
       status: 'TENTATIVE' as const,
     }));
     const made = await booked({ appointment: { ...appointment, participants } });
-    const found = await replica.ledger.list({ participant: 'Patient/2499', backward: false, limit: 5 });
+    const found = await replica.ledger.list(
+      { participant: 'Patient/2499', backward: false, limit: 5 },
+      unbounded,
+    );
     expect(found.map(({ ledgerId }) => ledgerId)).toEqual([made.ledgerId]);
   });
 }

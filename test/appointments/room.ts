@@ -8,6 +8,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
+import type { Reads } from '../../src/store/reads.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const sealer = createSealer([randomBytes(32)]);
@@ -88,3 +89,6 @@ export function postsOf(sandbox: Sandbox): number {
   return sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST')
     .length;
 }
+
+/** In the place of an operation's reads: counts nothing. */
+export const unbounded: Pick<Reads, 'take'> = { take: () => undefined };
