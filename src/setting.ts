@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isSendable } from './bearer.js';
 
 const grantNames = {
   'appointments:read': 'APPOINTMENTS_READ',
@@ -34,7 +35,7 @@ export const whole = (least: number, most: number) =>
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
 
 /** A token that can stand in a header: visible ASCII. */
-export const sendable = z.string().regex(/^[!-~]+$/, 'must be of visible ASCII characters, without blanks');
+export const sendable = z.string().refine(isSendable, 'must be of visible ASCII characters, without blanks');
 
 /** Items, separated by commas. */
 export const list = z.string().transform((text) =>

@@ -5,6 +5,7 @@ const domains = ['notes', 'appointments', 'shipments', 'payments', 'sessions'];
 const mechanisms = ['upstream', 'events', 'store', 'relay'];
 const ground = [
   'errors',
+  'bearer',
   'caller',
   'clock',
   'instant',
@@ -29,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   recording: ['events/commit', 'events/delivery', '*/state', '*/webhook', 'store/procedure'],
   config: ['environment', 'setting'],
   environment: [],
-  setting: [],
+  setting: ['bearer'],
   server: ['schema', 'context', 'sessions', 'events', 'relay', 'store/database', ...ground],
   schema: ['*/resolvers', 'context', 'relay', ...ground],
   context: ['*/client', '*/state', '*/resolvers', 'sessions', 'events/feed', ...ground],

@@ -1,11 +1,12 @@
 import type { Keyv } from 'keyv';
+import { isSendable } from '../bearer.js';
 import type { Clock } from '../clock.js';
 import { member } from '../json.js';
 import { digest } from '../seal.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { type FailureReason, faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
-import { createUpstream, isSendable, type UpstreamAnswer } from '../upstream/http.js';
+import { createUpstream, type UpstreamAnswer } from '../upstream/http.js';
 import { createTokens, type Issued } from '../upstream/tokens.js';
 import type { Appointment } from './model.js';
 import type { Signal } from '../signal.js';

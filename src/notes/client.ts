@@ -1,9 +1,10 @@
+import { isSendable } from '../bearer.js';
 import type { Clock } from '../clock.js';
 import { SessionEnded } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import { createFlights, type Flights } from '../upstream/flights.js';
-import { createUpstream, isSendable, type UpstreamAnswer, type UpstreamRequest } from '../upstream/http.js';
+import { createUpstream, type UpstreamAnswer, type UpstreamRequest } from '../upstream/http.js';
 import {
   type NotePage,
   type Profile,

@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { isSendable } from '../bearer.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { type Compartment, createBulkhead } from './bulkhead.js';
@@ -203,9 +204,4 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   return { ask, stop: () => pool.destroy() };
-}
-
-/** Whether a token can stand in a header: visible ASCII, which is more than RFC 6750 §2.1 allows. */
-export function isSendable(token: string): boolean {
-  return /^[!-~]+$/.test(token);
 }
