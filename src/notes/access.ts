@@ -27,7 +27,7 @@ export type NotesConnectionName = 'notes' | 'Tag.notes';
 
 /** The signed-in user's notes and tags, for one operation. Upstream failures are `GatewayError`s. */
 export interface NotesAccess {
-  /** A page of a connection; `counted` notes bear the counts of their tags, which costs an operation one more call. */
+  /** A page of a connection; `counted` adds the counts of the notes' tags, which costs an operation one more call. */
   page(
     connection: NotesConnectionName,
     filter: NoteFilter,
@@ -38,12 +38,12 @@ export interface NotesAccess {
   edge(note: Note): Edge<Note>;
   /** The note with this upstream id, or null. */
   note(upstreamId: string): Promise<Note | null>;
-  /** All tags by their lower-cased names, in the service's order; one call an operation. */
+  /** All tags by their lower-cased names, in the service's order; read once per operation, and again after a write. */
   tags(): Promise<ReadonlyMap<string, Tag>>;
   tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>>;
-  /** Tags of a note with their counts, as `tags` has them; one that is not listed is used no more. */
+  /** A note's tags with their counts, as `tags` has them; a tag that is not listed there counts 0. */
   counted(tags: readonly Tag[]): Promise<readonly Tag[]>;
-  /** Tags of a note in the one spelling that the answer has of each, which is that of the list where it is read. */
+  /** A note's tags in the spelling that the whole answer uses for each: that of `tags` if it is read first. */
   spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]>;
   /** Whether at least `number` notes are pinned, not counting the one with the id `except`. */
   hasPinned(number: number, except?: string): Promise<boolean>;
@@ -70,7 +70,7 @@ export function createNotesAccess(options: {
   return (operation) => new OperationNotes(shared, operation);
 }
 
-/** A class, since an operation that reads a page needs little of it; a memo is made when it is first needed. */
+/** A class, since an operation that reads a page needs little of it; each memo is made when it is first needed. */
 class OperationNotes implements NotesAccess {
   private readonly shared: Shared;
   private readonly operation: NotesOperation;
@@ -87,7 +87,7 @@ class OperationNotes implements NotesAccess {
     this.lists = new NoteLists(shared, operation);
   }
 
-  /** A page is read once an operation, also where it fails: the operation may be run again to tell of an error. */
+  /** Each page is read once per operation, even if that fails: the operation may be run again to report the error. */
   page(
     connection: NotesConnectionName,
     filter: NoteFilter,
@@ -138,7 +138,7 @@ class OperationNotes implements NotesAccess {
 
   spelled(tags: readonly Tag[]): readonly Tag[] | Promise<readonly Tag[]> {
     const asShown = () => tags.map((tag) => this.show(tag));
-    // That the list cannot be read is for those to tell who asked for it.
+    // A failure to read the list is reported by the fields that asked for it.
     return this.tagsRead?.then((known) => this.listed(tags, known), asShown) ?? asShown();
   }
 
@@ -171,13 +171,13 @@ class OperationNotes implements NotesAccess {
     return this.shared.client.share(token, upstreamId, share, signal);
   }
 
-  /** A write makes what this operation has read before it out of date. */
+  /** Drops what this operation has read: the write makes it out of date. */
   private async write<T>(call: (shared: Shared, operation: NotesOperation) => Promise<T>): Promise<T> {
     try {
       return await call(this.shared, this.operation);
     } finally {
       this.loader = undefined;
-      // The spelling of the tags stays, for the answer has it already; their counts do not.
+      // The spellings stay, since the answer may have them already; the counts do not.
       for (const { kind, name } of this.tagsListed?.values() ?? []) this.show({ kind, name });
       this.tagsListed = undefined;
       this.tagsRead = undefined;

@@ -11,16 +11,16 @@ export interface Profile {
   readonly createdAt: string;
 }
 
-/** One page of notes; without a next cursor it is the last. With one it may be the last too: `pages.ts` tells. */
+/** One page of notes; without a next cursor it is the last. With one it may be the last too: see `pages.ts`. */
 export interface NotePage {
   readonly notes: readonly Note[];
   readonly nextCursor: string | undefined;
 }
 
-// Written out by hand, since a page has a hundred notes. Each reader gives undefined for what has not the shape of
-// apis/notes.md §2; members that it does not name are ignored.
+// Written by hand for speed, since a page may have a hundred notes. Each reader returns undefined for a value that
+// lacks the shape of apis/notes.md §2, and ignores members that it does not name.
 
-/** A note. Absent tags are none, and an absent pin is no pin. */
+/** A note; without `tags` it has none, and without `is_pinned` it is not pinned. */
 export function readNote(value: unknown): Note | undefined {
   if (!isObject(value)) return undefined;
   const { title, content, is_pinned: pinned, created_at: createdAt, updated_at: updatedAt } = value;
@@ -31,7 +31,7 @@ export function readNote(value: unknown): Note | undefined {
   return toNote({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
-/** A page of notes. A null, empty or absent next cursor marks the last one; whether any of these does is not shown. */
+/** A page of notes. A null, empty or absent next cursor marks the last; which of these is not documented. */
 export function readPage(value: unknown): NotePage | undefined {
   if (!isObject(value)) return undefined;
   const notes = readAll(value['data'], readNote);
@@ -54,14 +54,14 @@ export function readTags(value: unknown): readonly Tag[] | undefined {
   return isObject(value) ? readAll(value['tags'], readTag) : undefined;
 }
 
-/** The answer of a deletion; true or nothing. */
+/** The answer of a deletion: true, or undefined if it does not confirm it. */
 export function readDeleted(value: unknown): true | undefined {
   return isObject(value) && value['deleted'] === true ? true : undefined;
 }
 
 /**
- * A token and, if given, its life in seconds, by the member next to it. The shape is not shown: a bare text is the
- * token, and in an object `fields` are the names that it may have.
+ * A token and, if an `expires_in` next to it or further out tells, its lifetime in seconds. The shape is not
+ * documented: a bare string is the token; in an object, `fields` are the names that it may have.
  */
 export function readToken(
   value: unknown,
@@ -81,12 +81,12 @@ function readTag(value: unknown): Tag | undefined {
   return isText(name) && isCount(count) ? { kind: 'Tag', name, count } : undefined;
 }
 
-/** Whether it is a whole number of 32 bits, as wide as `Tag.count`, an `Int`. */
+/** Whether it is a 32-bit integer, as wide as `Tag.count`, an `Int`. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && (value | 0) === value;
 }
 
-/** The tags that a note bears, which come as names: each once, however it is spelled (apis/notes.md §2). */
+/** A note's tags, which come as names; spellings that differ only in case are one tag (apis/notes.md §2). */
 function readNames(value: unknown): readonly Tag[] | undefined {
   const tags = readAll(value ?? [], (name) => (isText(name) ? { kind: 'Tag' as const, name } : undefined));
   return tags && tags.length > 1 ? distinct(tags) : tags;
@@ -113,7 +113,7 @@ function readAll<T>(value: unknown, read: (item: unknown) => T | undefined): rea
   return all;
 }
 
-/** An id is a string; a whole number is taken for one. */
+/** An id is a non-empty string; a whole number is accepted and turned into one. */
 function readId(value: unknown): string | undefined {
   if (isText(value)) return value === '' ? undefined : value;
   return isWhole(value) ? String(value) : undefined;
@@ -127,9 +127,9 @@ const looseDate =
   /^\d{4}-?\d\d-?\d\d(?:[Tt ]\d\d(?::?\d\d(?::?\d\d)?)?(?:[.,]\d+)?(?: ?(?:[Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
 
 /**
- * Whether it is a calendar date, with or without a time, loosely written: a blank may stand for the `T` or before the
- * offset, which may be missing. One refused note makes its whole page useless. Told by its form alone, since a page of
- * 20 notes has 40 of them.
+ * Whether it is a date, with or without a time, in a lenient form: a blank may stand for the `T` or before the offset,
+ * which may be missing. Lenient, since one refused note makes its whole page unusable. Only the form is checked, since
+ * a page of 20 notes has 40 dates.
  */
 function isLooseDate(value: unknown): value is string {
   return isText(value) && looseDate.test(value);

@@ -27,12 +27,12 @@ import {
 } from './request.js';
 import type { Signal } from '../signal.js';
 
-/** Where the notes service is, and what its documents do not show. */
+/** The notes service's address, and settings for what its documents leave open. */
 export interface NotesSettings {
   readonly baseUrl: string;
   readonly emailField: string;
   readonly passwordField: string;
-  /** The member of the token call's answer that holds the token, or the path to it; one of the usual by default. */
+  /** The member of the token call's answer that holds the token, or its path; by default one of the usual names. */
   readonly tokenField: string | undefined;
   /** The life of a token where the answer does not tell it. */
   readonly tokenLifetimeSeconds: number;
@@ -45,15 +45,15 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-/** A page as it was listed, and how many bytes it came as. */
+/** A page, and the size of its answer in bytes. */
 export interface ListedPage extends NotePage {
   readonly bytes: number;
 }
 
 /**
  * The notes service (`apis/notes.md`). Every call but `signIn` rejects with `SessionEnded` on a 401, and with an
- * `UpstreamError` where no usable answer comes. Reads that are the same and in flight are one call; one that begins
- * after a write has ended sees that write.
+ * `UpstreamError` if there is no usable answer. Equal reads that are in flight share one call; a read that begins after
+ * a write has ended sees that write.
  */
 export interface NotesClient {
   signIn(email: string, password: string, signal?: Signal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
@@ -70,9 +70,9 @@ export interface NotesClient {
 
 /** `apis/notes.md` §8. */
 const callsPerHour = 1_000;
-/** Of one session: nobody waits for those of others, whatever hangs. */
+/** Per session, so that nobody waits for the calls of others, even if those hang. */
 const callsAtOnce = 8;
-const usualTokenFields = ['access_token', 'accessToken', 'token'];
+const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
 /** A client of the notes service at `baseUrl`. */
@@ -88,8 +88,8 @@ export function createNotesClient(
   const pages = createFlights<ListedPage | Refused>('notes');
   const profiles = createFlights<Profile>('notes');
   const tagLists = createFlights<readonly Tag[]>('notes');
-  const tokenFields = tokenField === undefined ? usualTokenFields : [tokenField];
-  const readIssued = granted((body) => {
+  const tokenFields = tokenField === undefined ? defaultTokenFields : [tokenField];
+  const readIssued = orUnusable((body) => {
     const issued = readToken(body, tokenFields);
     if (issued && !isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
     return issued;
@@ -111,8 +111,8 @@ export function createNotesClient(
     return flights.share(token, path, start, signal);
   }
 
-  /** Of what nobody who writes a note can mend. */
-  function complainOf(status: number): void {
+  /** Logs a refusal that is no fault of what was written. */
+  function logFaultOfCall(status: number): void {
     if (faultOfCall(status))
       telemetry.log.warn({ status }, 'the notes service refused a write for what does not lie in it');
   }
@@ -123,11 +123,11 @@ export function createNotesClient(
   ): Promise<T | Refused> {
     try {
       return await ask(request, (answer) => {
-        complainOf(answer.status);
+        logFaultOfCall(answer.status);
         return orRefused(readBody)(answer);
       });
     } finally {
-      // What was asked before the write ended may show the state before it: nobody who comes later may join that.
+      // A read that began before the write ended may show the state before it: later callers must not share it.
       for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);
     }
   }
@@ -144,17 +144,17 @@ export function createNotesClient(
 
   return {
     async signIn(email, password, signal) {
-      const asked = clock.now();
+      const askedAt = clock.now();
       const body = { [emailField]: email, [passwordField]: password };
       const outcome = await upstream.ask({ method: 'POST', path: '/auth/token', body, signal }, (answer) =>
         wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : readIssued(answer),
       );
       if (outcome === 'WRONG_CREDENTIALS') return outcome;
       const { token, lifetime = tokenLifetimeSeconds } = outcome;
-      return { token, expiresAt: asked + lifetime * 1000 };
+      return { token, expiresAt: askedAt + lifetime * 1000 };
     },
-    me: (token, signal) => read(profiles, { path: '/me', token, signal }, granted(readProfile)),
-    tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, granted(readTags)),
+    me: (token, signal) => read(profiles, { path: '/me', token, signal }, orUnusable(readProfile)),
+    tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, orUnusable(readTags)),
     list: (token, query, signal) =>
       read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readListed)),
     create: (token, note, signal) =>
@@ -174,7 +174,7 @@ export function createNotesClient(
   };
 }
 
-/** What an answer amounts to; undefined if it is not what the documents show. */
+/** Reads an answer; undefined if it is not as documented. */
 type ReadAnswer<T> = (answer: UpstreamAnswer) => T | undefined;
 type ReadBody<T> = (body: unknown, bytes: number) => T | undefined;
 
@@ -182,8 +182,8 @@ function orRefused<T>(read: ReadBody<T>): ReadAnswer<T | Refused> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : { refused: status });
 }
 
-/** For a call of which the documents show no refusal. */
-function granted<T>(read: ReadBody<T>): ReadAnswer<T> {
+/** For a call with no documented refusal: every answer but a success counts as unusable. */
+function orUnusable<T>(read: ReadBody<T>): ReadAnswer<T> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : undefined);
 }
 

@@ -22,33 +22,34 @@ export interface ConnectionSource {
 }
 
 /**
- * Where a connection goes on: at the `next` page after the one whose rows were `seen`; `inside` a page, after the last
- * of them; or after a `new` row, which no page has shown yet. The limit stays that of the first page, or becomes
- * smaller: the service's cursor may depend on it.
+ * The position that a cursor holds: at the `next` page, after the one whose rows were `seen`; `inside` a page, after
+ * the last row `seen`; or after a `new` row, which no page has shown yet. The limit stays that of the first page, or
+ * becomes smaller: the service's cursors may depend on it.
  */
 interface Position {
   readonly cursor: string | undefined;
   readonly limit: number;
   /** The fingerprints of the rows of the page up to and including the cursor's own, in order. */
   readonly seen: readonly string[];
-  readonly at: (typeof places)[number];
+  readonly at: (typeof resumePoints)[number];
 }
 
-/** A cursor holds the index. */
-const places = ['next', 'inside', 'new'] as const;
+/** A cursor holds an index into this list. */
+const resumePoints = ['next', 'inside', 'new'] as const;
 
-/** At least so many notes are asked for, since the limit stays, however many are wanted later. */
-const usualLimit = 20;
-/** How many pages are searched for the place inside a page, when insertions have pushed it on. */
+/** The least number of notes asked for: the limit stays the same for later pages, which may want more. */
+const minLimit = 20;
+/** How many pages are searched for a position inside a page, as insertions may have moved it to a later one. */
 const searchedPages = 3;
 
 /**
- * A page of the connection. `first` notes cost one call in the usual case, and so does the next page.
- * Notes that come or go meanwhile repeat no row of the page before, which is known again. They hide none where the
- * service's cursors stand for rows. Where those are offsets, the service itself skips as many rows as were deleted
- * before its next page, and nothing shows which.
- * If the service's last page is full and leads on nevertheless, a next page is announced, and is empty: no extra call
- * is made to look. `first: 0` makes no call and says that there is a next page, since nothing says that there is none.
+ * A page of the connection. Usually it costs one call, and so does the next page.
+ * If notes are added or deleted in between, no row of the page before is repeated, since its rows are recognised. None
+ * is skipped if the service's cursors identify rows. If they are offsets, the service itself skips as many rows as were
+ * deleted before its next page, and nothing shows which.
+ * If the service's last page is full and has a next cursor all the same, `hasNextPage` is true and the next page is
+ * empty: no extra call is made to check. `first: 0` makes no call and reports a next page, since nothing says that
+ * there is none.
  */
 export async function noteConnection(
   { cursors, place, pager, list }: ConnectionSource,
@@ -57,7 +58,7 @@ export async function noteConnection(
   const { size } = pageSize({ first });
   const start: Position =
     after == null
-      ? { cursor: undefined, limit: Math.max(size, usualLimit), seen: [], at: 'next' }
+      ? { cursor: undefined, limit: Math.max(size, minLimit), seen: [], at: 'next' }
       : unpack(cursors.open(place, after));
   const before = after != null;
   if (size === 0) return toConnection([], () => '', { before, after: true });
@@ -89,9 +90,9 @@ export async function noteConnection(
 }
 
 /**
- * An edge for a note just created, good in the connection of `place`: its cursor is followed by what follows the note
- * there, and by nothing once the note is gone. Going on from it is `QUERY_TOO_COMPLEX` where there are too many notes
- * to find it among.
+ * An edge for a note just created, valid in the connection of `place`: the page after its cursor holds what follows the
+ * note there, or nothing once the note is gone. That page is `QUERY_TOO_COMPLEX` if there are too many notes to find
+ * this one.
  */
 export function newEdge(
   { cursors, place }: Pick<ConnectionSource, 'cursors' | 'place'>,
@@ -103,7 +104,7 @@ export function newEdge(
   );
 }
 
-/** A page, and the index from which its rows follow those that were seen; by default all do. */
+/** A page, and the index of the first row after those that were seen; by default 0. */
 interface ResumedPage extends Page {
   readonly from?: number;
 }
@@ -113,7 +114,7 @@ function pagesFrom({ at, seen }: Position, pages: AsyncIterable<Page>): AsyncIte
   return at === 'inside' ? resume(pages, seen) : resumeAfterNew(pages, seen);
 }
 
-/** The pages from a place inside one of them. */
+/** The pages from a position inside one of them. */
 async function* resume(
   pages: AsyncIterable<Page>,
   seen: readonly string[],
@@ -122,7 +123,7 @@ async function* resume(
   for await (const page of pages) {
     const last = searched ? lastSeen(page, seen) : -1;
     if (searched && last < 0 && searched.push(page) < searchedPages) continue;
-    // Nowhere: every row seen in that page is gone, so what is left of it follows them.
+    // Not found: every row seen of that page is gone, so whatever is left of it comes after them.
     if (searched && last < 0) yield* searched;
     else yield { ...page, from: last + 1 };
     searched = undefined;
@@ -130,7 +131,7 @@ async function* resume(
   if (searched) yield* searched;
 }
 
-/** The pages from behind a new row; none where it is gone. What stands before it must not be taken for what follows. */
+/** The pages after a new row; none if it is gone, since what stands before it must not be taken for what follows it. */
 async function* resumeAfterNew(
   pages: AsyncIterable<Page>,
   seen: readonly string[],
@@ -153,7 +154,7 @@ function tooMany(): GatewayError {
   );
 }
 
-/** The row of the cursor itself or, where it is gone, of the nearest before it that is left; -1 where none is. */
+/** The index of the cursor's own row or, if gone, of the nearest row before it that is left; -1 if none is. */
 function lastSeen({ notes }: Page, seen: readonly string[]): number {
   const rows = notes.map(fingerprint);
   const left = seen.findLast((row) => rows.includes(row));
@@ -170,7 +171,7 @@ interface Spot {
   readonly index: number;
 }
 
-/** Returns a function that gives the fingerprints of a page's rows, taken once, and only if a cursor is asked for. */
+/** Returns a function that gives the fingerprints of a page's rows, computed once, when first asked for. */
 function createFingerprints(): (page: Page) => readonly string[] {
   const known = new Map<Page, readonly string[]>();
   return (page) => {
@@ -189,11 +190,11 @@ function positionOf({ notes, cursor, nextCursor, limit }: Page, seen: readonly s
 type Packed = readonly [cursor: string | null, limit: number, seen: string, at: number];
 
 function pack({ cursor, limit, seen, at }: Position): Packed {
-  return [cursor ?? null, limit, seen.join(''), places.indexOf(at)];
+  return [cursor ?? null, limit, seen.join(''), resumePoints.indexOf(at)];
 }
 
-/** Opens what `pack` wrote: nobody else can seal. */
+/** Reads what `pack` wrote; its shape is not checked, as nobody else can seal a cursor. */
 function unpack(packed: unknown): Position {
   const [cursor, limit, seen, at] = packed as Packed;
-  return { cursor: cursor ?? undefined, limit, seen: seen.match(/.{6}/g) ?? [], at: places[at]! };
+  return { cursor: cursor ?? undefined, limit, seen: seen.match(/.{6}/g) ?? [], at: resumePoints[at]! };
 }

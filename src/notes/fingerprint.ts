@@ -3,8 +3,8 @@ import type { Note } from './model.js';
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /**
- * 36 bits by which a row of a neighbouring page is known again: two FNV-1a hashes of other primes, each mixed as
- * MurmurHash3 ends, since a digest of each row would take longer than all else of a cursor.
+ * 36 bits that identify a row when it turns up on a neighbouring page: two FNV-1a hashes with different primes, each
+ * finished as in MurmurHash3. A cryptographic digest of each row would take longer than all other work on a cursor.
  */
 export function fingerprint({ upstreamId }: Note): string {
   let one = 0x811c9dc5;
@@ -14,16 +14,16 @@ export function fingerprint({ upstreamId }: Note): string {
     one = Math.imul(one ^ unit, 0x01000193);
     other = Math.imul(other ^ unit, 0x85ebca6b);
   }
-  return letters(mixed(one)) + letters(mixed(other));
+  return toCharacters(finish(one)) + toCharacters(finish(other));
 }
 
-function mixed(hash: number): number {
+function finish(hash: number): number {
   const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const both = Math.imul(half ^ (half >>> 13), 0xc2b2ae35);
   return both ^ (both >>> 16);
 }
 
-/** 18 bits. */
-function letters(bits: number): string {
+/** The lowest 18 bits, as three characters. */
+function toCharacters(bits: number): string {
   return alphabet[bits & 63]! + alphabet[(bits >>> 6) & 63]! + alphabet[(bits >>> 12) & 63]!;
 }

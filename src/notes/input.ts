@@ -1,11 +1,11 @@
 import { fault } from '../errors.js';
 import type { CreateNoteInput, ShareNoteInput, UpdateNoteInput, UserError } from '../generated/resolvers.js';
 
-/** The greatest number of characters of a note's content (apis/notes.md §2), counted in code points. */
-const longestContent = 10_000;
+/** The maximum length of a note's content (apis/notes.md §2), in code points. */
+const maxContentLength = 10_000;
 const address = /^[^\s@]+@[^\s@]+$/;
 
-/** What can be found wrong in a new note before any call. */
+/** The errors in a new note that can be found before any call. */
 export function checkNewNote({ title, content }: CreateNoteInput): readonly UserError[] {
   return [
     ...(title == null ? [fault('REQUIRED', 'A note needs a title.', 'title')] : []),
@@ -14,7 +14,7 @@ export function checkNewNote({ title, content }: CreateNoteInput): readonly User
   ];
 }
 
-/** What can be found wrong in a change before any call: null is no value for any member. */
+/** The errors in a change that can be found before any call; null is not a value for any member. */
 export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonly UserError[] {
   const nulls = Object.entries({ ...input, content }).filter(([, value]) => value === null);
   return [
@@ -23,7 +23,7 @@ export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonl
   ];
 }
 
-/** What can be found wrong in a share before any call. */
+/** The errors in a share that can be found before any call. */
 export function checkShare({ email, permission }: ShareNoteInput): readonly UserError[] {
   return [
     ...(email ? [] : [fault('REQUIRED', 'Say with whom to share.', 'email')]),
@@ -32,7 +32,7 @@ export function checkShare({ email, permission }: ShareNoteInput): readonly User
   ];
 }
 
-/** The members that the service asks to be there and that were sent blank. */
+/** An error for each required member that was sent blank. */
 export function blanks({ title, content }: CreateNoteInput): readonly UserError[] {
   return [
     ...(title?.trim() === '' ? [fault('REQUIRED', 'A note needs a title.', 'title')] : []),
@@ -40,12 +40,12 @@ export function blanks({ title, content }: CreateNoteInput): readonly UserError[
   ];
 }
 
-/** Content that is too long only as others count: "characters" (apis/notes.md §2) may be UTF-16 units or bytes. */
+/** Whether it is too long in bytes: "characters" (apis/notes.md §2) may mean UTF-16 units or bytes. */
 export function isLongOtherwise(content: string | null | undefined): content is string {
-  return content != null && Buffer.byteLength(content) > longestContent;
+  return content != null && Buffer.byteLength(content) > maxContentLength;
 }
 
-/** The fault of content that is too long. */
+/** The error for content that is too long. */
 export function tooLong(): UserError {
   return fault(
     'TOO_LONG',
@@ -55,13 +55,13 @@ export function tooLong(): UserError {
 }
 
 function checkLength(content: string | null | undefined): readonly UserError[] {
-  return content != null && codePoints(content, longestContent) > longestContent ? [tooLong()] : [];
+  return content != null && codePoints(content, maxContentLength) > maxContentLength ? [tooLong()] : [];
 }
 
-/** The number of code points, counted up to the first beyond `most`. */
-function codePoints(text: string, most: number): number {
-  if (text.length <= most) return text.length;
+/** The number of code points, counted only as far as a comparison with `limit` needs. */
+function codePoints(text: string, limit: number): number {
+  if (text.length <= limit) return text.length;
   let count = 0;
-  for (const _ of text) if (++count > most) break;
+  for (const _ of text) if (++count > limit) break;
   return count;
 }

@@ -13,22 +13,22 @@ interface Source {
   readonly sightings: Sightings;
 }
 
-/** On whose behalf it is read. */
+/** On whose behalf the lists are read. */
 interface Owner {
   readonly token: string;
   readonly sessionId: string;
   readonly signal: Signal;
 }
 
-const listsAtOnce = 4;
+const pagesAtOnce = 4;
 const mostCalls = 250;
 const mostMebibytes = 64;
 
-/** The service's lists as one operation reads them: a few pages at a time, and no more than one operation may. */
+/** The service's lists as one operation reads them: a few pages at a time, and within the limits of an operation. */
 export class NoteLists {
   private readonly source: Source;
   private readonly owner: Owner;
-  private readonly inTurn = createLimiter(listsAtOnce);
+  private readonly inTurn = createLimiter(pagesAtOnce);
   private calls = 0;
   private bytes = 0;
 
@@ -42,7 +42,7 @@ export class NoteLists {
     return { filter, read: (start) => this.inTurn(() => this.read(filter, start)) };
   }
 
-  /** For a connection: its pages are kept, so the operation reads no more of them than there is room for. */
+  /** For a connection, which keeps its pages: all that an operation keeps together is limited. */
   kept(filter: NoteFilter): NoteList {
     const read = async (start: PageStart) => {
       if (this.bytes > mostMebibytes * 1024 * 1024)
@@ -56,7 +56,7 @@ export class NoteLists {
   }
 
   private async read(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refused | TooLarge> {
-    // A note may have any number of tags, and each of them pages.
+    // Limited, since a note may have any number of tags, and each tag any number of pages.
     if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages of the notes service`);
     const { client, sightings } = this.source;
     const { token, sessionId, signal } = this.owner;

@@ -6,14 +6,14 @@ export interface Note {
   readonly upstreamId: string;
   readonly title: string;
   readonly content: string;
-  /** Each once: names are case-insensitive. */
+  /** Without duplicates: names are case-insensitive. */
   readonly tags: readonly Tag[];
   readonly isPinned: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** A tag: its name as spelled where it was found, in the list if that was read; `count` only from `GET /tags`. */
+/** A tag, spelled as it was first read, on a note or in `GET /tags`; `count` comes only from the latter. */
 export interface Tag {
   readonly kind: 'Tag';
   readonly name: string;

@@ -1,16 +1,16 @@
 import { toGlobalId } from '../relay.js';
 import type { Note, Tag } from './model.js';
 
-/** The fields of a note, without those that follow from them. */
+/** A note's own fields, without the derived ones. */
 type NoteFields = Omit<Note, 'kind' | 'id'>;
 
-/** A note with these fields; with other tags where they are given. */
+/** A note with these fields, and with other tags if they are given. */
 export function toNote(fields: NoteFields, tags: readonly Tag[] = fields.tags): Note {
   return new ServiceNote(fields, tags);
 }
 
-// A class, whose id is made when it is asked for; fields are plain properties, since a page has many notes and a
-// resolver for each would take long.
+// A class, so that the id is made only when it is asked for. The fields are plain properties: a page has many notes,
+// and a resolver for each field would be slow.
 class ServiceNote implements Note {
   readonly kind = 'Note';
   readonly upstreamId: string;

@@ -9,7 +9,7 @@ export type NoteFilter = Pick<PageQuery, 'tag' | 'pinned'>;
 /** Which page of a list. */
 export type PageStart = Pick<PageQuery, 'limit' | 'cursor'>;
 
-/** A page larger than the gateway takes, as the failure that tells of it: a smaller limit may do. */
+/** A page larger than the gateway accepts, with the error to report if a smaller limit does not help. */
 export interface TooLarge {
   readonly tooLarge: UpstreamError;
 }
@@ -28,79 +28,79 @@ export interface Page extends NotePage {
 
 /** Reads the service's pages. */
 export interface Pager {
-  /** One page of at most `limit` notes; of fewer where that limit is refused, or the page too large. */
+  /** One page of at most `limit` notes; with a smaller limit if that one is refused or the page is too large. */
   read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
   /**
-   * That page and those after it, each when it is asked for; the last bears no next cursor, whatever the service gave
-   * it. A service that leads through its notes in a cycle is an error, but where its last page leads to itself. A limit
-   * once made smaller stays so: a cursor that counts pages would skip notes under a greater one.
+   * That page and those after it, each read when it is asked for. The last has no next cursor, whatever the service
+   * gave. Cursors that lead in a cycle are an error, except where the last page leads to itself. A limit once lowered
+   * stays lowered: if the service's cursors count pages, a greater limit would skip notes.
    */
   walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
 }
 
 /** The greatest `limit` asked for. */
 export const greatestLimit = 100;
-/** How many pages of that limit are looked through for a note of which no page is known. */
+/** How many pages of that limit are scanned for a note whose page is not known. */
 export const scannedPagesAtMost = 50;
 const smallerLimits = [50, 20];
-/** In a row, of notes that were given before. */
-const repeatedPagesAtMost = 200;
+/** Consecutive pages without a new note. */
+const maxRepeatedPages = 200;
 /**
- * How many empty pages in a row are the end: a service may count on for ever behind its last note. Not fewer, since one
- * may cut its pages first and then leave out deleted notes, or those of other tags.
+ * How many consecutive empty pages count as the end: a service may give next cursors for ever behind its last note. Not
+ * fewer, since a service may cut its pages before it leaves out deleted notes, or those of other tags.
  */
-const emptyPagesAtMost = { whole: 30, filtered: 100 };
+const maxEmptyPages = { whole: 30, filtered: 100 };
 
-/** A pager that remembers which limit the service takes: the greatest one is not shown (apis/notes.md §8). */
+/** A pager that remembers which limit the service accepts: the greatest one is not documented (apis/notes.md §8). */
 export function createPager(): Pager {
-  let taken = greatestLimit;
+  let acceptedLimit = greatestLimit;
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
-    const first = Math.min(limit, taken);
+    const first = Math.min(limit, acceptedLimit);
     let failure: UpstreamError | undefined;
-    for (const next of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
-      const answer = await list.read({ limit: next, cursor });
+    for (const tried of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
+      const answer = await list.read({ limit: tried, cursor });
       if ('refused' in answer) {
         if (answer.refused !== 400) throw unusable('refused to list notes');
         continue;
       }
-      // Too large a page says nothing of the limits that the service takes for others.
-      if (next < first && !failure) taken = Math.min(taken, next);
-      if ('notes' in answer) return { ...answer, cursor, limit: next };
+      // A page that is too large says nothing about the limit that the service accepts for others.
+      if (tried < first && !failure) acceptedLimit = Math.min(acceptedLimit, tried);
+      if ('notes' in answer) return { ...answer, cursor, limit: tried };
       failure = answer.tooLarge;
     }
     throw failure ?? invalidQuery(list.filter, cursor);
   }
 
   async function* walk(list: NoteList, greatest: number, start?: string): AsyncGenerator<Page, void> {
-    const asked = new Set<string>();
-    const given = new Set<string>();
-    const empty = new Set<string | undefined>(); // the cursors of empty pages, in a row
-    const mostEmpty = emptyPagesAtMost[isFiltered(list.filter) ? 'filtered' : 'whole'];
+    const askedCursors = new Set<string>();
+    const givenIds = new Set<string>();
+    const emptyCursors = new Set<string | undefined>(); // of consecutive empty pages
+    const mostEmpty = maxEmptyPages[isFiltered(list.filter) ? 'filtered' : 'whole'];
     let repeated = 0;
-    let wasNew = false; // of the page before: whether it had notes that were not given until then
+    let wasNew = false; // whether the page before had notes not given until then
     for (let cursor = start, limit = greatest; ;) {
       const page = await read(list, limit, cursor);
       const { notes, nextCursor } = page;
-      if (notes.length > 0) empty.clear();
-      else empty.add(cursor);
-      if (nextCursor === undefined || empty.has(nextCursor) || empty.size >= mostEmpty) {
+      if (notes.length > 0) emptyCursors.clear();
+      else emptyCursors.add(cursor);
+      if (nextCursor === undefined || emptyCursors.has(nextCursor) || emptyCursors.size >= mostEmpty) {
         yield { ...page, nextCursor: undefined };
         return;
       }
-      const isNew = notes.some(({ upstreamId }) => !given.has(upstreamId));
-      // How a list ends is not shown: its last page may lead to itself. Read again, it tells nothing new.
-      if (nextCursor === cursor && asked.has(cursor) && wasNew && !isNew) {
+      const isNew = notes.some(({ upstreamId }) => !givenIds.has(upstreamId));
+      // How a list ends is not documented: its last page may lead to itself. Read again, it holds nothing new.
+      if (nextCursor === cursor && askedCursors.has(cursor) && wasNew && !isNew) {
         yield { ...page, notes: [], nextCursor: undefined };
         return;
       }
       wasNew = isNew;
       yield page;
       if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
-      for (const { upstreamId } of notes) given.add(upstreamId);
-      if (asked.has(nextCursor) || repeated > repeatedPagesAtMost)
+      for (const { upstreamId } of notes) givenIds.add(upstreamId);
+      if (askedCursors.has(nextCursor) || repeated > maxRepeatedPages)
         throw unusable('gave pages of notes without an end');
-      if (cursor !== undefined) asked.add(cursor);
+      if (cursor !== undefined) askedCursors.add(cursor);
       cursor = nextCursor;
       limit = page.limit;
     }
@@ -114,7 +114,7 @@ export function isFiltered({ tag, pinned }: NoteFilter): boolean {
   return tag !== undefined || pinned !== undefined;
 }
 
-/** For `catch`: that a page is too large is an outcome; any other failure stays one. */
+/** For `catch`: turns a page that is too large into an outcome; rethrows any other error. */
 export function orTooLarge(error: unknown): TooLarge {
   if (error instanceof UpstreamError && error.reason === 'oversized') return { tooLarge: error };
   throw error;

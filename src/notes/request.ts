@@ -23,7 +23,7 @@ export interface Share {
   readonly permission: 'read' | 'comment' | 'edit';
 }
 
-// The service's spelling of each (apis/notes.md §4).
+// Each in the service's own names (apis/notes.md §4).
 
 /** The query of a list. */
 export function toParameters({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {

@@ -8,7 +8,7 @@ import type { Note, Tag } from './model.js';
 import type { ForwardPage } from './tags.js';
 import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
 
-/** What the resolvers of notes and tags have of an operation; `notes` is used for signed-in callers only. */
+/** The context of the note and tag resolvers; `notes` is used for signed-in callers only. */
 export interface NotesContext extends CallerContext {
   readonly notes: NotesAccess;
 }

@@ -14,10 +14,10 @@ export interface SearchSource {
 const rereadPagesAtMost = 10;
 
 /**
- * The notes with these ids, for a DataLoader: null where the service has none. Those never seen can only be scanned
- * for, and with luck the scan meets the others; these are then looked for on the pages where they were last seen, and
- * what is not found there by more of the same scan. What the scan's first 50 pages do not hold is an error, never
- * null: for null a client would take the note as deleted.
+ * The notes with these ids, for a DataLoader: null where the service has none. Notes never seen can only be found by a
+ * scan, which may come across some of the others. Those are then looked for on the pages where they were last seen and,
+ * if they are not there, by continuing the scan. What is still missing after 50 pages of the scan is an error, not
+ * null: a client would take null to mean that the note was deleted.
  */
 export async function findNotes(
   ids: readonly string[],
@@ -50,13 +50,13 @@ async function reread(
   const known = [...places].filter((place) => place !== undefined);
   const pages = known.slice(0, rereadPagesAtMost).map(async ({ filter, start }) => {
     const answer = await list(filter).read(start);
-    // A page that is refused, say for an expired cursor, or that has grown too large counts as gone: the scan goes on.
+    // A page that is refused, say for an expired cursor, or that has grown too large is skipped: the scan follows.
     if ('notes' in answer) take(answer.notes);
   });
   await Promise.all(pages);
 }
 
-/** A scan that can be continued. Says whether it came to an end: to that of the list, or to that of what was wanted. */
+/** Returns a function that continues the scan while notes are `wanted`; false if it stopped at its page limit. */
 function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => boolean) => Promise<boolean> {
   const pages = pager.walk(list({}), greatestLimit);
   let scanned = 0;

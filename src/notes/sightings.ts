@@ -8,30 +8,31 @@ export interface PagePlace {
   readonly start: PageStart;
 }
 
-/** Where this process last saw the notes of each session: there is no call that reads one note. */
+/** The pages on which this process last saw each session's notes: the service has no call that reads one note. */
 export interface Sightings {
-  /** Replaces what was known of that place; of a page without notes nothing is kept. */
+  /** Replaces what was known of that page; of an empty page nothing is kept. */
   remember(sessionId: string, place: PagePlace, notes: readonly Note[]): void;
+  /** The page where this note was last seen; a page of all notes is preferred to one of a filtered list. */
   find(sessionId: string, noteId: string): PagePlace | undefined;
 }
 
 interface Seen {
   readonly place: PagePlace;
   readonly noteIds: readonly string[];
-  /** About the bytes of memory that it takes. */
+  /** Roughly the bytes of memory that it takes. */
   readonly weight: number;
 }
 
-/** How many pages of one session are remembered: a note is looked for in each of them. */
-const pagesEach = 50;
-/** About the bytes that a page takes without its texts, and a text without its characters. */
-const pageBytes = 300;
-const textBytes = 32;
+/** How many pages of one session are remembered: each look-up searches all of them. */
+const pagesPerSession = 50;
+/** Roughly the overhead in bytes of a page without its texts, and of a text without its characters. */
+const pageOverhead = 300;
+const textOverhead = 32;
 
 /**
- * A memory of about `size` bytes, by default of the latest 20,000 notes or so: sessions that have read nothing for long
- * are forgotten. A page of all notes counts for more than one of some: notes that were seen side by side there are
- * found again by one call, though lists of tags have shown them apart since.
+ * Takes about `size` bytes of memory, by default enough for some 20,000 notes; sessions that have not been used for
+ * long are forgotten first. A page of all notes is preferred because notes seen side by side there can be found again
+ * with one call, even if filtered lists have shown them separately since.
  */
 export function createSightings(size = 2_000_000): Sightings {
   const sessions = createCache<readonly Seen[]>(Infinity, size);
@@ -43,7 +44,7 @@ export function createSightings(size = 2_000_000): Sightings {
         start: { ...start, cursor: start.cursor && ownText(start.cursor) },
       };
       const others = (sessions.get(sessionId) ?? []).filter((seen) => !isSame(seen.place, place));
-      const pages = (notes.length > 0 ? [...others, toSeen(place, notes)] : others).slice(-pagesEach);
+      const pages = (notes.length > 0 ? [...others, toSeen(place, notes)] : others).slice(-pagesPerSession);
       if (pages.length === 0) sessions.delete(sessionId);
       else sessions.set(sessionId, pages, weigh(pages));
     },
@@ -64,7 +65,7 @@ export function createSightings(size = 2_000_000): Sightings {
 function toSeen(place: PagePlace, notes: readonly Note[]): Seen {
   const noteIds = notes.map(({ upstreamId }) => upstreamId);
   const texts = [place.filter.tag ?? '', place.start.cursor ?? '', ...noteIds];
-  const weight = texts.reduce((sum, { length }) => sum + textBytes + length, pageBytes);
+  const weight = texts.reduce((sum, { length }) => sum + textOverhead + length, pageOverhead);
   return { place, noteIds, weight };
 }
 

@@ -4,30 +4,30 @@ import { UpstreamError } from '../upstream/failure.js';
 import { isCount } from './answer.js';
 import type { Tag } from './model.js';
 
-/** How far to read in a connection: forward only, since the service's cursors are. */
+/** The page of a connection that is read forward only, as the service's cursors are. */
 export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
 
 /**
- * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). One that was
- * `shown` already, without a count, keeps its spelling.
+ * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). A tag that was
+ * already `shown`, without a count, keeps the spelling shown.
  */
 export function byName(tags: readonly Tag[], shown?: ReadonlyMap<string, Tag>): ReadonlyMap<string, Tag> {
   const known = new Map<string, Tag>();
   for (const tag of tags) {
     const key = tag.name.toLowerCase();
     const before = known.get(key) ?? shown?.get(key);
-    known.set(key, before ? join(before, tag) : tag);
+    known.set(key, before ? merge(before, tag) : tag);
   }
   return known;
 }
 
-function join(one: Tag, other: Tag): Tag {
+function merge(one: Tag, other: Tag): Tag {
   const count = (one.count ?? 0) + (other.count ?? 0);
   if (!isCount(count)) throw new UpstreamError('notes', 'misshapen');
   return { ...one, count };
 }
 
-/** The tag as it was `shown` first; from now on it is. */
+/** The tag in the spelling first `shown`; if it was not shown before, this spelling is recorded as such. */
 export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
   const key = tag.name.toLowerCase();
   const first = shown.get(key) ?? tag;
@@ -35,7 +35,7 @@ export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
   return first;
 }
 
-/** A page of tags; a tag that is gone leaves its cursor at the place where it was. */
+/** A page of tags; the cursor of a tag that is gone stands for the index where it was. */
 export function tagConnection(
   cursors: Cursors,
   userId: string,
@@ -44,17 +44,17 @@ export function tagConnection(
   readTags: () => Promise<ReadonlyMap<string, Tag>>,
 ): Promise<Connection<Tag>> {
   let keys: readonly string[] = [];
-  const place = (position: unknown, beyond: number) => {
+  const toIndex = (position: unknown, offset: number) => {
     const [key, index] = position as [string, number];
     const at = keys.indexOf(key);
-    return at < 0 ? index : at + beyond;
+    return at < 0 ? index : at + offset;
   };
   return rowConnection(cursors, { connection: 'tags', userId }, { first, after }, info, {
     async read({ limit, backward, after: behind, before }) {
       const tags = await readTags();
       keys = [...tags.keys()];
-      const start = behind === undefined ? 0 : place(behind, 1);
-      const end = before === undefined ? keys.length : place(before, 0);
+      const start = behind === undefined ? 0 : toIndex(behind, 1);
+      const end = before === undefined ? keys.length : toIndex(before, 0);
       const rows = [...tags.values()].slice(start, end);
       return (backward ? rows.toReversed() : rows).slice(0, limit);
     },

@@ -13,13 +13,13 @@ import { blanks, checkNewNote, checkNoteChange, checkShare, isLongOtherwise, too
 import type { Note } from './model.js';
 import type { NoteChange } from './request.js';
 
-/** What a write gives: its result, or what to mend. */
+/** The result of a write, or the errors that the user can correct. */
 type Outcome<T> = { readonly errors: readonly UserError[] } & Partial<T>;
 
 const pinnedAtMost = 50;
 const permissions = { READ: 'read', COMMENT: 'comment', EDIT: 'edit' } as const;
 
-/** Creates a note; faults of the input are found before the call. */
+/** Creates a note; errors in the input are found before the call where possible. */
 export async function createNote(
   notes: NotesAccess,
   input: CreateNoteInput,
@@ -32,7 +32,7 @@ export async function createNote(
   return { note: answer, noteEdge: notes.edge(answer), errors };
 }
 
-/** Changes the members that are given; a change without any writes nothing and gives the note as it is. */
+/** Changes the members that are given; without any, writes nothing and returns the note as it is. */
 export async function updateNote(
   notes: NotesAccess,
   input: UpdateNoteInput,
@@ -63,7 +63,7 @@ export async function deleteNote(
   return { errors: [refusal.refused === 404 ? notFound() : refused('id')] };
 }
 
-/** Shares a note. Which errors the service answers is not shown (apis/notes.md §4). */
+/** Shares a note. Which errors the service answers is not documented (apis/notes.md §4). */
 export async function shareNote(
   notes: NotesAccess,
   input: ShareNoteInput,
@@ -80,7 +80,7 @@ export async function shareNote(
   return { errors: [refusal.refused === 404 ? noteOrPersonNotFound : refused('email')] };
 }
 
-/** The members that were given, without the nulls that `createNote` takes for absent. */
+/** The members that were given; `createNote` takes a null for an absent member. */
 function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChange {
   return {
     ...(title != null && { title }),
@@ -90,7 +90,7 @@ function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChan
   };
 }
 
-/** Why the service refused a write that the documents allow: its answer has no known shape (apis/notes.md §7). */
+/** Why the service refused a write that the documents allow: its errors have no known shape (apis/notes.md §7). */
 async function explain(
   notes: NotesAccess,
   refusal: Refused,
@@ -109,7 +109,7 @@ async function explain(
   return [refused(...(members.length === 1 ? members : []))];
 }
 
-/** A pin too many may be refused with any 4xx; else some of them are no word about what the person wrote. */
+/** Throws if the status says nothing about the input; after `hasPinned`, as too many pins may get any 4xx. */
 function failWhereCallIsAtFault({ refused: status }: Refused): void {
   const reason = faultOfCall(status);
   if (reason) throw new UpstreamError('notes', reason, { cause: { status } });
