@@ -1,31 +1,32 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** How much goes together at once, and how long it may wait for that. */
+/** How large a batch may be, and how long an item may wait for it. */
 export interface BatchLimits<Item> {
-  /** No batch weighs more, unless it is a single item. */
+  /** The greatest weight of a batch; a single item may weigh more. */
   readonly greatest: number;
   weigh(item: Item): number;
-  /** Some seconds by default. */
+  /** How long an item may wait; by default some seconds. */
   readonly patienceMs?: number;
 }
 
-const usualPatienceMs = 5_000;
+const defaultPatienceMs = 5_000;
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
-  readonly late: NodeJS.Timeout;
+  readonly timer: NodeJS.Timeout;
 }
 
 /**
- * Returns a function that does `work` for an item together with those of others: what comes while a batch is under way
- * goes into the next one, in order of arrival. `work` gives an outcome for each item; if it fails, it has failed for
- * the whole batch. Rejects when the turn does not come in time: then nothing was done.
+ * Returns a function that has `work` done for an item, in a batch with those of other callers. Items that arrive while
+ * a batch is running go into the next one, in order of arrival. `work` gives an outcome for each item; if it fails, it
+ * fails for all items of its batch. The call rejects if the item's batch does not begin in time: then nothing was done
+ * for it.
  */
 export function createBatches<Item, Outcome>(
   work: (batch: readonly Item[]) => Promise<readonly Outcome[]>,
-  { greatest, weigh, patienceMs = usualPatienceMs }: BatchLimits<Item>,
+  { greatest, weigh, patienceMs = defaultPatienceMs }: BatchLimits<Item>,
 ): (item: Item) => Promise<Outcome> {
   let waiting: Waiting<Item, Outcome>[] = [];
   let running = false;
@@ -33,10 +34,10 @@ export function createBatches<Item, Outcome>(
   function take(): readonly Waiting<Item, Outcome>[] {
     let weight = 0;
     const end = waiting.findIndex(({ item }, at) => (weight += weigh(item)) > greatest && at > 0);
-    const taken = end < 0 ? waiting : waiting.slice(0, end);
+    const batch = end < 0 ? waiting : waiting.slice(0, end);
     waiting = end < 0 ? [] : waiting.slice(end);
-    for (const { late } of taken) clearTimeout(late);
-    return taken;
+    for (const { timer } of batch) clearTimeout(timer);
+    return batch;
   }
 
   async function run(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
@@ -48,7 +49,7 @@ export function createBatches<Item, Outcome>(
     }
   }
 
-  /** Each batch begins a turn later, so that whatever has come in this one is in it. */
+  /** Each batch begins a turn of the event loop later, so that it includes every item that arrived in this one. */
   async function runAll(): Promise<void> {
     running = true;
     for (await turn(); waiting.length > 0; await turn()) await run(take());
@@ -57,12 +58,12 @@ export function createBatches<Item, Outcome>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        waiting = waiting.filter((other) => other !== mine);
+      const timer = setTimeout(() => {
+        waiting = waiting.filter((other) => other !== entry);
         reject(new Error(`The database had no time for this within ${patienceMs} ms.`));
       }, patienceMs);
-      const mine = { item, resolve, reject, late };
-      waiting.push(mine);
+      const entry = { item, resolve, reject, timer };
+      waiting.push(entry);
       if (!running) void runAll();
     });
 }

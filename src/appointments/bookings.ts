@@ -13,7 +13,7 @@ export interface BookingPosition {
   readonly id: string;
 }
 
-/** Which bookings; all conditions together. */
+/** Which bookings to list; all conditions apply together. */
 export interface BookingQuery {
   /** Only this user's; everybody's when absent. */
   readonly userId?: string | undefined;
@@ -22,9 +22,10 @@ export interface BookingQuery {
   /** Instants (`src/instant.ts`) of the start: `from ≤ start < to`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Strictly beyond these positions, in the order or, backward, in its reverse. */
+  /** Only bookings strictly after and before these positions, newest first. */
   readonly after?: BookingPosition | undefined;
   readonly before?: BookingPosition | undefined;
+  /** Lists in the reverse order, so that `limit` counts from the end. */
   readonly backward: boolean;
   readonly limit: number;
 }
@@ -32,17 +33,17 @@ export interface BookingQuery {
 /** The rows of the appointments ledger. */
 export interface Bookings {
   /**
-   * Keeps a new booking; false, and nothing kept, where its user's idempotency key is taken. Rejects with an error that
-   * `isInDoubt` if it may or may not be kept: the database did not answer the commit.
+   * Stores a new booking; false, with nothing stored, if its user's idempotency key is taken. Rejects with an error
+   * that `isInDoubt` if it may or may not be stored: the database did not answer the commit.
    */
   insert(booking: Booking): Promise<boolean>;
-  /** Says how a pending booking ended. */
+  /** Records how a pending booking ended. */
   settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void>;
-  /** Takes a booking back, as if it had never been; its key is free again. */
+  /** Deletes a booking, as if it had never been; its key is free again. */
   erase(booking: Booking): Promise<void>;
-  /** The same for one whose insertion is in doubt, even if that takes effect only now. */
+  /** The same for a booking whose insertion is in doubt, even if it takes effect only now. */
   undo(booking: Booking): Promise<void>;
-  /** The booking that has this key; where others wait for one too, it is looked for together with theirs. */
+  /** The booking that has this key; look-ups that wait at the same time are made together. */
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
   list(query: BookingQuery): Promise<readonly Booking[]>;
   /** The booking with this id, of this user where one is given. */
@@ -51,34 +52,34 @@ export interface Bookings {
 
 type ClosingStep = Exclude<Step, { begin: unknown }>;
 
-/** In characters: the participants' JSON, and a flat amount for the rest of a booking. */
-const greatestBatch = 1_000_000;
-const restOfBooking = 1_000;
+/** In characters. A booking weighs as much as its participants' JSON, and a flat amount for the rest. */
+const maxBatchWeight = 1_000_000;
+const baseWeight = 1_000;
 
-/** The rows in this database; `commit` does steps of bookings in one transaction (`commit.ts`). */
+/** Bookings in this database; `commit` carries out steps in one transaction (`commit.ts`). */
 export function createBookings(
   { engine, kysely }: Database,
   commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
 ): Bookings {
-  const weigh = ({ participants }: Booking) => restOfBooking + participants.length;
-  // Inserts and undos have batches of their own: each may have to wait for another replica.
+  const weigh = ({ participants }: Booking) => baseWeight + participants.length;
+  // Inserts and undos have batches of their own: either may have to wait for another replica.
   const begin = createBatches(
     (bookings: readonly Booking[]) => commit(bookings.map((each) => ({ begin: each }))),
     {
-      greatest: greatestBatch,
+      greatest: maxBatchWeight,
       weigh,
     },
   );
   const end = createBatches((steps: readonly ClosingStep[]) => commit(steps), {
-    greatest: greatestBatch,
-    weigh: (step) => ('end' in step ? restOfBooking : weigh(step.erase)),
+    greatest: maxBatchWeight,
+    weigh: (step) => ('end' in step ? baseWeight : weigh(step.erase)),
   });
   const undo = createBatches(
     async (bookings: readonly Booking[]) => {
       await undoBookings({ engine, kysely }, bookings);
       return bookings.map(() => undefined);
     },
-    { greatest: greatestBatch, weigh },
+    { greatest: maxBatchWeight, weigh },
   );
   const find = createLookups((keys) => readWithKeys(kysely, keys));
 
@@ -119,7 +120,7 @@ function participantsOf({ participants }: Booking): readonly Participant[] {
   return JSON.parse(participants) as readonly Participant[];
 }
 
-/** The appointment as it reads at this time: what is pending is not known to be booked. */
+/** The appointment as it is shown now: while it is pending, it is not known to be booked. */
 export function toAppointment(booking: Booking): Appointment {
   return {
     kind: 'Appointment',

@@ -24,14 +24,14 @@ export interface AppointmentsSettings {
 /** What to book (`apis/appointments.md` §2); date-times go out as they are written. */
 export type NewAppointment = Pick<Appointment, 'status' | 'start' | 'end' | 'participants'>;
 
-/** Booked, with the service's id where its answer has one; or not, since the service refused what was to be booked. */
+/** Booked, with the service's id if its answer has one; or refused by the service. */
 export type BookingOutcome = { readonly booked: true; readonly upstreamId: string | null } | Refused;
 
 /** The appointment service (`apis/appointments.md`). */
 export interface AppointmentsClient {
   /**
-   * Books, and sends the request at most once unless its token is refused. Where it rejects, nothing is booked if the
-   * error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other the outcome is unknown.
+   * Sends the booking once, or twice if its token is refused the first time. If it rejects, nothing is booked where the
+   * error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other error the outcome is unknown.
    */
   book(appointment: NewAppointment, signal?: Signal): Promise<BookingOutcome>;
   stop(): Promise<void>;
@@ -47,14 +47,14 @@ export class NotSent extends Error {
 
 /** Statuses that blame the input, not who sends it or where. */
 const blamedOnInput: readonly number[] = [400, 409, 422];
-/** Statuses that blame the gateway for who it is: nothing that a person typed. */
+/** Statuses that blame the gateway's credentials or account, not the input. */
 const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
   401: 'locked',
   402: 'misshapen',
   403: 'locked',
 };
 
-/** Between two tokens that are suspected for a 403. */
+/** The least time between two tokens that are replaced because of a 403. */
 const forbiddenPauseMs = 60_000;
 
 /** A client of the appointment service; its token is shared by all replicas on this database. */
@@ -85,7 +85,7 @@ export function createAppointmentsClient(
     const request = { method: 'POST', path: '/oauth/token', body, signal } as const;
     const outcome = await issuer.ask(request, ({ status, body: answer }) => {
       if (status >= 400) return { refused: status };
-      complainOfScope(answer);
+      warnOfMissingScope(answer);
       return readIssued(answer);
     });
     if ('token' in outcome) return outcome;
@@ -96,7 +96,7 @@ export function createAppointmentsClient(
     throw new UpstreamError('issuer', 'locked');
   }
 
-  /** A token. If none can be had, it is certain that nothing was booked. */
+  /** A token. If none can be had, the error leaves no doubt that nothing was booked. */
   async function authorize(signal: Signal | undefined): Promise<string> {
     try {
       return await tokens.get(signal);
@@ -112,8 +112,8 @@ export function createAppointmentsClient(
     return service.ask(request, (answer) => answer);
   }
 
-  /** What the operator can mend at the service: bookings may be refused until then. */
-  function complainOfScope(answer: unknown): void {
+  /** Warns of scopes that the operator has to have granted: bookings may be refused until then. */
+  function warnOfMissingScope(answer: unknown): void {
     const granted = member(answer, 'scope');
     if (typeof granted !== 'string') return;
     const names = granted.split(' ');
@@ -122,16 +122,16 @@ export function createAppointmentsClient(
       telemetry.log.warn({ missing }, 'the token issuer grants less than the scope asked for');
   }
 
-  /** A scope granted meanwhile is in the next token, not in this one; the 403 may have other reasons as well. */
-  function renewForbidden(token: string): void {
+  /** Replaces a token after a 403, as a scope may have been granted since; not often, as there may be other reasons. */
+  function replaceForbidden(token: string): void {
     const now = clock.now();
     if (now - forbiddenAt < forbiddenPauseMs) return;
     forbiddenAt = now;
     tokens.suspect(token);
   }
 
-  /** A 404 may mean an unknown patient or a wrong base address: the person is told the one, the log the other. */
-  function complainOf(status: number): void {
+  /** A 404 may mean an unknown patient, of which the user is told, or a wrong base address, which is for the log. */
+  function warnOfRefusal(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
     telemetry.log.warn({ status }, 'the appointment service refused a booking for what may not lie in it');
   }
@@ -147,8 +147,8 @@ export function createAppointmentsClient(
         answer = await post(body, token, signal);
       }
       const { status } = answer;
-      if (status === 403) renewForbidden(token);
-      complainOf(status);
+      if (status === 403) replaceForbidden(token);
+      warnOfRefusal(status);
       const reason = blamedOnGateway[status] ?? faultOfCall(status);
       if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
       if (status >= 400) return { refused: status };
@@ -160,7 +160,7 @@ export function createAppointmentsClient(
   };
 }
 
-/** The service's spelling. */
+/** In the service's own names and values. */
 function toBody({ status, start, end, participants }: NewAppointment) {
   const participant = participants.map(({ actor, status: reply }) => ({
     actor: { reference: actor.reference },
@@ -169,9 +169,9 @@ function toBody({ status, start, end, participants }: NewAppointment) {
   return { status: status.toLowerCase(), start, end, participant };
 }
 
-const usualLifetimeSeconds = 3600;
+const defaultLifetimeSeconds = 3600;
 /** A year: an issuer may give a number that no date can hold. */
-const mostLifetimeSeconds = 365 * 24 * 3600;
+const maxLifetimeSeconds = 365 * 24 * 3600;
 
 function readIssued(body: unknown): Issued | undefined {
   const token = member(body, 'access_token');
@@ -180,11 +180,11 @@ function readIssued(body: unknown): Issued | undefined {
   const seconds = Number(member(body, 'expires_in'));
   return {
     token,
-    lifetimeSeconds: seconds > 0 ? Math.min(seconds, mostLifetimeSeconds) : usualLifetimeSeconds,
+    lifetimeSeconds: seconds > 0 ? Math.min(seconds, maxLifetimeSeconds) : defaultLifetimeSeconds,
   };
 }
 
-/** The answer of a booking is not shown: an id is looked for where services put it, and may be absent. */
+/** The answer of a booking is not documented: the id is looked for in the usual places, and may be absent. */
 function readId({ body, location }: UpstreamAnswer): string | null {
   const places = [body, member(body, 'data'), member(body, 'appointment')];
   const id = places.map((place) => member(place, 'id')).find((found) => found != null);
@@ -192,11 +192,11 @@ function readId({ body, location }: UpstreamAnswer): string | null {
   return typeof text === 'string' && text !== '' ? text : idAt(location);
 }
 
-/** `/v1/appointments/<id>`, with or without a host, and a version as FHIR has it: `/_history/<number>`. */
-const place = /(?:^|\/)appointments?\/([^/?#]+)\/?(?:_history\/[^/?#]*)?(?:[?#].*)?$/i;
+/** `/v1/appointments/<id>`, with or without a host, and with or without FHIR's version: `/_history/<number>`. */
+const locationForm = /(?:^|\/)appointments?\/([^/?#]+)\/?(?:_history\/[^/?#]*)?(?:[?#].*)?$/i;
 
 function idAt(location: unknown): string | null {
-  const segment = typeof location === 'string' ? place.exec(location)?.[1] : undefined;
+  const segment = typeof location === 'string' ? locationForm.exec(location)?.[1] : undefined;
   if (segment === undefined) return null;
   try {
     return decodeURIComponent(segment);

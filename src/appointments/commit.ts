@@ -5,26 +5,26 @@ import type { BookingTable } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Participant } from './model.js';
 
-/** A booking as it is kept. Free texts are key texts. */
+/** A booking as it is stored. Free texts are key texts (`store/text.ts`). */
 export type Booking = BookingTable;
 
-/** A booking begins; or it ends, one way or another; or it is taken back, as if it had never been. */
+/** A booking is inserted; or its outcome is recorded; or it is deleted, as if it had never been. */
 export type Step =
   | { readonly begin: Booking }
   | { readonly end: Pick<Booking, 'id' | 'state' | 'upstream_id'> }
   | { readonly erase: Booking };
 
-/** Whether it was done: a booking is not begun where its user's idempotency key is taken. */
+/** Whether the step was done: a booking is not inserted if its user's idempotency key is taken. */
 export type Done = boolean;
 
 const doubtCode = 'BOOKINGS_IN_DOUBT';
 
-/** Whether what was asked may or may not have been done: the database did not answer the commit. */
+/** Whether the transaction may or may not have taken effect: the database did not answer the commit. */
 export function isInDoubt(error: unknown): boolean {
   return (error as { readonly code?: unknown } | undefined)?.code === doubtCode; // it may come from another thread
 }
 
-/** Does steps of bookings that need nothing of each other in one transaction, all or none. */
+/** Carries out steps that do not depend on each other in one transaction, all or none. */
 export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
   module: import.meta.url,
   begin: (store) => async (steps) => {
@@ -33,24 +33,24 @@ export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
   },
 };
 
-/** In doubt only if the statements were answered and the commit was not: an undo finds the row, or waits for it. */
+/** In doubt only if the statements were answered but the commit was not: an undo finds the row, or waits for it. */
 async function commit({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
   const change = engine === 'sqlite' ? changeOneByOne : changeAsOne;
-  let isDone = false;
+  let isAnswered = false;
   try {
     return await kysely.transaction().execute(async (db) => {
       const kept = await change({ engine, kysely: db }, changes);
-      isDone = true;
+      isAnswered = true;
       return kept;
     });
   } catch (cause) {
-    throw isDone ? doubt(cause) : cause;
+    throw isAnswered ? inDoubt(cause) : cause;
   }
 }
 
 /**
- * Takes back bookings that may or may not be kept, even if they take effect only now: an insertion waits for the end of
- * a transaction, cut off from us, that is still about to insert the same.
+ * Deletes bookings that may or may not be stored, even if their insertion takes effect only now: they are inserted
+ * again first, which waits for any transaction, cut off from us, that is still about to insert them.
  */
 export async function undoBookings({ engine, kysely }: Store, bookings: readonly Booking[]): Promise<void> {
   const sorted = sortByKey(bookings);
@@ -74,14 +74,17 @@ function toChanges(steps: readonly Step[]): Changes {
   };
 }
 
-/** In the same order on all replicas: one may wait for a key that another is about to take, no two for each other. */
+/**
+ * In one order on all replicas, against deadlocks: one may wait for a key that another is about to take, but no two for
+ * each other.
+ */
 function sortByKey(bookings: readonly Booking[]): readonly Booking[] {
   const keyOf = ({ user_id, idempotency_key }: Booking) => `${user_id}\n${idempotency_key}`;
   const keyed = bookings.map((booking) => ({ booking, key: keyOf(booking) }));
   return keyed.toSorted((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key))).map(({ booking }) => booking);
 }
 
-/** On SQLite, where the writer is alone with its statements. */
+/** On SQLite, where the writer runs its statements without round trips. */
 async function changeOneByOne(store: Store, changes: Changes): Promise<ReadonlySet<string>> {
   const { engine, kysely } = store;
   const { begun } = changes;
@@ -102,7 +105,7 @@ async function selectKept({ engine, kysely }: Store, begun: readonly Booking[]):
   return new Set(rows.map(({ id }) => id));
 }
 
-/** On Postgres, to save round trips. */
+/** On Postgres: a single statement, to save round trips. */
 async function changeAsOne({ engine, kysely }: Store, changes: Changes): Promise<ReadonlySet<string>> {
   const { begun } = changes;
   const references = begun.flatMap(toReferences);
@@ -116,7 +119,7 @@ async function changeAsOne({ engine, kysely }: Store, changes: Changes): Promise
   return new Set(rows.map(({ id }) => id));
 }
 
-function doubt(cause: unknown): Error {
+function inDoubt(cause: unknown): Error {
   const error = new Error(`A booking may be kept, or not: ${(cause as Error).message}`, { cause });
   return Object.assign(error, { code: doubtCode });
 }
@@ -150,7 +153,7 @@ interface ReferenceRow extends Record<string, string> {
   readonly reference: string;
 }
 
-/** A row for each one who takes part. */
+/** A row for each distinct participant. */
 function toReferences({ id, participants }: Booking): readonly ReferenceRow[] {
   const all = (JSON.parse(participants) as readonly Participant[]).map(({ actor }) =>
     keyText(actor.reference),

@@ -8,17 +8,17 @@ import { instant } from '../instant.js';
 import type { NewAppointment } from './client.js';
 import type { Participant } from './model.js';
 
-/** A booking that may be sent: its date-times are as they were written. */
+/** A valid booking; its date-times are as they were written. */
 export interface BookingInput {
   readonly appointment: NewAppointment;
   readonly idempotencyKey: string | undefined;
 }
 
 const reference = /^[A-Za-z][\w-]*\/[^/\s]+$/;
-/** The `u` counts code points. */
+/** The flag `u` makes it count code points. */
 const keyForm = /^.{1,255}$/su;
 
-/** The booking, or all that is wrong with it (apis/appointments.md §2). */
+/** The booking, or all its errors (apis/appointments.md §2). */
 export function readBooking(
   input: CreateAppointmentInput,
 ): BookingInput | { readonly errors: readonly UserError[] } {
@@ -40,7 +40,7 @@ function required(value: unknown, message: string, ...path: readonly string[]): 
   return value == null || value === '' ? [fault('REQUIRED', message, ...path)] : [];
 }
 
-/** The service says "ISO 8601 datetime"; what is given back is a `DateTime`, which has an offset. */
+/** The service only says "ISO 8601 datetime", but we return it as a `DateTime`, which needs an offset. */
 function checkDateTime(text: string | null | undefined, member: string): readonly UserError[] {
   if (!text) return required(text, `The appointment needs its ${member}.`, member);
   const message = `The ${member} is no ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00+01:00.`;
@@ -90,7 +90,7 @@ function checkKey(key: string | null | undefined): readonly UserError[] {
   return [fault('INVALID', 'An idempotency key has 1 to 255 characters.', 'idempotencyKey')];
 }
 
-/** The participant without what clients may have sent as null; none if it is not whole. */
+/** The participant without what clients may have sent as null; none if it is incomplete. */
 function participantOf({ actor, status }: AppointmentParticipantInput): readonly Participant[] {
   return actor?.reference && status ? [{ actor: { reference: actor.reference }, status }] : [];
 }

@@ -15,7 +15,7 @@ import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
 import type { Appointment } from './model.js';
 import { createSettling } from './settling.js';
 
-/** Who books what. The idempotency key is the user's own. */
+/** Who books what. An idempotency key belongs to its user. */
 export interface BookingRequest {
   readonly userId: string;
   readonly email: string;
@@ -23,23 +23,23 @@ export interface BookingRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A booking that may stand; or one that the service refused with a 4xx; or a key used for another input. */
+/** A booking that was, or may have been, made; or a refusal (4xx); or a key used before with another input. */
 export type BookingResult = { readonly appointment: Appointment } | Refused | { readonly conflict: true };
 
 /** The appointments booked through this gateway. */
 export interface Ledger {
   /**
-   * Books once. With a key that its user has given before, and the same input, it gives the first answer and posts
-   * nothing; while the first is under way, here or on another replica, it waits. Where the outcome cannot be known
-   * the appointment is `UNCONFIRMED`, and is never posted again. A known outcome is answered also while the database
-   * is away, and written once it is back. Rejects only when nothing was booked.
+   * Books once. If its user has given the same key and input before, returns the first answer and posts nothing; while
+   * the first request is under way, here or on another replica, it waits. If the outcome cannot be known, the
+   * appointment is `UNCONFIRMED`, and is never posted again. A known outcome is returned even while the database is
+   * down, and written once it is back. Rejects only if nothing was booked.
    */
   book(request: BookingRequest): Promise<BookingResult>;
-  /** Those that match, newest booking first; what is read of them is counted. */
+  /** The matching bookings, newest first; what is read counts towards the limit of `reads`. */
   list(query: BookingQuery, reads: Pick<Reads, 'take'>): Promise<readonly Appointment[]>;
   /** The booking with this id, of this user where one is given; null where there is none. */
   find(ledgerId: string, userId?: string): Promise<Appointment | null>;
-  /** Waits some seconds for the bookings under way, their clients still there or not, to be made and written. */
+  /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
   stop(): Promise<void>;
 }
 
@@ -50,12 +50,12 @@ interface Flight {
 
 const bookingMs = 30_000;
 const pollMs = 100;
-/** For settling the row after the call. */
+/** Added to the time of the call, for storing the row before it and settling it after. */
 const settlingMs = 5_000;
-/** Short enough to be over before the process is ended, even after a drain that takes its whole time. */
+/** Short enough to be over before the process is killed, even after the longest drain. */
 const patienceMs = 3_000;
 
-/** A ledger; a booking has `timeoutMs` of its own and does not end when its client goes away. */
+/** A ledger; each booking has `timeoutMs` of its own, and goes on when its client disconnects. */
 export function createLedger({
   client,
   database,
@@ -66,7 +66,7 @@ export function createLedger({
 }: {
   readonly client: AppointmentsClient;
   readonly database: Database;
-  /** Does steps of bookings in one transaction: the procedure of `commit.ts`. */
+  /** Carries out steps in one transaction: the procedure of `commit.ts`. */
   commit(steps: readonly Step[]): Promise<readonly Done[]>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -76,18 +76,18 @@ export function createLedger({
   const settling = createSettling(telemetry);
   const flights = new Map<string, Flight>();
   const underWay = new Set<Promise<unknown>>();
-  const began = Math.floor(clock.now());
+  const startedAt = Math.floor(clock.now());
 
   /**
-   * Whether a pending booking may still be under way, on another replica or here. An embedded database has no other
-   * process: what was booked before this one began is over.
+   * Whether a booking may still be under way, here or on another replica. An embedded database has no other process:
+   * what was booked before this one started is over.
    */
-  function mayEnd({ state, pending_until: until, booked_at: bookedAt }: Booking): boolean {
-    const isOurs = database.engine === 'postgres' || bookedAt >= began;
+  function mayBeUnderWay({ state, pending_until: until, booked_at: bookedAt }: Booking): boolean {
+    const isOurs = database.engine === 'postgres' || bookedAt >= startedAt;
     return state === 'PENDING' && isOurs && until > clock.now();
   }
 
-  function open(
+  function toPending(
     { userId, email, appointment, idempotencyKey }: BookingRequest,
     inputDigest: string,
     id: string,
@@ -112,17 +112,17 @@ export function createLedger({
     };
   }
 
-  /** Too late to post: the call could outlast those who wait for it, and its client may have gone and booked anew. */
-  async function takeBack(booking: Booking): Promise<Error> {
+  /** Deletes a row stored too late: the call could outlast those who wait, and the client may have booked again. */
+  async function eraseLate(booking: Booking): Promise<Error> {
     await settling.settle(booking.id, () => bookings.erase(booking));
     return new Error('The database took too long to keep the booking.');
   }
 
-  /** A row that may stand although its insertion failed is taken back: nothing was, or will be, posted for it. */
-  async function keep(booking: Booking): Promise<boolean> {
+  /** Stores the row. If it is in doubt whether it is stored, it is deleted: nothing was, or will be, posted for it. */
+  async function store(booking: Booking): Promise<boolean> {
     try {
       const kept = await bookings.insert(booking);
-      if (kept && clock.now() > booking.booked_at + settlingMs) throw await takeBack(booking);
+      if (kept && clock.now() > booking.booked_at + settlingMs) throw await eraseLate(booking);
       return kept;
     } catch (error) {
       if (isInDoubt(error)) await settling.settle(booking.id, () => bookings.undo(booking));
@@ -130,8 +130,8 @@ export function createLedger({
     }
   }
 
-  /** Writes the row, then posts: a crash in between leaves a row that reads as unconfirmed. */
-  async function bookFirst(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
+  /** Posts a booking whose row is stored, then settles the row: after a crash in between it reads as unconfirmed. */
+  async function postAndSettle(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
     const outcome = await post(appointment).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
       await settling.settle(booking.id, () => bookings.erase(booking));
@@ -145,7 +145,7 @@ export function createLedger({
 
   /** Rejects only where it is certain that nothing was booked. */
   async function post(appointment: NewAppointment): Promise<Settlement | Refused> {
-    // An `AbortSignal.timeout` would stay for its whole time, and end with an error that nobody reads.
+    // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
     const ending = new Ending();
     const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
     try {
@@ -159,7 +159,9 @@ export function createLedger({
     }
   }
 
-  /** What became of another's booking under this key; undefined if that came to nothing. Only reads while it waits. */
+  /**
+   * The result of another booking under this key, once known; undefined if there is none. Only reads while it waits.
+   */
   async function outcomeOf(
     userId: string,
     key: string,
@@ -169,12 +171,12 @@ export function createLedger({
       const other = await bookings.withKey(userId, key);
       if (!other) return undefined;
       if (other.input_digest !== inputDigest) return { conflict: true };
-      if (!mayEnd(other)) return { appointment: toAppointment(other) };
+      if (!mayBeUnderWay(other)) return { appointment: toAppointment(other) };
       await pause(pollMs * (0.5 + Math.random()));
     }
   }
 
-  /** Takes the key, or waits for whoever has it: another replica is at it, or has just been refused. */
+  /** Takes the key, or waits for the booking that has it, and tries again if that came to nothing. */
   async function bookOnce(
     request: BookingRequest,
     key: string,
@@ -182,17 +184,17 @@ export function createLedger({
     id: string,
   ): Promise<BookingResult> {
     for (;;) {
-      // Looked for first: an outcome that is there is given even while others hold up the writer.
+      // Looked up first: an outcome that is known is returned even while the writer is busy with others.
       const outcome = await outcomeOf(request.userId, key, inputDigest);
       if (outcome) return outcome;
-      const booking = open(request, inputDigest, id);
-      if (await keep(booking)) return bookFirst(booking, request.appointment);
+      const booking = toPending(request, inputDigest, id);
+      if (await store(booking)) return postAndSettle(booking, request.appointment);
     }
   }
 
   /**
-   * Equal requests at the same moment are one: later ones share the first one's result, and so do those that come
-   * before the row says it.
+   * Requests with the same key and input at the same moment are one: later ones share the first one's result, and so do
+   * those that arrive before its row is settled.
    */
   async function join(
     request: BookingRequest,
@@ -201,8 +203,8 @@ export function createLedger({
     id: string,
   ): Promise<BookingResult> {
     const flightKey = JSON.stringify([request.userId, key]);
-    const under = flights.get(flightKey);
-    if (under) return under.inputDigest === inputDigest ? under.result : { conflict: true };
+    const inFlight = flights.get(flightKey);
+    if (inFlight) return inFlight.inputDigest === inputDigest ? inFlight.result : { conflict: true };
     const land = () => void flights.delete(flightKey);
     const result = bookOnce(request, key, inputDigest, id).finally(() => {
       const row = settling.pending(id);
@@ -217,9 +219,9 @@ export function createLedger({
     const { appointment, idempotencyKey } = request;
     const inputDigest = digestOf(appointment);
     if (idempotencyKey !== undefined) return join(request, idempotencyKey, inputDigest, id);
-    const booking = open(request, inputDigest, id);
-    await keep(booking);
-    return bookFirst(booking, appointment);
+    const booking = toPending(request, inputDigest, id);
+    await store(booking);
+    return postAndSettle(booking, appointment);
   }
 
   return {

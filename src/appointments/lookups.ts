@@ -1,15 +1,16 @@
 import type { BookingTable } from '../store/schema.js';
 import { createBatches } from './batches.js';
 
-/** What a booking under an idempotency key is found by. */
+/** The user and the idempotency key by which a booking is found. */
 export type BookingKey = { readonly [name in 'user_id' | 'idempotency_key']: string };
 
-/** How many keys are looked for at once. */
+/** How many keys are looked up at once. */
 const keysAtOnce = 100;
 
 /**
- * Returns a function that looks a booking up by its key, as it stands after that call, together with all who wait for
- * one: many who wait ask no more often than one would. `read` gives the bookings that there are for the keys.
+ * Returns a function that looks up a booking by its key, in one query with all look-ups that wait, so that many callers
+ * cost no more queries than one. The booking is as it stands after the call was made. `read` gives the bookings that
+ * exist for the keys.
  */
 export function createLookups(
   read: (keys: readonly BookingKey[]) => Promise<readonly BookingTable[]>,

@@ -24,7 +24,7 @@ import { readBooking } from './input.js';
 import type { Ledger } from './ledger.js';
 import type { Appointment } from './model.js';
 
-/** What the resolvers of appointments have of an operation. */
+/** The context of the appointment resolvers. */
 export interface AppointmentsContext extends CallerContext {
   readonly appointments: Ledger;
   readonly reads: Reads;
@@ -49,7 +49,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
   },
 };
 
-/** Bookings by the id in their global id: the caller's own, or with the grant anybody's; else null. */
+/** Bookings by the id in their global id: the caller's own, or anybody's with `APPOINTMENTS_READ`; else null. */
 export const appointmentNodes = {
   Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
     context.reads.next(() => context.appointments.find(ledgerId, readableUser(signedIn(context)))),
