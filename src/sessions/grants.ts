@@ -1,9 +1,9 @@
 import type { Grant } from '../generated/resolvers.js';
 
-/** E-mail address, `*@domain` or `*`, lower-cased → what they may do. */
+/** Grants by e-mail address, `*@domain` or `*`, lower-cased. */
 export type GrantTable = ReadonlyMap<string, readonly Grant[]>;
 
-/** All that the table gives this address: by itself, by its domain and by `*`, together. */
+/** All grants of this address: its own, those of its domain and those of `*`. */
 export function grantsOf(table: GrantTable, email: string): ReadonlySet<Grant> {
   const address = email.toLowerCase();
   const [domain = ''] = /@[^@]*$/.exec(address) ?? [];

@@ -1,27 +1,27 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 
 const mapped = '::ffff:';
-/** An address in brackets, or one of IPv4, with the port that some proxies write behind it. */
+/** An address in brackets, or an IPv4 address, with the port that some proxies append. */
 const withPort = /^(?:\[([^[\]]+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/;
 const groupsOf = (address: string) => address.split(':').filter((group) => group !== '');
 
 /**
- * What a client's address is counted as: one of IPv6 as its /64, since whoever has one of those has them all; one that
- * stands for an address of IPv4 as that; any other as itself. A port behind it does not count.
+ * The network that a client's address counts as. An IPv6 address counts as its /64, since whoever has one address of it
+ * has them all; an IPv4-mapped one as its IPv4 address; any other as itself. A port is ignored.
  */
 export function networkOf(client: string): string {
   const ip = addressIn(client);
   if (!isIPv6(ip)) return ip;
-  // In the one spelling that RFC 5952 leaves, without its zone.
+  // Normalised as in RFC 5952, without its zone.
   const { address } = new SocketAddress({ address: ip, family: 'ipv6' });
-  const within = address.slice(mapped.length);
-  if (address.startsWith(mapped) && isIPv4(within)) return within;
+  const embedded = address.slice(mapped.length);
+  if (address.startsWith(mapped) && isIPv4(embedded)) return embedded;
   const zeros = '0:'.repeat(8 - groupsOf(address).length);
-  const written = address.replace('::', `:${zeros}`);
-  return `${groupsOf(written).slice(0, 4).join(':')}::/64`;
+  const expanded = address.replace('::', `:${zeros}`);
+  return `${groupsOf(expanded).slice(0, 4).join(':')}::/64`;
 }
 
-/** The address in what a proxy says of its client; what is none is left as it is. */
+/** The address without brackets or port; anything else is left as it is. */
 function addressIn(client: string): string {
   const [, bracketed, dotted] = withPort.exec(client) ?? [];
   if (bracketed !== undefined && isIPv6(bracketed)) return bracketed;

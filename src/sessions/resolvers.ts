@@ -4,17 +4,17 @@ import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
 import type { User } from './model.js';
 import type { Sessions } from './sessions.js';
 
-/** What signing in and out needs of an operation. */
+/** The context of the session resolvers. */
 export interface SessionsContext extends OperationContext {
-  /** Null once the session has been signed out of: what follows in the document is anonymous. */
+  /** Null after `signOut`: the rest of the document is anonymous. */
   caller: Caller | null;
   readonly sessions: Sessions;
-  /** The signed-in user, asked for at most once an operation; `UNAUTHENTICATED` for an anonymous caller. */
+  /** The signed-in user, read at most once per operation; `UNAUTHENTICATED` for an anonymous caller. */
   me(): Promise<User>;
   readonly grantsOf: (email: string) => ReadonlySet<Grant>;
-  /** The address of the client, for throttling, at doors where one may sign in. */
+  /** The client's address, for throttling; present on transports where one may sign in. */
   readonly ip?: string | undefined;
-  /** The browser's session cookie, on doors that have one. */
+  /** The browser's session cookie, on transports that have one. */
   readonly cookie?: { set(token: string, expiresAt: number): void; clear(): void } | undefined;
 }
 
@@ -62,14 +62,14 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     },
   },
   User: {
-    // A session keeps the grants that it began with, whatever becomes of the address.
+    // A session has the grants of the address that it began with, even if the user's address has changed since.
     grants: ({ upstreamId, email }, _, { caller, grantsOf }) => [
       ...(caller?.userId === upstreamId ? caller.grants : grantsOf(email)),
     ],
   },
 };
 
-/** `node` for the types of this domain: only the caller themself. */
+/** Users by the id in their global id: the caller themself, else null. */
 export const sessionNodes = {
   async User(id: string, context: SessionsContext): Promise<User | null> {
     return id === context.caller?.userId ? context.me() : null;

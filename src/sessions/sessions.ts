@@ -18,32 +18,32 @@ import { networkOf } from './network.js';
 import { createThrottle } from './throttle.js';
 import { toUser } from './user.js';
 
-/** A live session: who it is, and the notes token that must not leave the server. */
+/** A live session: its caller, and the notes token, which must not leave the server. */
 export interface Session {
   readonly caller: Caller;
   readonly notesToken: string;
-  /** Milliseconds since the epoch: when the notes token ends, and the session with it. */
+  /** Milliseconds since the epoch: when the notes token expires, and the session with it. */
   readonly expiresAt: number;
 }
 
-/** What a sign-in gives: the only time that the session's token is seen. */
+/** The result of a sign-in; the session's token is returned only here. */
 export interface SignedIn {
   readonly token: string;
   readonly session: Session;
   readonly user: User;
 }
 
-/** Sessions: opaque 256-bit tokens out, sealed notes tokens within. Every replica sees the same. */
+/** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
 export interface Sessions {
-  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` for an address or network that guesses. */
+  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. */
   signIn(credentials: {
     email: string;
     password: string;
     ip: string;
   }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
-  /** The live session of a token; at once where it was opened or looked up here some seconds ago. */
+  /** The live session of a token; not a promise if it was opened or looked up here within the last seconds. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
-  /** Ends a session here and on every replica; its watchers hear of it. */
+  /** Ends a session here and on every replica; its watchers are called. */
   end(sessionId: string): Promise<void>;
   /** Calls `ended` once when the session ends or expires, within seconds; returns a function that stops watching. */
   watch(session: Session, ended: () => void): () => void;
@@ -56,23 +56,23 @@ interface Watcher {
 }
 
 const cacheMs = 5_000;
-const mostCached = 10_000;
+const maxCached = 10_000;
 const sweepMs = 1_000;
 const recheckMs = 3_000;
 const recheckedAtOnce = 500;
-/** After an outage thousands come at once: so long a new one waits for others to be looked for with it. */
-const gatherMs = 100;
-/** Anybody can have sign-ins refused. */
+/** How long newly watched sessions are collected, to be checked together: after an outage thousands come at once. */
+const collectMs = 100;
+/** Between two warnings: anybody can cause refused sign-ins. */
 const quietMs = 60_000;
 const crowdedNetwork =
   'sign-ins from one network are refused, as a hundred have failed: if it is that of a proxy, see TRUST_PROXY';
-/** A service that gives its tokens a longer life is not believed. */
-const longestMs = 366 * 24 * 3_600_000;
+/** The maximum life of a session, whatever the service says of its token's. */
+const maxLifetimeMs = 366 * 24 * 3_600_000;
 
-/** The place that a sealed notes token is bound to. */
+/** What a sealed notes token is bound to: it opens for no other session. */
 const place = (id: string) => `session ${id}`;
 
-/** Sessions over the store. */
+/** Sessions stored in the database. */
 export function createSessions(options: {
   readonly database: Database;
   readonly notes: NotesClient;
@@ -84,13 +84,13 @@ export function createSessions(options: {
   const { database, notes, sealer, clock, grants, telemetry } = options;
   const { kysely } = database;
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
-  /** Of tokens by which a session was found: making one takes longer than all else of finding it. */
-  const digests = createCache<string>(mostCached);
+  /** Digests of tokens whose sessions were found: making one takes longer than the rest of finding a session. */
+  const digests = createCache<string>(maxCached);
   const watchers = new Set<Watcher>();
-  /** How many endings were heard of: what was read from the store before one may be wrong after it. */
-  let endings = 0;
-  /** Those that are about to be deleted from the store: they are over already. */
-  const ending = new Set<string>();
+  /** Counts the endings seen: what was read from the store before one may be out of date after it. */
+  let endingsSeen = 0;
+  /** Sessions that are being deleted from the store: they count as ended already. */
+  const beingEnded = new Set<string>();
   const warnSeldom = createWarnings(telemetry, { quietMs });
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
@@ -127,17 +127,17 @@ export function createSessions(options: {
 
   function remember(token: string, session: Session): void {
     const { sessionId } = session.caller;
-    digests.set(ownText(token), sessionId); // the client's is a part of its headers
+    digests.set(ownText(token), sessionId); // the client's own text would keep its headers in memory
     cache.delete(sessionId);
     cache.set(sessionId, { session, until: clock.now() + cacheMs });
-    if (cache.size > mostCached) cache.delete(cache.keys().next().value!);
+    if (cache.size > maxCached) cache.delete(cache.keys().next().value!);
   }
 
   async function lookUp(token: string, id: string): Promise<Session | undefined> {
-    const before = endings;
+    const before = endingsSeen;
     const session = await load(id);
     if (!session || session.expiresAt <= clock.now()) return undefined;
-    if (before === endings) remember(token, session);
+    if (before === endingsSeen) remember(token, session);
     return session;
   }
 
@@ -150,12 +150,12 @@ export function createSessions(options: {
   }
 
   function forget(id: string): void {
-    endings += 1;
+    endingsSeen += 1;
     cache.delete(id);
     tellEnded(({ caller }) => caller.sessionId === id);
   }
 
-  /** Asks the store which of these sessions still stand. */
+  /** Asks the store which of these sessions still exist, and forgets the others. */
   async function recheck(ids: readonly string[]): Promise<void> {
     try {
       for (let from = 0; from < ids.length; from += recheckedAtOnce) {
@@ -169,12 +169,12 @@ export function createSessions(options: {
     }
   }
 
-  /** Newly watched: they may have ended between being found and being watched. */
-  const fresh = new Set<string>();
+  /** They may have ended between being found and being watched. */
+  const newlyWatched = new Set<string>();
 
-  function recheckFresh(): void {
-    const ids = [...fresh];
-    fresh.clear();
+  function recheckNewlyWatched(): void {
+    const ids = [...newlyWatched];
+    newlyWatched.clear();
     void recheck(ids);
   }
 
@@ -186,17 +186,17 @@ export function createSessions(options: {
     return checking;
   }
 
-  /** Signals were lost, at a time that is not known. */
+  /** For when signals were lost, at an unknown time. */
   function recheckAll(): void {
-    endings += 1;
+    endingsSeen += 1;
     cache.clear();
-    // What a check under way was told may be older than what was missed.
+    // A check under way may have read the store before the lost signals were sent.
     void (checking ?? Promise.resolve()).then(recheckWatched);
   }
 
   const unlisten = database.listen('sessions', (id) => (id === '' ? recheckAll() : forget(id)));
   const sweep = setInterval(() => tellEnded(({ expiresAt }) => expiresAt <= clock.now()), sweepMs).unref();
-  // A signal may have been lost that nobody knows of.
+  // A signal may be lost without anybody noticing.
   const slowCheck = setInterval(() => void recheckWatched(), recheckMs).unref();
 
   async function whoIs({ token }: IssuedToken): Promise<User> {
@@ -204,14 +204,14 @@ export function createSessions(options: {
       return toUser(await notes.me(token));
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
-      // The caller may have a session already: that is not the one which ended here.
+      // Not `SessionEnded`: the caller may be signed in already, and that session has not ended.
       throw new GatewayError('UPSTREAM_INVALID_RESPONSE', 'The notes service refuses its own token.', {
         cause,
       });
     }
   }
 
-  /** Not by a clock that is wrong: those of all replicas are among them. Until it is right they are not found here. */
+  /** Not while this machine's clock is wrong: the sessions are those of all replicas. `find` goes by it even so. */
   async function deleteExpired(): Promise<void> {
     if ((await clockSkew(database)) !== undefined) return;
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
@@ -229,7 +229,7 @@ export function createSessions(options: {
       email: keyText(user.email),
       notes_token: sealer.seal(issued.token, place(id)),
       created_at: clock.now(),
-      expires_at: Math.floor(Math.min(issued.expiresAt, clock.now() + longestMs)),
+      expires_at: Math.floor(Math.min(issued.expiresAt, clock.now() + maxLifetimeMs)),
     };
     await deleteExpired();
     await kysely.insertInto('sessions').values(row).execute();
@@ -247,34 +247,34 @@ export function createSessions(options: {
     },
     find(token) {
       const id = digests.get(token) ?? digest(token);
-      if (ending.has(id)) return undefined;
+      if (beingEnded.has(id)) return undefined;
       const cached = cache.get(id);
       const now = clock.now();
       if (!cached || cached.until <= now) return lookUp(token, id);
       return cached.session.expiresAt > now ? cached.session : undefined;
     },
     async end(sessionId) {
-      ending.add(sessionId);
+      beingEnded.add(sessionId);
       try {
         await kysely.deleteFrom('sessions').where('id', '=', sessionId).execute();
         forget(sessionId);
       } finally {
-        ending.delete(sessionId);
+        beingEnded.delete(sessionId);
       }
       database.signal('sessions', sessionId);
     },
     watch(session, ended) {
       const watcher = { session, ended };
       watchers.add(watcher);
-      if (fresh.size === 0) setTimeout(recheckFresh, gatherMs).unref();
-      fresh.add(session.caller.sessionId);
+      if (newlyWatched.size === 0) setTimeout(recheckNewlyWatched, collectMs).unref();
+      newlyWatched.add(session.caller.sessionId);
       return () => watchers.delete(watcher);
     },
     stop() {
       unlisten();
       clearInterval(sweep);
       clearInterval(slowCheck);
-      fresh.clear();
+      newlyWatched.clear();
       watchers.clear();
     },
   };

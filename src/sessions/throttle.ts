@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 
-/** Those under one key. */
+/** The attempts under one key. */
 interface Attempts {
   /** When the failures of the window happened, oldest first. */
   failures: number[];
@@ -14,21 +14,21 @@ interface Attempts {
 /** Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. */
 export interface Throttle {
   /**
-   * Runs an attempt, of which `failed` says whether it failed. Attempts at the same moment never outnumber the failures
-   * that are left; the others wait. `RATE_LIMITED` with `retryAfter` where none is left.
+   * Runs an attempt; `failed` tells from its outcome whether it failed. No more attempts run at once than failures are
+   * left; the others wait. `RATE_LIMITED` with `retryAfter` if none is left.
    */
   attempt<T>(key: string, run: () => Promise<T>, failed: (outcome: T) => boolean): Promise<T>;
 }
 
-const mostKeys = 10_000;
-const stepMs = 5 * 60_000;
+const maxKeys = 10_000;
+const clockStepMs = 5 * 60_000;
 
-/** A throttle in this process; the number of keys it remembers is bounded, the oldest are forgotten first. */
+/** A throttle in this process; it remembers a limited number of keys, and forgets the least recently used first. */
 export function createThrottle(options: {
   readonly limit: number;
   readonly windowMs: number;
   readonly clock: Clock;
-  /** Hears of each attempt that is refused. */
+  /** Called for each attempt that is refused. */
   readonly refused?: () => void;
 }): Throttle {
   const { limit, windowMs, clock, refused } = options;
@@ -46,7 +46,7 @@ export function createThrottle(options: {
     attempts.present -= 1;
     if (attempts.present === 0 && attempts.failures.length === 0) byKey.delete(key);
     for (const [oldest, { present }] of byKey) {
-      if (byKey.size <= mostKeys) return;
+      if (byKey.size <= maxKeys) return;
       if (present === 0) byKey.delete(oldest);
     }
   }
@@ -54,8 +54,8 @@ export function createThrottle(options: {
   /** Whether one more may run now; `RATE_LIMITED` where waiting would not help. */
   function hasRoom(attempts: Attempts): boolean {
     const now = clock.now();
-    // One of the future is of a clock that was wrong, and would last until then; but for the steps that clocks make.
-    attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + stepMs);
+    // A failure in the future was dated by a wrong clock, and would count until then; small steps are allowed.
+    attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + clockStepMs);
     const [oldest] = attempts.failures;
     if (oldest !== undefined && attempts.failures.length >= limit) {
       refused?.();
@@ -81,7 +81,7 @@ export function createThrottle(options: {
     async attempt(key, run, failed) {
       const attempts = enter(key);
       try {
-        // Seen to have room and counted in the same turn: nobody comes between.
+        // Checked and counted in the same turn, so that no other attempt comes in between.
         while (!hasRoom(attempts)) await new Promise<void>((resolve) => attempts.waiting.push(resolve));
         return await runCounted(attempts, run, failed);
       } finally {
