@@ -1,4 +1,4 @@
-/** The stages in the order in which equal times are settled (`CONTRACT`: the enum's own order). */
+/** The stages, in the order of the enum: of events at the same time, the one with the later stage wins. */
 export const stages = ['CREATED', 'IN_TRANSIT', 'OUT_FOR_DELIVERY', 'DELIVERY_FAILED', 'DELIVERED'] as const;
 
 /** How far a shipment has come. */
@@ -21,7 +21,7 @@ export interface ShipmentEvent {
   readonly eventId: string;
   readonly type: string;
   readonly stage: Stage;
-  /** A date-time that `instant` reads. */
+  /** A timestamp that `looseInstant` reads. */
   readonly occurredAt: string;
   readonly receivedAt: string;
   readonly shipmentId: string;

@@ -6,7 +6,7 @@ import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
 import type { Shipment, ShipmentEvent } from './model.js';
 import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './state.js';
 
-/** What the shipments' resolvers need of an operation. */
+/** The context of the shipment resolvers. */
 export interface ShipmentsContext extends OperationContext {
   readonly shipments: Shipments;
   readonly feed: Feed;
@@ -50,7 +50,7 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'SHIPMENTS_READ');
         const { feed, signal } = context;
-        const wanted = selected(filter ?? {});
+        const wanted = toSelections(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
           const [event, shipment] = [eventOf(entry), foldedAt(entry)];
@@ -62,7 +62,7 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   },
 };
 
-/** The shipment just after this entry of the log. */
+/** The shipment as folded just after this log entry. */
 function foldedAt({ entity }: LogEntry): Shipment {
   return toShipment(entity as ShipmentState);
 }
@@ -75,7 +75,7 @@ const shipmentOf = (entry: LogEntry) => eventOf(entry).shipmentId;
 const carrierOf = (entry: LogEntry) => eventOf(entry).carrier ?? foldedAt(entry).carrier;
 const stageOf = (entry: LogEntry) => eventOf(entry).stage;
 
-function selected({ shipmentIds, carriers, stages }: ShipmentUpdateFilter): readonly Selection[] {
+function toSelections({ shipmentIds, carriers, stages }: ShipmentUpdateFilter): readonly Selection[] {
   return selections({
     shipmentIds: [shipmentOf, shipmentIds],
     carriers: [carrierOf, carriers],
@@ -83,7 +83,7 @@ function selected({ shipmentIds, carriers, stages }: ShipmentUpdateFilter): read
   });
 }
 
-/** The shipments' types of `node`; null where the id is unknown or the caller lacks `SHIPMENTS_READ`. */
+/** Shipments and their events by the id in their global id; null if unknown or the caller lacks `SHIPMENTS_READ`. */
 export const shipmentNodes = {
   Shipment: async (id: string, context: ShipmentsContext): Promise<Shipment | null> =>
     holds(context, 'SHIPMENTS_READ') ? context.shipments.get(id) : null,

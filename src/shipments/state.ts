@@ -8,7 +8,7 @@ import type { Reads } from '../store/reads.js';
 import { keyTextIf } from '../store/text.js';
 import { stages, type Shipment, type ShipmentEvent, type Stage } from './model.js';
 
-/** What the events of a shipment have told: for each field the value and the event that it comes from. */
+/** The state of a shipment: for each field its value, and the stamp of the event that it comes from. */
 export interface ShipmentState {
   readonly shipmentId: string;
   readonly newest: Register<{ readonly stage: Stage; readonly occurredAt: string }>;
@@ -21,8 +21,8 @@ export interface ShipmentState {
 export type Shipments = Entities<Shipment, ShipmentFilter, ShipmentEvent>;
 
 /**
- * Folds events, in whatever order they come, into one and the same state: an older event never overwrites a newer
- * one's word, equal times are settled by the stage, then by log order, and an absent field erases nothing.
+ * Folds events into the same state in whatever order they come: an older event never overwrites the value of a newer
+ * one, equal times are settled by the stage, then by log order, and an absent field erases nothing.
  */
 export function createShipmentFold(): Fold<ShipmentEvent, ShipmentState> {
   return { ...kept, apply: applyEvent, toRow };
@@ -55,7 +55,7 @@ function toRow({ newest, carrier, trackingNumber }: ShipmentState) {
   };
 }
 
-/** The shipment that a state tells of. */
+/** The shipment that a state describes. */
 export function toShipment({ shipmentId, newest, status, carrier, trackingNumber }: ShipmentState): Shipment {
   return {
     kind: 'Shipment',
@@ -68,15 +68,15 @@ export function toShipment({ shipmentId, newest, status, carrier, trackingNumber
   };
 }
 
-// An index takes no key of any length, and a fraction may have one: this many characters settle the order of pages.
+// A fraction of a second may have any number of digits, an index key may not: this many characters order the pages.
 const keptInstant = 64;
 
-/** Where a shipment stands in `Shipments.page`. */
+/** The position of a shipment in `Shipments.page`. */
 export function shipmentPosition({ updatedAt, shipmentId }: Shipment): EntityPosition {
   return [looseInstant(updatedAt)!.slice(0, keptInstant), shipmentId];
 }
 
-/** Gives each operation, by its reads, the shipments that are kept in this database. */
+/** Returns a function that gives an operation the shipments of this database, read through its `reads`. */
 export function createShipments({ database }: { readonly database: Database }): (reads: Reads) => Shipments {
   return createEntities({
     database,

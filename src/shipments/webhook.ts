@@ -41,9 +41,9 @@ function readKnown(event: EventBody, receivedAt: string) {
 }
 
 /**
- * A shipment event as it was sent; null where its type is not known or it does not name its shipment. `status`,
- * `carrier` and `tracking_number` are free strings, null where absent. An event whose `created_at` is no timestamp
- * occurred, as far as we know, when it was received.
+ * A shipment event as it was sent; null if its type is not known or it does not name its shipment. `status`, `carrier`
+ * and `tracking_number` are free strings, null if absent. If `created_at` is no timestamp, the event is taken to have
+ * occurred when it was received.
  */
 export function readShipmentEvent(
   { id, type, created_at: createdAt, data }: EventBody,
