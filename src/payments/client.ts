@@ -4,10 +4,10 @@ import { findText } from '../upstream/fields.js';
 import type { Upstream } from '../upstream/http.js';
 import type { Signal } from '../signal.js';
 
-/** The one call of the payment service that is known (`apis/webhooks.md` §4). */
+/** The only documented call of the payment service (`apis/webhooks.md` §4). */
 export interface PaymentsClient {
   /**
-   * Rotates an endpoint's signing secret and gives the new one, which is shown only this once; a refusal where the
+   * Rotates an endpoint's signing secret and returns the new one, which is shown only this once; a refusal if the
    * service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
    * secret.
    */
@@ -20,14 +20,14 @@ export interface PaymentsClientOptions {
   readonly upstream: Upstream | undefined;
   /** A bearer token (whether one is needed is not shown). */
   readonly apiToken?: string | undefined;
-  /** The field of the answer that holds the new secret, or the path to it; one of the usual by default. */
+  /** The field of the answer that holds the new secret, or the path to it; by default one of the usual names. */
   readonly secretField?: string | undefined;
 }
 
 const notConfigured = 'The address of the payment service (PAYMENTS_BASE_URL) is not configured.';
-/** Refusals that a missing body may be the reason of: whether there is one, is not shown. */
-const wantsBody: readonly number[] = [400, 411, 415, 422];
-const usualFields = ['secret', 'signing_secret', 'new_secret'];
+/** Refusals that may be due to the missing body: whether one is needed is not documented. */
+const mayWantBody: readonly number[] = [400, 411, 415, 422];
+const defaultFields = ['secret', 'signing_secret', 'new_secret'];
 
 /** A client of the payment service. */
 export function createPaymentsClient({
@@ -35,7 +35,7 @@ export function createPaymentsClient({
   apiToken,
   secretField,
 }: PaymentsClientOptions): PaymentsClient {
-  const fields = secretField === undefined ? usualFields : [secretField];
+  const fields = secretField === undefined ? defaultFields : [secretField];
   const token = apiToken === undefined ? {} : { token: apiToken };
   return {
     async rotateSecret(endpointId, signal) {
@@ -46,22 +46,22 @@ export function createPaymentsClient({
       const send = (body?: object) =>
         upstream.ask({ method: 'POST', path, body, ...token }, (answer) => {
           const { status } = answer;
-          if (status === 404 || (!body && wantsBody.includes(status))) return { refused: status };
+          if (status === 404 || (!body && mayWantBody.includes(status))) return { refused: status };
           if (status >= 400) throw refusal(status);
           return findText(answer.body, fields)?.text;
         });
-      return rotating(sendAsWanted(send));
+      return withAdvice(retryWithBody(send));
     },
   };
 }
 
-/** Without a body, and where that is refused, so that nothing was rotated, once more with an empty object. */
-async function sendAsWanted(send: (body?: object) => Promise<string | Refused>): Promise<string | Refused> {
+/** Sends without a body and, if that is refused, so that nothing was rotated, once more with an empty object. */
+async function retryWithBody(send: (body?: object) => Promise<string | Refused>): Promise<string | Refused> {
   const outcome = await send();
   return typeof outcome === 'string' || outcome.refused === 404 ? outcome : send({});
 }
 
-/** What the operator may mend: the token, or what we call. Nothing was rotated. */
+/** The error for a refusal that the operator has to resolve: by the token, or the address. Nothing was rotated. */
 function refusal(status: number): UpstreamError {
   const reason = status === 401 || status === 403 ? 'locked' : (faultOfCall(status) ?? 'misshapen');
   return new UpstreamError('payments', reason, { cause: { status } });
@@ -71,8 +71,8 @@ const unread =
   'The payment service rotated the secret, but its answer holds none in a known field. ' +
   'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.';
 
-/** The call; where it took effect, or that is uncertain, the error says what to do. */
-async function rotating<T>(call: Promise<T>): Promise<T> {
+/** The call; if it fails although it took effect, or may have, the error says what to do. */
+async function withAdvice<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (cause) {

@@ -16,7 +16,7 @@ export interface PaymentEvent {
   readonly type: string;
   readonly apiVersion: string | null;
   readonly created: number;
-  /** Null where it was not told; it is shown as what the payment is known to be just after. */
+  /** Null if the event does not say; it is then shown as that of the payment just after it. */
   readonly livemode: boolean | null;
   readonly receivedAt: string;
   readonly paymentId: string;

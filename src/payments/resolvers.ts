@@ -16,7 +16,7 @@ import {
   type PaymentState,
 } from './state.js';
 
-/** What the payments' resolvers need of an operation. */
+/** The context of the payment resolvers. */
 export interface PaymentsContext extends OperationContext {
   readonly payments: Payments;
   readonly paymentsClient: PaymentsClient;
@@ -74,7 +74,7 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       async subscribe(_, { filter, after }, context) {
         granted(context, 'PAYMENTS_READ');
         const { feed, signal } = context;
-        const wanted = selected(filter ?? {});
+        const wanted = toSelections(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
           const payment = foldedAt(entry);
@@ -89,7 +89,7 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
 
 const unknownEndpoint = fault('NOT_FOUND', 'There is no such payment webhook endpoint.', 'endpointId');
 
-/** The payment just after this entry of the log. */
+/** The payment as folded just after this log entry. */
 function foldedAt({ entity }: LogEntry): Payment {
   return toPayment(entity as PaymentState | EarlierState);
 }
@@ -100,10 +100,10 @@ function eventOf({ event }: LogEntry): PaymentEvent {
 
 const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
 const typeOf = (entry: LogEntry) => eventOf(entry).type;
-/** As it is shown. */
+/** As it is shown: that of the payment, if the event does not say. */
 const livemodeOf = (entry: LogEntry) => shownWith(foldedAt(entry), eventOf(entry)).livemode;
 
-function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
+function toSelections({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
   return selections({
     paymentIds: [paymentOf, paymentIds],
     types: [typeOf, types],
@@ -111,7 +111,7 @@ function selected({ paymentIds, types, livemode }: PaymentUpdateFilter): readonl
   });
 }
 
-/** The payments' types of `node`; null where the id is unknown or the caller lacks `PAYMENTS_READ`. */
+/** Payments and their events by the id in their global id; null if unknown or the caller lacks `PAYMENTS_READ`. */
 export const paymentNodes = {
   Payment: async (id: string, context: PaymentsContext): Promise<Payment | null> =>
     holds(context, 'PAYMENTS_READ') ? context.payments.get(id) : null,

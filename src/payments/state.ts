@@ -9,7 +9,7 @@ import { keyTextIf } from '../store/text.js';
 import type { Payment, PaymentEvent } from './model.js';
 import { createdTime, type CreatedUnit } from './webhook.js';
 
-/** What the events of a payment have told: for each field the value and the event that it comes from. */
+/** The state of a payment: for each field its value, and the stamp of the event that it comes from. */
 export interface PaymentState {
   readonly paymentId: string;
   readonly newest: Register<{ readonly updatedAt: string }>;
@@ -19,7 +19,7 @@ export interface PaymentState {
   readonly livemode: Register<boolean> | null;
 }
 
-/** A state as earlier versions kept it: what the newest event told, `livemode` included. */
+/** A state as earlier versions stored it: `livemode` is in `newest`. */
 export interface EarlierState extends Omit<PaymentState, 'newest' | 'livemode'> {
   readonly newest: Register<{ readonly updatedAt: string; readonly livemode: boolean }>;
 }
@@ -28,8 +28,8 @@ export interface EarlierState extends Omit<PaymentState, 'newest' | 'livemode'> 
 export type Payments = Entities<Payment, PaymentFilter, PaymentEvent>;
 
 /**
- * Folds events, in whatever order they come, into one and the same state: an older event never overwrites a newer
- * one's word, equal times are settled by log order, and an absent field erases nothing. `unit` is that of `created`.
+ * Folds events into the same state in whatever order they come: an older event never overwrites the value of a newer
+ * one, equal times are settled by log order, and an absent field erases nothing. `unit` is that of `created`.
  */
 export function createPaymentFold({
   unit,
@@ -82,7 +82,7 @@ function toRow({ newest, status, currency, livemode }: PaymentState) {
   };
 }
 
-/** The payment that a state tells of. */
+/** The payment that a state describes. */
 export function toPayment(state: PaymentState | EarlierState): Payment {
   const { paymentId, newest, amount, currency, status } = state;
   return {
@@ -96,17 +96,17 @@ export function toPayment(state: PaymentState | EarlierState): Payment {
   };
 }
 
-/** An event as it is shown beside its payment just after it, whose `livemode` it has where it does not say. */
+/** An event as shown with its payment just after it, whose `livemode` it takes if it has none itself. */
 export function shownWith({ livemode }: Payment, event: PaymentEvent): PaymentEvent {
   return event.livemode === null ? { ...event, livemode } : event;
 }
 
-/** Where a payment stands in `Payments.page`. */
+/** The position of a payment in `Payments.page`. */
 export function paymentPosition({ updatedAt, paymentId }: Payment): EntityPosition {
   return [instant(updatedAt)!, paymentId];
 }
 
-/** Gives each operation, by its reads, the payments that are kept in this database. */
+/** Returns a function that gives an operation the payments of this database, read through its `reads`. */
 export function createPayments({ database }: { readonly database: Database }): (reads: Reads) => Payments {
   return createEntities({
     database,

@@ -4,17 +4,17 @@ import { member, textOrNull } from '../json.js';
 import type { PaymentEvent } from './model.js';
 
 /**
- * The unit of `created`, which is not shown (`apis/webhooks.md` §2); `auto` tells seconds, milliseconds and
+ * The unit of `created`, which is not documented (`apis/webhooks.md` §2); `auto` tells seconds, milliseconds and
  * microseconds apart by the size of the number.
  */
 export type CreatedUnit = 'auto' | 's' | 'ms';
 
-/** What is configured about payment webhooks. */
+/** The settings of payment webhooks. */
 export interface PaymentFamilyOptions {
   /** The types whose `data.object` has the known shape. */
   readonly types: readonly string[];
   readonly createdUnit: CreatedUnit;
-  /** The greatest age of `t`; null takes any (the threshold is not shown). */
+  /** The maximum age of `t`; null accepts any (the threshold is not documented). */
   readonly toleranceSeconds: number | null;
   /** How far ahead `t` may be. */
   readonly skewSeconds: number;
@@ -33,7 +33,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
       ...(toleranceSeconds === null ? {} : { maxAge: toleranceSeconds }),
       maxAhead: skewSeconds,
     },
-    rotates: true, // `v0` is made with the secret before (`apis/webhooks.md` §5)
+    rotates: true, // `v0` is signed with the previous secret (`apis/webhooks.md` §5)
     parse(event, receivedAt) {
       const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
       return {
@@ -49,9 +49,9 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
 }
 
 /**
- * A payment event as it was sent; null where it does not name its payment. `amount`, `currency`, `status` and
- * `livemode` are null where they are absent or not of their type. `created` is the service's raw number; where it is
- * missing or no safe integer, the time of receipt in the configured unit (`auto`: seconds).
+ * A payment event as it was sent; null if it does not name its payment. `amount`, `currency`, `status` and `livemode`
+ * are null if absent or of another type. `created` is the service's raw number or, if that is missing or not a safe
+ * integer, the time of receipt in the configured unit (`auto`: seconds).
  */
 export function readPaymentEvent(
   { id, type, api_version, created, livemode, data = null }: EventBody,
@@ -85,8 +85,8 @@ const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * The date-time in UTC that a raw `created` stands for, as exact as the number. A moment outside the years 0000 to 9999
- * is moved to their first or last, so that every one can be written as a date-time.
+ * The date-time in UTC that a raw `created` stands for, as exact as the number. A time outside the years 0000 to 9999
+ * is clamped to them, so that every number can be written as a date-time.
  */
 export function createdTime(created: number, unit: CreatedUnit): string {
   const size = Math.abs(created);
