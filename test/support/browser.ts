@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
 
-const usualPlaces = [
+const defaultPaths = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -11,9 +11,9 @@ const usualPlaces = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ];
 
-const executablePath = process.env.CHROMIUM || usualPlaces.find((path) => existsSync(path));
+const executablePath = process.env.CHROMIUM || defaultPaths.find((path) => existsSync(path));
 
-/** Whether tests in a browser are to be skipped: there is no Chromium, and this is no CI, where that is a fault. */
+/** Whether to skip the tests in a browser: there is no Chromium, and this is not CI, where that is a failure. */
 export const skipBrowserTests = executablePath === undefined && process.env.CI !== 'true';
 
 /** Starts the Chromium of this machine: the one that `CHROMIUM` names, or one at the usual places. */

@@ -8,10 +8,10 @@ export async function createTestFile(): Promise<string> {
   return `sqlite:${join(await mkdtemp(join(inject('testDirectory'), 'sqlite-')), 'gateway.db')}`;
 }
 
-/** An engine's name, and what makes a new, empty database on it and gives its address. */
+/** An engine's name, and a function that creates an empty database on it and returns its address. */
 export type Engine = readonly ['sqlite' | 'postgres', () => Promise<string>];
 
-/** Why the tests on Postgres are skipped here; on CI they run, and fail, whatever is missing. */
+/** Why the tests on Postgres are skipped here; on CI they always run, and fail if anything is missing. */
 export const noPostgres = process.env['CI'] === 'true' ? undefined : await missingPostgres();
 if (noPostgres) test.skip(`on postgres: ${noPostgres}`);
 

@@ -1,7 +1,7 @@
 import type { Delivery } from '../../src/events/log.js';
 
-/** What every domain's event bears. */
-interface Told {
+/** What the events of both families have in common. */
+interface AnyEvent {
   readonly kind: 'ShipmentEvent' | 'PaymentEvent';
   readonly eventId: string;
   readonly type: string;
@@ -9,7 +9,7 @@ interface Told {
 }
 
 /** The delivery of an event, as the receiver hands it to the log. */
-export function deliveryOf(event: Told, entityId: string): Delivery {
+export function deliveryOf(event: AnyEvent, entityId: string): Delivery {
   const { kind, eventId, type, receivedAt } = event;
   return {
     family: kind === 'ShipmentEvent' ? 'shipments' : 'payments',
@@ -23,7 +23,7 @@ export function deliveryOf(event: Told, entityId: string): Delivery {
   };
 }
 
-/** A delivery of a type that nobody knows: kept and skipped. */
-export function skippedDelivery(event: Told): Delivery {
+/** A delivery of an unknown type: stored and skipped. */
+export function skippedDelivery(event: AnyEvent): Delivery {
   return { ...deliveryOf(event, ''), known: null };
 }

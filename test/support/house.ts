@@ -20,13 +20,13 @@ export const allGrants = [
   'webhooks:rotate',
 ];
 
-/** What a test's gateway is told beside the sandbox's settings. */
+/** What a test's gateway is given besides the sandbox's settings. */
 export interface HouseOptions {
   readonly settings?: Environment;
   readonly upstreamTimeoutMs?: number;
   /** A sandbox that runs already; it is not stopped with the house. */
   readonly sandbox?: Sandbox;
-  /** The folder of the database; a new one, removed with the house, unless told. */
+  /** The folder of the database; by default a new one, removed with the house. */
   readonly folder?: string;
 }
 

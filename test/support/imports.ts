@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Source texts by their path below `src`, as `notes/client.ts`. */
 export type Sources = Readonly<Record<string, string>>;
 
-/** One module needs another, if only for its types; modules are named by their path below `src`, as `notes/client`. */
+/** An import, type-only or not; modules are named by their path below `src`, as `notes/client`. */
 export interface Arrow {
   readonly from: string;
   readonly to: string;
@@ -39,7 +39,7 @@ function named(source: string): readonly string[] {
   );
 }
 
-/** Every arrow between modules of our own; one that leaves `src` keeps its `..`. */
+/** Every import between modules of our own; one that leaves `src` keeps its `..`. */
 export function arrowsOf(sources: Sources): readonly Arrow[] {
   return Object.entries(sources).flatMap(([path, source]) =>
     named(source)
@@ -48,15 +48,15 @@ export function arrowsOf(sources: Sources): readonly Arrow[] {
   );
 }
 
-/** The cycles among arrows, each as the way round; every set of arrows that has a cycle gives at least one. */
+/** The cycles among imports, each as the path around it; if there is any cycle, at least one is found. */
 export function cyclesOf(arrows: readonly Arrow[]): readonly (readonly string[])[] {
   const cycles: (readonly string[])[] = [];
   const done = new Set<string>();
-  const visit = (module: string, way: readonly string[]) => {
-    const met = way.indexOf(module);
-    if (met >= 0) cycles.push([...way.slice(met), module]);
+  const visit = (module: string, path: readonly string[]) => {
+    const met = path.indexOf(module);
+    if (met >= 0) cycles.push([...path.slice(met), module]);
     if (met >= 0 || done.has(module)) return;
-    for (const { from, to } of arrows) if (from === module) visit(to, [...way, module]);
+    for (const { from, to } of arrows) if (from === module) visit(to, [...path, module]);
     done.add(module);
   };
   for (const { from } of arrows) visit(from, []);

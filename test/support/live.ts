@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-// The very file that Node takes for 'graphql': Vite would take another, and two graphqls refuse each other's schemas.
+// The same file that Node resolves 'graphql' to: Vite takes another, and two graphqls refuse each other's schemas.
 import { execute, parse, validate, type GraphQLSchema } from 'graphql/index.js';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../../src/caller.js';
@@ -18,7 +18,7 @@ import { createRules } from '../../src/server/rules.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
-/** The product's log, and its feed, on the database at `url`. */
+/** The gateway's own log and feed, on the database at `url`. */
 export async function openLive(url: string) {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
@@ -39,7 +39,7 @@ export async function openLive(url: string) {
   };
 }
 
-/** Somebody signed in who has these grants. */
+/** A signed-in caller with these grants. */
 export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
   return {
     sessionId: `session of ${userId}`,
@@ -49,13 +49,13 @@ export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
   };
 }
 
-/** The whole schema with one domain's resolvers, and ways to ask it. */
+/** The whole schema with one domain's resolvers, and functions to query it. */
 export function createAsking<Context extends { readonly feed: Feed }>(resolvers: Resolvers<Context>) {
   const typeDefs = readdirSync('schema').map((file) => readFileSync(`schema/${file}`, 'utf8'));
   const schema = makeExecutableSchema({ typeDefs, resolvers });
   const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
 
-  /** Begins a subscription as a websocket does, on a socket that is there in name only. */
+  /** Begins a subscription as a websocket does, on a stub of a socket. */
   function begin(own: Context, source: string, variableValues: Variables, messenger: Messenger) {
     const contextValue = {
       ...own,
@@ -77,35 +77,35 @@ export function createAsking<Context extends { readonly feed: Feed }>(resolvers:
         await execute({ schema, document: read(schema, source), contextValue, variableValues }),
       );
     },
-    /** The messages of a subscription, one after the other, until it ends; `return()` leaves it. */
+    /** The messages of a subscription, one after the other, until it ends; `return()` unsubscribes. */
     follow: async (
       contextValue: Context,
       source: string,
       variableValues: Variables = {},
     ): Promise<AsyncIterator<Answer, undefined>> => {
       const sent: string[] = [];
-      let hear = () => {};
+      let notify = () => {};
       const stream = await begin(contextValue, source, variableValues, {
         send(_, __, payloads, done) {
           sent.push(...payloads);
-          hear();
+          notify();
           done?.();
         },
       });
       if (!(Symbol.asyncIterator in stream)) throw new Error(stream.errors?.join());
-      const leaving = stream[Symbol.asyncIterator]() as AsyncIterableIterator<never, undefined>;
+      const subscription = stream[Symbol.asyncIterator]() as AsyncIterableIterator<never, undefined>;
       return {
         async next() {
-          const heard = new Promise<void>((resolve) => (hear = resolve));
-          if (sent.length === 0) await Promise.race([heard, leaving.next()]);
+          const arrived = new Promise<void>((resolve) => (notify = resolve));
+          if (sent.length === 0) await Promise.race([arrived, subscription.next()]);
           const payload = sent.shift();
           if (payload === undefined) return { done: true, value: undefined };
           return { done: false, value: toAnswer(JSON.parse(payload) as Result) };
         },
-        return: () => leaving.return!(),
+        return: () => subscription.return!(),
       };
     },
-    /** Why there is no subscription. */
+    /** The answer to a subscription that is refused. */
     refusal: async (
       contextValue: Context,
       source: string,

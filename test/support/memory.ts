@@ -8,7 +8,7 @@ export const collect = runInNewContext('gc') as () => void;
 
 export const mebibyte = 2 ** 20;
 
-/** Bytes of the heap that are in use once everything that can go has gone. */
+/** The bytes of heap in use after everything that can be collected has been. */
 export function heapInUse(): number {
   collect();
   collect();

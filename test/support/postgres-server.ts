@@ -11,7 +11,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Answers with the address of a Postgres, which it starts when it is first asked. */
+    /** A URL that answers with the address of a Postgres, which is started at the first request. */
     readonly postgresStarter: string;
     /** A directory for the files of the run. */
     readonly testDirectory: string;
@@ -39,42 +39,42 @@ async function findPostgres(): Promise<string> {
   // What the package's own install script does, which npm may be told not to run.
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[])
-    await symlink(basename(source), join(dirname(native), target)).catch(() => undefined); // it is there
+    await symlink(basename(source), join(dirname(native), target)).catch(() => undefined); // it exists already
   return native;
 }
 
-/** Ends the server and clears up when this process goes away without a word. */
+/** Ends the server and removes its directory if this process dies without doing so. */
 function guard(directory: string) {
   const script = 'read -r _; kill -INT "$(head -n 1 "$0/data/postmaster.pid")"; sleep 2; rm -rf "$0"';
   return spawn('sh', ['-c', script, directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
 
-/** Postgres refuses to run as root, and the user who runs it instead may not reach a folder of root's. */
+/** Postgres refuses to run as root, and the user who runs it instead may not be able to read root's folders. */
 const asRoot = userInfo().uid === 0;
 const nobody = { uid: 65_534, gid: 65_534 };
 
-/** Starts a program of Postgres's and gives it once it has said `sign`, or has ended well where there is none. */
-async function run(program: string, args: readonly string[], sign?: string): Promise<ChildProcess> {
+/** Starts a program of Postgres; resolves once it has written `readyText` or, without one, has exited with 0. */
+async function run(program: string, args: readonly string[], readyText?: string): Promise<ChildProcess> {
   const child = spawn(program, args, { ...(asRoot && nobody), stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
+  let output = '';
   await new Promise<void>((resolve, reject) => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = `${said}${text}`.slice(-2_000);
-      if (sign !== undefined && said.includes(sign)) resolve();
+      output = `${output}${text}`.slice(-2_000);
+      if (readyText !== undefined && output.includes(readyText)) resolve();
     });
     child.once('error', reject);
     child.once('exit', (code) => {
-      if (code === 0 && sign === undefined) resolve();
-      else reject(new Error(said));
+      if (code === 0 && readyText === undefined) resolve();
+      else reject(new Error(output));
     });
   });
   return child;
 }
 
-/** A Postgres with nothing in it. */
+/** An empty Postgres server. */
 export interface TestPostgres {
   readonly url: string;
-  /** Ends it, whatever it is doing, and starts it again after `awayMs`; SIGQUIT ends it as a crash does. */
+  /** Ends it, cutting off its clients, and starts it again after `awayMs`; SIGQUIT ends it as a crash does. */
   restart(awayMs: number, signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   stop(): Promise<void>;
 }
@@ -95,7 +95,7 @@ async function startIn(directory: string): Promise<TestPostgres> {
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'password');
   await writeFile(passwordFile, 'password');
-  // A collation in which a lower-case letter is beside its capital, as operators' databases have.
+  // A collation that sorts a lower-case letter next to its capital, as operators' databases do.
   const collation = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
   const access = ['--username=postgres', '--auth=password', `--pwfile=${passwordFile}`];
   await run(join(programs, 'bin/initdb'), [`--pgdata=${data}`, ...access, ...collation]);
@@ -108,7 +108,7 @@ async function startIn(directory: string): Promise<TestPostgres> {
 
   async function end(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     const ended = once(server, 'exit');
-    server.kill(signal); // it cuts its clients off
+    server.kill(signal); // disconnects its clients
     await ended;
   }
   return {
@@ -126,7 +126,7 @@ async function startIn(directory: string): Promise<TestPostgres> {
   };
 }
 
-/** The same programs where whoever runs them may read them. */
+/** The same programs, where the user who runs them can read them. */
 async function reachable(programs: string, directory: string): Promise<string> {
   if (!asRoot) return programs;
   const copy = join(directory, 'native');

@@ -9,7 +9,7 @@ async function serverUrl(): Promise<string> {
   return text;
 }
 
-/** Runs one statement at the address. */
+/** Runs one statement on the database at `url`. */
 export async function execute(url: string, statement: string): Promise<readonly unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

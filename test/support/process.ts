@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface GatewayProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** The last of what it wrote. */
+  /** The last lines that it wrote. */
   output(): string;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;
@@ -16,26 +16,26 @@ export interface GatewayProcess {
 }
 
 export interface ProcessOptions {
-  /** What to run: the sources unless told. */
+  /** The entry point; by default that of the sources. */
   readonly main?: string;
   /** Options for Node.js. */
   readonly options?: readonly string[];
-  /** Whom to run it as. */
+  /** The id of the user to run it as. */
   readonly uid?: number | undefined;
-  /** Hears every line that it writes. */
+  /** Called with every line that it writes. */
   readonly hear?: (line: string) => void;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const mostLines = 200;
+const maxLines = 200;
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** A process that has been started; it need not get as far as to listen. */
+/** Starts a process, which may end before it listens. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
   const { main = 'src/main.ts', uid, hear } = options;
-  const translate = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  const child = spawn(process.execPath, [...translate, ...(options.options ?? []), main], {
+  const loader = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const child = spawn(process.execPath, [...loader, ...(options.options ?? []), main], {
     cwd: root,
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -45,7 +45,7 @@ export function spawnGateway(settings: Readonly<Record<string, string>>, options
   const lines: string[] = [];
   const keep = (line: string) => {
     lines.push(line);
-    if (lines.length > mostLines) lines.shift();
+    if (lines.length > maxLines) lines.shift();
     hear?.(line);
   };
   const ready = new Promise<string>((resolve) => {
@@ -72,7 +72,7 @@ export function spawnGateway(settings: Readonly<Record<string, string>>, options
   };
 }
 
-/** A gateway that listens; rejects with what it wrote where it ends before. */
+/** Starts a gateway and waits until it listens; rejects with its output if it ends before. */
 export async function startGatewayProcess(
   settings: Readonly<Record<string, string>>,
   options: ProcessOptions = {},
