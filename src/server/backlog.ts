@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 
-/** A client too slow to keep up; it can resume. */
+/** The close code for a client too slow to keep up; it can resume. */
 const tooSlow = 4290;
 /** Bytes that may wait for a socket when a live update is to be sent to it. */
 const mostWaiting = 1024 * 1024;
@@ -18,8 +18,8 @@ export function takesMore(socket: WebSocket): boolean {
 
 /**
  * Sends an answer. If much waits then, nothing more is read from the client until all that waits is written, so that it
- * cannot ask faster than it takes; only what it began before may still pile up, and closes the socket with `4290` if it
- * is too much. Resolves once the text is written, or its client has gone.
+ * cannot ask faster than it receives. Only what it began before may still pile up; if that is too much, the socket is
+ * closed with `4290`. Resolves once the text is written, or its client has gone.
  */
 export function answer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
   if (!hasRoom(socket, mostAnswered)) return Promise.resolve();

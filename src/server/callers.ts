@@ -5,22 +5,22 @@ import type { Telemetry } from '../telemetry.js';
 /** The name of the browser's session cookie. */
 export const cookieName = 'trivium_session';
 
-/** Tells who is calling, by the rules that all doors share. */
+/** Tells who is calling, by the same rules for HTTP and websockets. */
 export interface Callers {
   /**
-   * Whether a browser's page of this origin may call; true without an `Origin` (not a browser's page). The operator is
-   * told of one that may not.
+   * Whether a browser's page of this origin may call; true without an `Origin` (not a browser's page). An origin that
+   * may not is logged.
    */
   admits(origin: string | undefined): boolean;
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
-   * even a wrong one; so does `given`, what a client says on another way than in a header. At once where it is known;
-   * rejects with a fault of status 503 while sessions cannot be looked up.
+   * even a wrong one; so does `given`, credentials that came other than in a header. No promise where it is cached;
+   * rejects with an error of status 503 while sessions cannot be looked up.
    */
   find(headers: IncomingHttpHeaders, given?: unknown): Session | undefined | Promise<Session | undefined>;
 }
 
-/** So many origins are told of: anybody can make up more. */
+/** How many origins are logged at most: anybody can make up more. */
 const mostTold = 20;
 const longestTold = 100;
 
@@ -54,13 +54,13 @@ export function createCallers(
   };
 }
 
-/** Whoever has a session is not to be told that they have none, nor that the gateway is broken. */
+/** A caller who has a session must be told neither that there is none, nor that the gateway is broken. */
 function unavailable(cause: unknown): never {
   const fault = new Error('Sessions cannot be looked up.', { cause });
   throw Object.assign(fault, { statusCode: 503 });
 }
 
-/** The token of a bearer, even an empty one; undefined for another scheme, which is not meant for us. */
+/** The token after `Bearer`, even an empty one; undefined for another scheme, which is not meant for us. */
 function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
   const said = authorization.trim();
@@ -84,6 +84,6 @@ export function ownOrigins(host: string, port: number, publicUrl: string | undef
   if (publicUrl !== undefined) return [publicUrl];
   const listening = host.includes(':') ? `[${host}]` : host;
   const addresses = [listening, 'localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:${port}`);
-  // An address with a zone (`fe80::1%eth0`) can be listened on, but no browser knows it.
+  // The server can listen on an address with a zone (`fe80::1%eth0`), but no browser supports one.
   return addresses.filter((address) => URL.canParse(address)).map((address) => new URL(address).origin);
 }

@@ -6,8 +6,8 @@ const forgotten =
   'all who come by that proxy count as one client where sign-ins are limited';
 
 /**
- * Gives the address of a request's client, for the limits. Where browsers come by a proxy, which is so if there is a
- * public address, and the first request shows that it is not trusted, the log says so once.
+ * Gives the address of a request's client, for the limits. A public address means that browsers come through a proxy:
+ * if a request shows that this proxy is not trusted, the log says so, once.
  */
 export function createClients(options: {
   readonly publicUrl: string | undefined;
@@ -23,7 +23,7 @@ export function createClients(options: {
   };
 }
 
-/** Whether who sent it is trusted: then there is another address behind theirs. */
+/** Whether a trusted proxy sent it: then Fastify knows another address behind the proxy's. */
 function isForwarded({ ips }: FastifyRequest): boolean {
   return ips !== undefined && ips.length > 1;
 }

@@ -8,29 +8,29 @@ import { Operations } from './ids.js';
 import { Heartbeat } from './heartbeat.js';
 
 const serviceRestart = 1012;
-/** What is asked for cannot be done here now: clients connect again by themselves. */
+/** The close code for what cannot be done here now: clients reconnect by themselves. */
 export const tryAgainLater = 1013;
-/** Bytes (RFC 6455, 5.5). */
+/** Bytes that fit into a close frame beside the code (RFC 6455, 5.5). */
 const longestReason = 123;
 const ignore = (): void => undefined;
 
 /**
- * A websocket as graphql-ws sees it, and what is kept of it. A class, as there are many: functions of their own would
- * weigh more than the rest.
+ * A websocket as graphql-ws sees it, and our own state of it. A class, since there are many: closures would take more
+ * memory than all the rest.
  */
 export class Connection implements ProtocolSocket {
-  /** graphql-ws keeps it as a record of ours. */
+  /** So that it can be the `extra` of graphql-ws, which must be a record. */
   [other: PropertyKey]: unknown;
   readonly socket: WebSocket;
   readonly heartbeat: Heartbeat;
-  /** Of the upgrade, until it is known who is calling. */
+  /** Those of the upgrade request, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
   session: Session | undefined = undefined;
-  /** Ends the watch over the session. */
+  /** Stops watching the session. */
   unwatch: () => void = ignore;
-  /** Those under way, subscriptions that stand among them; none where the protocol is another. */
+  /** Those under way, established subscriptions among them; undefined if the client speaks another protocol. */
   operations: Operations | undefined = undefined;
-  /** How many they are. */
+  /** How many operations are under way. */
   running = 0;
   readonly #stream: IncomingMessage['socket'];
   readonly #log: Telemetry['log'];
@@ -47,30 +47,30 @@ export class Connection implements ProtocolSocket {
     return this.socket.protocol;
   }
 
-  /** Resolves once the text is on its way (so that a stream waits for a slow socket) or its client has gone. */
+  /** Resolves once the text is written (so that a stream waits for a slow socket), or its client has gone. */
   send(text: string): Promise<void> {
     return answer(this.socket, this.#stream, text);
   }
 
-  /** A reason too long for a close frame, as one with the client's own id may be, is cut. */
+  /** Truncates a reason too long for a close frame, as one with the client's own id may be. */
   close(code?: number, reason = ''): void {
     const fitting = Buffer.from(reason).subarray(0, longestReason);
     this.socket.close(code, new TextDecoder().decode(fitting, { stream: true }));
   }
 
-  /** Clients connect again by themselves. */
+  /** Closes the socket; clients reconnect by themselves. */
   restart(): void {
     this.close(serviceRestart, 'Service restart');
   }
 
-  /** As `restart`, once all is answered but subscriptions. */
+  /** As `restart`, once nothing but subscriptions is under way. */
   async retire(): Promise<void> {
     await this.operations?.answered();
     this.restart();
   }
 
   onMessage(handle: (text: string) => Promise<void>): void {
-    // It takes messages that are parsed, too, though its type does not say so.
+    // `handle` takes a parsed message, too, though its type does not say so.
     const operations = new Operations((message) => handle(message as string), this);
     this.operations = operations;
     this.socket.on('message', (data: Buffer) => {

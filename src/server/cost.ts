@@ -17,10 +17,10 @@ import {
   type Variables,
 } from './limits.js';
 
-/** Weighs operations of valid documents; takes as long as a document is, however often a fragment is spread. */
+/** Estimates what operations of valid documents cost, in time linear in the document, however fragments are spread. */
 export interface Costs {
   of(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Cost;
-  /** Why an operation must not run: it asks for more than one answer should have, or gives too much itself. */
+  /** Why an operation must not run: it asks for more than one answer should have, or is too large itself. */
   tooCostly(
     document: DocumentNode,
     operation: OperationDefinitionNode,
@@ -49,7 +49,7 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
 }
 
-/** A mutation's answer may be as long as its input: it must not turn out too much once the mutation is done. */
+/** A mutation's answer may have lists as long as its input's: it must not prove too complex only once it is done. */
 function longestList(document: DocumentNode, variables: Variables): number {
   let longest = 0;
   const measure = (list: readonly unknown[]) => (longest = Math.max(longest, list.length));

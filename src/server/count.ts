@@ -25,9 +25,9 @@ import type { Variables } from './limits.js';
 
 /** What an operation asks for, in fields. */
 export interface Cost {
-  /** As many as the answer may have, about: what is below a page or a list counts for each of its rows. */
+  /** About as many as the answer may have: a field below a page or a list counts once for each row. */
   readonly fields: number;
-  /** As many as the operation has with its fragments written out. */
+  /** As many as the operation has with its fragments expanded. */
   readonly written: number;
 }
 
@@ -40,9 +40,9 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   return new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
 }
 
-/** Of a list that is no page, such as the tags of a note; where it has more, a tally counts them. */
+/** Estimated for a list that is not a page, such as the tags of a note; a tally counts the rows beyond. */
 export const usualRows = 5;
-/** A field below `__schema` or `__type` counts for so many: GraphiQL's own query is some 20,000. */
+/** How often a field below `__schema` or `__type` counts: GraphiQL's own query comes to some 20,000. */
 const schemaRows = 100;
 const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 export const nothing: Cost = { fields: 0, written: 0 };
@@ -53,7 +53,7 @@ export class Count {
   private readonly variables: Variables;
   private readonly fragments: Fragments;
   private readonly openRows: number;
-  private readonly known = new Map<string, Cost>();
+  private readonly fragmentCosts = new Map<string, Cost>();
 
   constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables, openRows = 0) {
     this.schema = schema;
@@ -62,7 +62,7 @@ export class Count {
     this.openRows = Math.max(openRows, usualRows);
   }
 
-  /** An object is of one type: of what is asked of several types, only what costs most counts. */
+  /** An object has one type: of the selections for several object types only the costliest counts. */
   ofSet({ selections }: SelectionSetNode, type: GraphQLCompositeType): Cost {
     let always = nothing;
     const byType = new Map<GraphQLCompositeType, Cost>();
@@ -73,10 +73,10 @@ export class Count {
       if (on === type || !isObjectType(on)) always = plus(always, cost);
       else byType.set(on, plus(byType.get(on) ?? nothing, cost));
     }
-    return plus(always, [...byType.values()].reduce(most, nothing));
+    return plus(always, [...byType.values()].reduce(costliest, nothing));
   }
 
-  /** By its own `@skip` and `@include`. */
+  /** Whether its own `@skip` or `@include` leaves it out. */
   private isLeftOut({ directives = [] }: SelectionNode): boolean {
     return directives.some(({ name, arguments: given = [] }) => {
       const [condition] = given.map(({ value }) => valueFromASTUntyped(value, this.variables));
@@ -98,8 +98,8 @@ export class Count {
     if (selection.kind === Kind.INLINE_FRAGMENT) return this.ofSet(selection.selectionSet, type);
     const { value: name } = selection.name;
     const set = this.fragments.get(name)?.selectionSet;
-    const cost = this.known.get(name) ?? (set ? this.ofSet(set, type) : nothing);
-    this.known.set(name, cost);
+    const cost = this.fragmentCosts.get(name) ?? (set ? this.ofSet(set, type) : nothing);
+    this.fragmentCosts.set(name, cost);
     return cost;
   }
 
@@ -112,7 +112,7 @@ export class Count {
     return { fields: 1 + this.rowsOf(node, field, parent) * fields, written: 1 + written };
   }
 
-  /** How many rows a page or a list may have; those of a page are counted at its connection. */
+  /** How many rows a field may have; those of a page are counted at its connection, and all else has one. */
   private rowsOf(
     node: FieldNode,
     field: GraphQLField<unknown, unknown>,
@@ -130,7 +130,7 @@ export class Count {
   }
 }
 
-/** About how many fields a row of the list being resolved has. */
+/** An estimate of how many fields a row of the list being resolved has. */
 export function costOfRow(info: GraphQLResolveInfo): number {
   const { fieldNodes, returnType, schema, fragments, variableValues } = info;
   const type = getNamedType(returnType);
@@ -140,7 +140,7 @@ export function costOfRow(info: GraphQLResolveInfo): number {
   return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
 }
 
-/** Whether the length of this list is not known beforehand: that of a page, or of nodes by their ids, is asked for. */
+/** Whether the length of this list is unknown beforehand; a page's, or that of `nodes(ids:)`, is in the arguments. */
 export function isOpenList(
   { type, args }: GraphQLField<unknown, unknown>,
   parent: GraphQLCompositeType,
@@ -155,12 +155,12 @@ function pageOf(sizes: readonly unknown[]): number {
   return given.length === 0 ? usualPage : bounded(Math.max(...given));
 }
 
-/** What is out of bounds is refused where it is resolved. */
+/** A number out of bounds is refused later, by the resolver. */
 function bounded(rows: number): number {
   return Math.min(Math.max(rows, 1), greatestPage);
 }
 
-/** A value that is no list stands for a list of one. */
+/** GraphQL takes a single value for a list of one. */
 function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
@@ -169,6 +169,6 @@ function plus(one: Cost, other: Cost): Cost {
   return { fields: one.fields + other.fields, written: one.written + other.written };
 }
 
-function most(one: Cost, other: Cost): Cost {
+function costliest(one: Cost, other: Cost): Cost {
   return { fields: Math.max(one.fields, other.fields), written: one.written + other.written };
 }

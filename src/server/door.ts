@@ -2,15 +2,15 @@ import { IncomingMessage, STATUS_CODES, type RequestListener, type ServerRespons
 import type { Socket } from 'node:net';
 import { mostDiscarded } from '../events/request.js';
 
-/** Where websockets are. */
+/** The path of websockets. */
 const websocketPath = '/graphql';
-/** What is below this is for the receiver. */
+/** Paths below this one are the webhook receiver's. */
 export const deliveries = '/webhooks/';
 
 /**
  * A request that counts as an upgrade only if it asks for a websocket at its place, by GET (RFC 6455 §4.1): any other
  * protocol that it offers is ignored (RFC 9110 §7.8), and the request answered like any other. Node.js reads `upgrade`
- * once the headers are there.
+ * after the headers.
  */
 export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
@@ -27,7 +27,7 @@ export class IncomingRequest extends IncomingMessage {
   }
 }
 
-/** The target as path and query, even if it came with the host before it (RFC 9112 §3.2.2). */
+/** The target as path and query, even if it came in absolute form (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target;
   const path = target.replace(/^https?:\/\/[^/?]*/i, '');
@@ -38,20 +38,20 @@ function pathOf(target: string): string {
   return originForm(target).split('?', 1)[0]!;
 }
 
-/** An answer whose body is at hand. */
+/** A complete answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** So much of an unwanted body is waited for before a connection is kept. */
+/** A connection is kept if no more than this is announced of a body that nobody reads. */
 const smallBody = 1024 * 1024;
 const watchMs = 50;
 
 /**
- * Answers, even if the body is not read. The connection stays if little of the body is left; else it ends, after as
- * much as a sender may have under way: one that is cut off while it writes may never see the answer.
+ * Answers, even if the body is not read. The connection is kept if the body is short; else it is closed once the body
+ * has ended, or `mostDiscarded` of it has come: a sender that is cut off while it writes may never see the answer.
  */
 export function answer(
   request: IncomingMessage,
@@ -59,23 +59,23 @@ export function answer(
   { status, headers, body }: Answer,
 ) {
   const length = { 'content-length': Buffer.byteLength(body) };
-  const more = { ...headers, ...length, 'x-content-type-options': 'nosniff' };
-  if (request.complete || request.destroyed || restOf(request) <= smallBody) {
-    response.writeHead(status, more).end(body);
+  const allHeaders = { ...headers, ...length, 'x-content-type-options': 'nosniff' };
+  if (request.complete || request.destroyed || announcedLength(request) <= smallBody) {
+    response.writeHead(status, allHeaders).end(body);
     return;
   }
   discard(request);
   request.once('close', () => response.end());
-  response.writeHead(status, { ...more, connection: 'close' }).write(body);
+  response.writeHead(status, { ...allHeaders, connection: 'close' }).write(body);
 }
 
-/** How much is announced; without a length, the end may be far away. */
-function restOf({ headers }: IncomingMessage): number {
+/** The announced length of the body; Infinity if it is chunked, since nobody knows then. */
+function announcedLength({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity;
   return Number(headers['content-length'] ?? 0);
 }
 
-/** Reads on without keeping anything, and cuts off a sender that does not end. */
+/** Reads on without keeping anything, and cuts off a sender that does not stop. */
 function discard(request: IncomingMessage): void {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
@@ -84,15 +84,15 @@ function discard(request: IncomingMessage): void {
   });
 }
 
-/** Has `next` answer; if that leaves a body unread, bounds what still comes of it, as `answer` does. */
+/** Has `next` answer; if that leaves a body unread, bounds how much more of it is received, as `answer` does. */
 export function boundRest(next: RequestListener): RequestListener {
   return (request, response) => {
-    if (restOf(request) > smallBody) response.once('finish', () => watchRest(request));
+    if (announcedLength(request) > smallBody) response.once('finish', () => watchRest(request));
     next(request, response);
   };
 }
 
-/** Node.js discards what was left unread, and shows it to nobody: only the socket tells how much it is. */
+/** Node.js discards an unread body without an event: only the socket tells how much of it has come. */
 function watchRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const { socket } = request;
@@ -101,7 +101,7 @@ function watchRest(request: IncomingMessage): void {
   request.once('close', () => clearInterval(watch));
 }
 
-/** Refuses an expectation that nobody here knows; `refuse` gives the answer where it is none of the receiver's. */
+/** Refuses an unknown `Expect` header; `refuse` gives the answer to a request that is not the receiver's. */
 export function refuseExpectation(
   refuse: (request: IncomingMessage, status: number, fault: string) => Answer,
 ): RequestListener {
@@ -113,7 +113,7 @@ export function refuseExpectation(
   };
 }
 
-/** Answers what is no request, and ends the connection. */
+/** Answers what is not an HTTP request, and closes the connection. */
 export function refuseMalformed({ code }: Error & { readonly code?: string }, socket: Socket): void {
   if (code === 'ECONNRESET' || socket.destroyed) return;
   const { status, headers, body } = malformed[code ?? ''] ?? notHttp;
@@ -127,7 +127,7 @@ export function refuseMalformed({ code }: Error & { readonly code?: string }, so
   socket.destroySoon();
 }
 
-/** As the receiver of webhooks refuses: whose path this is cannot be known. */
+/** A refusal as the webhook receiver gives it; also used where the path of the request cannot be known. */
 function refusal(status: number, code: string, message: string): Answer {
   const body = JSON.stringify({ error: { code, message } });
   return { status, headers: { 'content-type': 'application/json' }, body };

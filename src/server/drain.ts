@@ -2,71 +2,71 @@ import type { Server, ServerResponse } from 'node:http';
 import { Server as Listener, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
-/** The end of an HTTP server that turns nobody away. */
+/** The graceful end of an HTTP server: no client that has connected is turned away. */
 export interface Drain {
   /** Whether it has begun. */
   readonly begun: boolean;
-  /** Hears of every connection that is let in, as `connection` of its server. */
+  /** The `connection` listener of the server: must be called with every connection. */
   readonly meet: (socket: Socket) => void;
-  /** Waits for this answer too; its connection has been met. */
+  /** Has the drain wait for this response; `meet` was called with its connection before. */
   follow(response: ServerResponse): void;
   /**
-   * Lets in those who have connected, then listens no more, answers what still comes on open connections, and ends
-   * them; what is not answered within some seconds is cut off. Upgraded connections are left to `retire`, for which it
-   * waits as long.
+   * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,
+   * and closes these; responses that do not finish within some seconds are cut off. Upgraded connections are left to
+   * `retire`, which has the same time.
    */
   run(server: Server, retire?: () => Promise<void>): Promise<void>;
 }
 
-/** How long a connection without a request stays, for one that is on its way. */
+/** How long an idle connection stays open, for a request that may be on its way. */
 const graceMs = 500;
-const patienceMs = 6_500;
-/** A steady stream of connections must not keep it from beginning. */
-const longestLettingInMs = 500;
-const lettingGoMs = 1_000;
+const timeoutMs = 6_500;
+/** Bounds the accepting: a steady stream of connections must not put off the drain. */
+const longestAcceptMs = 500;
+const sweepMs = 1_000;
 
 /**
- * A drain; it must hear of every connection, and of every answer that is begun. `cutOff` hears how many were not given
- * in time.
+ * A drain; it must be told of every connection and every response. `cutOff` is called with how many responses did not
+ * finish in time, if any.
  */
 export function createDrain(cutOff: (answers: number) => void = () => undefined): Drain {
   /**
-   * The latest response of each connection, the last to finish on it, kept until it has. Finished ones are swept now
-   * and then: to follow each, or to hold each by a weak reference, would take longer.
+   * The latest response of each connection, which is the last to finish on it, until it has. Finished ones are swept
+   * from time to time: a listener or a weak reference for each would be slower.
    */
   const latest = new Map<Socket, ServerResponse>();
-  const lettingGo = setInterval(letGoOfGiven, lettingGoMs).unref();
+  const sweep = setInterval(forgetFinished, sweepMs).unref();
   let begun = false;
-  /** Turns since somebody was let in. */
-  let quiet = 0;
+  /** Turns of the event loop since a connection was last accepted. */
+  let quietTurns = 0;
 
-  function letGoOfGiven(): void {
+  function forgetFinished(): void {
     for (const [socket, { writableFinished }] of latest) if (writableFinished) latest.delete(socket);
   }
 
-  /** One for all connections: otherwise each of many websockets would have its own. */
-  function letGoOfClosed(this: Socket): void {
+  /** One listener for all connections, not a closure for each of many websockets. */
+  function forgetClosed(this: Socket): void {
     latest.delete(this);
   }
 
   function unanswered(): readonly ServerResponse[] {
-    letGoOfGiven();
+    forgetFinished();
     return [...latest.values()];
   }
 
   /**
-   * Connections that wait to be accepted (one a turn) would be reset once nobody listens. The first turn may have
-   * polled before they came, so the second decides.
+   * Connections that wait to be accepted (one a turn) would be reset when the server stops listening. The first turn
+   * may have polled before they came, so there is always a second.
    */
-  async function letIn(): Promise<void> {
-    const until = performance.now() + longestLettingInMs;
-    for (quiet = 0; quiet < 2 && performance.now() < until; quiet += 1) await turn();
+  async function acceptPending(): Promise<void> {
+    const until = performance.now() + longestAcceptMs;
+    for (quietTurns = 0; quietTurns < 2 && performance.now() < until; quietTurns += 1) await turn();
   }
 
   return {
     meet(socket) {
-      quiet = 0;
-      socket.on('close', letGoOfClosed);
+      quietTurns = 0;
+      socket.on('close', forgetClosed);
     },
     get begun() {
       return begun;
@@ -76,20 +76,20 @@ export function createDrain(cutOff: (answers: number) => void = () => undefined)
       if (begun) endConnection(response);
     },
     async run(server, retire) {
-      await letIn();
+      await acceptPending();
       begun = true;
-      clearInterval(lettingGo);
+      clearInterval(sweep);
       const closed = new Promise((resolve) => server.once('close', resolve));
-      // If `localhost` has two addresses, this is how Fastify's second server hears that it must end.
+      // If `localhost` has two addresses, this makes Fastify close its second server.
       server.unref();
-      // Not its own `close`: that ends idle connections at once, and on one there may be a request on its way.
+      // Not `server.close`: that closes idle connections at once, though a request may be on its way on one.
       Listener.prototype.close.call(server);
       unanswered().forEach(endConnection);
       await Promise.race([closed, sleep(graceMs)]);
-      await turn(); // in which what has come by now is read: its connection is not idle
+      await turn(); // reads requests that have arrived by now, whose connections are not idle then
       server.closeIdleConnections();
-      // Looked for only now: what was quiet during the grace may be so no longer.
-      const late = sleep(patienceMs, true, { ref: false });
+      // Responses are looked for only now: a connection that was idle before may have one.
+      const late = sleep(timeoutMs, true, { ref: false });
       const retired = retire?.();
       for (let open = unanswered(); open.length > 0; open = unanswered())
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
@@ -101,12 +101,12 @@ export function createDrain(cutOff: (answers: number) => void = () => undefined)
   };
 }
 
-/** Has the connection end with this answer, and tells the client so. */
+/** Closes the connection after this response, and tells the client so. */
 function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close');
 }
 
-/** Resolves when it was sent, or its client has gone. */
+/** Resolves when the response was sent, or its client has gone. */
 function ended(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     response.once('close', resolve);

@@ -22,23 +22,23 @@ import { createHoldings, weigh } from './holdings.js';
 import type { Rules } from './rules.js';
 import { createSurveys } from './survey.js';
 
-/** A subscription, and the socket and operation that its messages are for. */
+/** A subscription, with the socket and the operation id that its messages are sent to. */
 export interface SocketSubscription extends ExecutionArgs {
   readonly socket: WebSocket;
   readonly operationId: string;
 }
 
-/** Lets those who subscribe to the same share one execution an event, and its bytes. */
+/** Executes each event once for all equal subscriptions; their sockets get the same bytes. */
 export interface Fanout {
   /**
-   * As graphql-js `subscribe`, but what it gives never has a value: messages go to the socket by themselves. It ends
-   * with the feed, rejects where the place to resume from is no longer kept, and leaves with `return()`.
+   * As graphql-js `subscribe`, but the iterable never yields: messages are written straight to the socket. The iterable
+   * ends with the feed, rejects if the place to resume from is no longer kept, and leaves its group on `return()`.
    */
   subscribe(subscription: SocketSubscription): Promise<Awaited<OperationResult>>;
 }
 
 const ignore = (): void => undefined;
-const over = { done: true, value: undefined } as const;
+const ended = { done: true, value: undefined } as const;
 
 /** Fan-out over the feed's multicast. */
 export function createFanout(options: {
@@ -51,29 +51,29 @@ export function createFanout(options: {
   const surveyOf = createSurveys(schema);
   const holdings = createHoldings();
 
-  /** What besides its text tells a group from others of the same document. */
-  function askedOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
+  /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
+  function parametersOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const { isPersonal, places } = surveyOf(document);
     const variables = Object.entries(variableValues ?? {}).filter(([name]) => !places.has(name));
     const who = isPersonal ? userOf(contextValue) : null;
-    return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], inOrder);
+    return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
   }
 
-  /** The group, and a function that releases what its user holds of it; `RATE_LIMITED` if that would be too much. */
+  /** The group's key, and a function that releases the memory accounted for; `RATE_LIMITED` if that is too much. */
   function hold(args: ExecutionArgs, { selected }: Following<unknown>) {
-    const asked = askedOf(args);
-    const key = asked + args.document.loc?.source.body;
-    const release = holdings.take(userOf(args.contextValue), weigh(args.document, key, asked, selected));
+    const parameters = parametersOf(args);
+    const key = parameters + args.document.loc?.source.body;
+    const release = holdings.take(userOf(args.contextValue), weigh(args.document, key, parameters, selected));
     if (!release) throw tooMuchHeld();
     return { key, release };
   }
 
   function rendering(args: ExecutionArgs, { wish, view, selected }: Following<unknown>): Rendering {
-    // Not the first member's: the group outlives it.
+    // Not the first member's own context: the group may outlive that member.
     const lasting = (args.contextValue as Context).lasting();
     const toPayload = (result: ExecutionResult, context: Context): string => {
       const answer = rules.answer(result, context);
-      if (answer.errors?.some(isOurs)) throw new Error('An event could not be made into a message.');
+      if (answer.errors?.some(isInternal)) throw new Error('An event could not be made into a message.');
       return JSON.stringify(answer);
     };
     return {
@@ -111,19 +111,19 @@ export function createFanout(options: {
 }
 
 /**
- * One subscription on one socket: a member of its group, and an iterable without values, by which graphql-ws learns of
- * the end and tells of the client's. A class, as there are many: functions of their own would weigh more than the rest.
+ * One subscription on one socket: a member of its group, and the iterable by which graphql-ws learns that it has ended,
+ * and says that the client has left. A class, since there are many: closures would take more memory than all the rest.
  */
 class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly after: number | undefined;
   leave: () => void = ignore;
-  /** Releases what it holds. */
+  /** Releases the memory accounted for it. */
   release: () => void = ignore;
   readonly #messenger: Messenger;
   readonly #socket: WebSocket;
   readonly #operationId: string;
-  readonly #ended: Promise<typeof over>;
-  #resolve!: (end: typeof over | Promise<never>) => void;
+  readonly #ended: Promise<typeof ended>;
+  #resolve!: (end: typeof ended | Promise<never>) => void;
 
   constructor(messenger: Messenger, socket: WebSocket, operationId: string, after: number | undefined) {
     this.#messenger = messenger;
@@ -149,24 +149,24 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   end(reason?: unknown): void {
     this.release();
     this.release = ignore;
-    // The client connects again, to another process if it can, and goes on from its last cursor: nothing is missed.
+    // The client reconnects, to another process if it can, and resumes from its last cursor: it misses nothing.
     if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
-    if (reason === undefined) return this.#resolve(over);
+    if (reason === undefined) return this.#resolve(ended);
     const failed = Promise.reject(reason);
-    // Whoever iterates hears of it, unless it had ended before.
+    // graphql-ws gets the rejection, unless the stream had ended before: it must not go unhandled then.
     for (const promise of [failed, this.#ended]) promise.catch(ignore);
     this.#resolve(failed);
   }
 
-  next(): Promise<typeof over> {
+  next(): Promise<typeof ended> {
     return this.#ended;
   }
 
-  return(): Promise<typeof over> {
+  return(): Promise<typeof ended> {
     this.leave();
     this.end();
-    // Even if it has failed: whoever leaves no longer listens for that.
-    return Promise.resolve(over);
+    // Even after a failure: a client that leaves no longer wants to know.
+    return Promise.resolve(ended);
   }
 
   [Symbol.asyncIterator](): this {
@@ -183,8 +183,8 @@ function tooMuchHeld(): GatewayError {
   return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
 }
 
-/** A failure that is none of the client's doing, and may be over soon: sent as an answer, it would cost the event. */
-function isOurs({ extensions }: GraphQLFormattedError): boolean {
+/** A failure on our side, which may pass: if it were sent as a message, the client would lose the event. */
+function isInternal({ extensions }: GraphQLFormattedError): boolean {
   return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
 }
 
@@ -192,8 +192,8 @@ function isFollowing(source: AsyncIterable<unknown>): source is Following<unknow
   return 'wish' in source && 'view' in source;
 }
 
-/** For `JSON.stringify`: the members of an object in the order of their names. */
-function inOrder(_: string, value: unknown): unknown {
+/** A replacer for `JSON.stringify` that sorts the members of objects by name. */
+function sortMembers(_: string, value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

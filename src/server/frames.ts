@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
-/** Sends what operations get: `next` messages, the operation's id last, so that all before it can be shared. */
+/** Sends `next` messages, with the operation's id last, so that sockets can share the bytes before it. */
 export interface Messenger {
   /**
-   * Sends a message for each of the payloads, in order, behind all that was sent on this socket before. A socket that
-   * is not open gets nothing, and `done` hears of it. Those who get the same array one after another share its bytes.
+   * Sends a message for each payload, in order, after all that was sent on this socket before. A socket that is not
+   * open gets nothing, and `done` is called with an error. Consecutive calls with the same array share its bytes.
    */
   send(socket: WebSocket, operationId: string, payloads: Payloads, done?: Done): void;
 }
@@ -14,15 +14,15 @@ export interface Messenger {
 export type Payloads = readonly string[];
 type Done = (error?: Error | null) => void;
 
-/** What this file knows of the insides of `ws`; a test holds it against the version that is installed. */
+/** The internals of `ws` used here; a test checks them against the installed version. */
 interface Internals {
   readonly _socket?: Duplex | null;
   readonly _sender?: { readonly _state: unknown; readonly _queue: readonly unknown[] } | null;
   readonly _isServer?: boolean;
 }
 
-/** The frames of several messages in one piece, with a gap in each for an id of so many bytes. */
-interface Sheet {
+/** The frames of several messages in one buffer, with a gap in each for an id of `idLength` bytes. */
+interface FrameTemplate {
   readonly bytes: Buffer;
   /** Where the id begins in the first message. */
   readonly gap: number;
@@ -37,7 +37,7 @@ const head = '{"type":"next","payload":';
 const finalText = 0x81;
 const endOfMessage = '}'.charCodeAt(0);
 
-/** By `ws` itself. */
+/** Sends through `ws` itself. */
 export const plainMessenger: Messenger = {
   send(socket, operationId, payloads, done) {
     const end = `,"id":${JSON.stringify(operationId)}}`;
@@ -47,27 +47,28 @@ export const plainMessenger: Messenger = {
 };
 
 /**
- * Past `ws`: frames are made once for all who get the same, and what a socket gets in one tick is written at most
- * twice. If `ws` is not as it is known here, or has something to send first, it goes by `plainMessenger`.
+ * Bypasses `ws`: frames are made once for all sockets that get the same, and what a socket gets in one tick takes two
+ * writes at most, unless it is long. Falls back to `plainMessenger` if the internals of `ws` are not as expected, or if
+ * it has something to send first.
  */
 export function createFrameMessenger(): Messenger {
   const writer = createTickWriter();
-  let payloadsNow: Payloads = [];
-  let pieces: readonly Buffer[] = [];
-  let sheet: Sheet | undefined;
+  let currentPayloads: Payloads = [];
+  let beginnings: readonly Buffer[] = [];
+  let template: FrameTemplate | undefined;
 
   function fill(payloads: Payloads, operationId: string): Buffer {
-    if (payloads !== payloadsNow) {
-      payloadsNow = payloads;
-      pieces = payloads.map((payload) => Buffer.from(`${head}${payload},"id":`));
-      sheet = undefined;
+    if (payloads !== currentPayloads) {
+      currentPayloads = payloads;
+      beginnings = payloads.map((payload) => Buffer.from(`${head}${payload},"id":`));
+      template = undefined;
     }
     const id = JSON.stringify(operationId);
     const idLength = Buffer.byteLength(id);
-    if (sheet?.idLength !== idLength) sheet = makeSheet(pieces, idLength);
-    const { bytes, gap, others } = sheet;
+    if (template?.idLength !== idLength) template = makeTemplate(beginnings, idLength);
+    const { bytes, gap, others } = template;
     bytes.write(id, gap);
-    // Quicker than to write it again.
+    // Faster than to encode it again.
     for (const other of others) bytes.copyWithin(other, gap, gap + idLength);
     return bytes;
   }
@@ -77,13 +78,13 @@ export function createFrameMessenger(): Messenger {
       const stream = streamOf(socket);
       if (!stream) return plainMessenger.send(socket, operationId, payloads, done);
       writer.write(stream, fill(payloads, operationId), done);
-      // What the kernel has not taken yet is still to be read: the next one gets bytes of their own.
-      if (stream.writableLength > 0) sheet = undefined;
+      // The stream still needs the bytes that the kernel has not taken: the next socket gets a buffer of its own.
+      if (stream.writableLength > 0) template = undefined;
     },
   };
 }
 
-/** The stream on which bytes written now come behind all that `ws` was given to send; undefined if that is not sure. */
+/** The stream, if bytes written to it now follow all that `ws` was given to send; undefined if that is not sure. */
 function streamOf(socket: WebSocket): Duplex | undefined {
   const { _socket: stream, _sender: sender, _isServer: masksNothing } = socket as WebSocket & Internals;
   if (!stream || !sender || masksNothing !== true || socket.readyState !== socket.OPEN) return undefined;
@@ -91,7 +92,7 @@ function streamOf(socket: WebSocket): Duplex | undefined {
   return state === 0 && queue.length === 0 ? stream : undefined;
 }
 
-/** Writes at once; what comes for the same stream later in the tick is gathered until its end. */
+/** Writes the first bytes of a tick at once; further ones for the same stream are gathered until the tick ends. */
 function createTickWriter() {
   const written = new Set<Duplex>();
   const corked = new Set<Duplex>();
@@ -111,20 +112,20 @@ function createTickWriter() {
       }
       written.add(stream);
       stream.write(bytes, done);
-      // Otherwise the many operations of one socket would pass for slowness.
+      // Otherwise a socket with many operations would pass for a slow one.
       if (stream.writableLength > mostCorked && corked.delete(stream)) stream.uncork();
     },
   };
 }
 
-function makeSheet(pieces: readonly Buffer[], idLength: number): Sheet {
-  const lengths = pieces.map((piece) => piece.length + idLength + 1);
+function makeTemplate(beginnings: readonly Buffer[], idLength: number): FrameTemplate {
+  const lengths = beginnings.map((beginning) => beginning.length + idLength + 1);
   const bytes = Buffer.allocUnsafe(lengths.reduce((size, length) => size + headLength(length) + length, 0));
   const gaps: number[] = [];
   let at = 0;
-  for (const [index, piece] of pieces.entries()) {
+  for (const [index, beginning] of beginnings.entries()) {
     at = writeHead(bytes, at, lengths[index]!);
-    at += piece.copy(bytes, at);
+    at += beginning.copy(bytes, at);
     gaps.push(at);
     at = bytes.writeUInt8(endOfMessage, at + idLength);
   }

@@ -23,16 +23,16 @@ export interface GraphqlHttp {
   stop(): Promise<void>;
 }
 
-/** In the place of a document that is not taken. */
+/** What Apollo Server gets in place of a document that is refused. */
 const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
 
 /**
- * Headers that no page elsewhere can send unless a preflight allows it: Apollo's own, and a bearer token's. What a
- * browser adds to `Authorization` by itself, as for Basic, signs nobody in.
+ * Headers that a page of another origin can send only after a preflight: Apollo's own, and `Authorization`, where what
+ * a browser adds by itself (Basic credentials) signs nobody in.
  */
-const askedForFirst = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
+const preflightedHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 
-/** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers come by https. */
+/** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers use https. */
 export async function createGraphqlHttp(options: {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
@@ -48,18 +48,18 @@ export async function createGraphqlHttp(options: {
   const operations = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
-    csrfPrevention: { requestHeaders: askedForFirst },
+    csrfPrevention: { requestHeaders: preflightedHeaders },
     persistedQueries: false,
-    documentStore: null, // our own rules remember documents, for every door
+    documentStore: null, // `rules` caches documents, for websockets too
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
     formatError: (_, error) => rules.show(error, operations.get(error as object)),
     plugins: [
       ApolloServerPluginCacheControlDisabled(),
-      ApolloServerPluginInlineTraceDisabled(), // for subgraphs alone, and more to load than the rest
-      ApolloServerPluginLandingPageDisabled(), // it comes from Apollo's own site; ours needs nothing beyond the gateway
-      followOperations(operations, rules, lane),
+      ApolloServerPluginInlineTraceDisabled(), // only for federated subgraphs, and more code than all the rest
+      ApolloServerPluginLandingPageDisabled(), // it loads from Apollo's site; our explorer comes from the gateway alone
+      operationPlugin(operations, rules, lane),
     ],
   });
   await apollo.start();
@@ -96,7 +96,7 @@ export async function createGraphqlHttp(options: {
         context: () => Promise.resolve(context),
       });
       if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
-      // Ours alone: nothing that the gateway answers may be kept on the way.
+      // `server.ts` sets it to `no-store` where no other value is set.
       answered.delete('cache-control');
       await reply
         .code(status ?? 200)
@@ -108,10 +108,10 @@ export async function createGraphqlHttp(options: {
 }
 
 /**
- * Has our own rules prepare each document, as at every door. `formatError` does not get the operation: this remembers
- * to which one an error belongs. And it refuses what another door is for.
+ * Has our own rules prepare each document, as for websockets; refuses subscriptions, which go over those; and remembers
+ * which operation an error belongs to, since `formatError` is not told.
  */
-function followOperations(
+function operationPlugin(
   operations: WeakMap<object, Context>,
   rules: Rules,
   lane: Lane | undefined,
@@ -124,14 +124,14 @@ function followOperations(
           const prepared = rules.prepare(request.source);
           const isTaken = 'kind' in prepared;
           if (!isTaken) refusals = prepared;
-          // Apollo Server parses and validates only what it has no document of.
+          // Apollo Server parses and validates only where no document is set.
           Object.assign(request, { document: isTaken ? prepared : emptyDocument });
         },
         async didResolveOperation({ operation, source, document, request, contextValue }) {
           if (refusals[0]) throw refusals[0];
-          // Apollo Server finds out once all is done, and puts its own refusal in the place of this.
+          // Apollo Server would notice only after execution. It replaces this error with its own.
           if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
-          // The lane may have found out already.
+          // The lane may have run the operation, and found this.
           const refusal = contextValue.tally.exceeded
             ? tooComplex(tooMuch)
             : operation && rules.costs.tooCostly(document, operation, request.variables);
@@ -158,7 +158,7 @@ function followOperations(
   };
 }
 
-/** Aborted at the operation's deadline, and when it is answered or its client leaves: what still waits is not begun. */
+/** Aborted at the operation's deadline, when it is answered, or when its client leaves: work that waits is dropped. */
 export function operationSignal(response: ServerResponse): Ending {
   const ending = new Ending();
   const deadline = setTimeout(() => ending.abort(), operationMs).unref();

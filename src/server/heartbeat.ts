@@ -1,25 +1,25 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 
-/** Bytes that, written in the time of one beat, may take the client several beats to read. */
-const much = 1024 * 1024;
+/** So many bytes, written between two beats, may take the client several beats to read. */
+const largeWrite = 1024 * 1024;
 /**
- * How many beats a client has then, since bytes were last seen to go. On Linux some 4 MiB are written as soon as they
- * are there, and of the rest it takes more only once a third of that has arrived: many seconds on a slow link.
+ * How many beats a client then has after the system last took bytes. Linux buffers some 4 MiB of a socket at once, and
+ * takes more only when a third of that has arrived: many seconds on a slow link.
  */
-const patience = 4;
+const graceBeats = 4;
 
-/** What this file knows of the insides of Node.js: bytes handed to the system, and those that it has not taken yet. */
+/** The internals of Node.js used here: bytes handed to the system, and those that it has not taken yet. */
 interface Internals {
   readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
-/** Whether a client is still there. A class, as there are many. */
+/** Finds out by pings whether a client is still there. A class, since there are many. */
 export class Heartbeat {
   readonly #socket: WebSocket;
   readonly #stream: Socket;
-  /** Bytes that have come, and that the system took, by the last beat. */
-  #read = 0;
+  /** Bytes received, and bytes that the system had taken, by the last beat. */
+  #received = 0;
   #taken = 0;
   #isWaiting = false;
   #beatsLeft = 0;
@@ -30,22 +30,22 @@ export class Heartbeat {
   }
 
   /**
-   * Sends a ping, and ends the socket if nothing was heard since the last one. Behind a long answer a ping comes late:
-   * then a client counts as there while it takes some of what waits for it.
+   * Sends a ping, and terminates the socket if nothing was received since the last one. Behind a long answer a ping
+   * arrives late: meanwhile a client counts as there while it takes some of what waits for it.
    */
   beat(): void {
     const { _handle: handle } = this.#stream as Internals;
     const { bytesWritten, writeQueueSize } = handle ?? { bytesWritten: 0, writeQueueSize: 0 };
     const { bytesRead } = this.#stream;
-    const gone = bytesWritten - writeQueueSize - this.#taken;
+    const newlyTaken = bytesWritten - writeQueueSize - this.#taken;
     const waited = this.#isWaiting;
     this.#isWaiting = writeQueueSize > 0;
-    // If nothing waits, bytes that the system takes say nothing of the client.
-    if (gone > (waited || this.#isWaiting ? 0 : much)) this.#beatsLeft = patience;
+    // While nothing waits, the system may have buffered what it took: only a large amount says something of the client.
+    if (newlyTaken > (waited || this.#isWaiting ? 0 : largeWrite)) this.#beatsLeft = graceBeats;
     else if (this.#beatsLeft > 0) this.#beatsLeft -= 1;
-    if (bytesRead === this.#read && this.#beatsLeft === 0) return this.#socket.terminate();
-    this.#read = bytesRead;
-    this.#taken += gone;
+    if (bytesRead === this.#received && this.#beatsLeft === 0) return this.#socket.terminate();
+    this.#received = bytesRead;
+    this.#taken += newlyTaken;
     if (!this.#isWaiting) this.#socket.ping();
   }
 }

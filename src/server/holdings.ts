@@ -1,30 +1,30 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../events/feed.js';
 
-/** What the subscriptions of each user keep in memory, so that nobody takes up all of it. */
+/** Accounts for the memory that each user's subscriptions keep, so that nobody takes up all of it. */
 export interface Holdings {
-  /** Counts these as the user's; returns what to call once to release them, or undefined if they would be too much. */
+  /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
   take(user: string, things: readonly Thing[]): (() => void) | undefined;
 }
 
-/** What is kept once, however many of a user's subscriptions share it. */
+/** Something kept in memory once, however many of a user's subscriptions share it. */
 export interface Thing {
-  /** The same for the same thing. */
+  /** Its identity: the same value for the same thing. */
   readonly what: unknown;
-  /** As they are reckoned. */
+  /** An estimate. */
   readonly bytes: number;
 }
 
-/** Bytes, on each replica. */
+/** Bytes that a user may keep on each replica. */
 const mostHeld = 64 * 1024 * 1024;
-/** Bytes, as measured with Node.js 24: a token of a parsed document; a value by which entries are found. */
-const ofToken = 300;
-const ofValue = 250;
-/** For each character of the variables' JSON: kept as texts and arrays; an empty object takes 20 a character. */
-const ofCharacter = 8;
-/** A group that has one value; a subscription on its socket. */
-const ofGroup = 3_500;
-const ofSubscription = 4_000;
+/** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */
+const bytesPerToken = 300;
+const bytesPerValue = 250;
+/** For a character of the variables' JSON, kept as strings and arrays; an empty object takes 20 a character. */
+const bytesPerCharacter = 8;
+/** For a group that has one such value; for a subscription on its socket. */
+const bytesPerGroup = 3_500;
+const bytesPerSubscription = 4_000;
 
 interface Held {
   bytes: number;
@@ -32,22 +32,28 @@ interface Held {
   readonly shares: Map<unknown, number>;
 }
 
-/** What a subscription keeps: its document, and a group under this key, of which `asked` are the variables. */
+/** What a subscription keeps: its document, its group, and itself; `parameters` is the part of `key` with variables. */
 export function weigh(
   document: DocumentNode,
   key: string,
-  asked: string,
+  parameters: string,
   selected: readonly Selection[],
 ): readonly Thing[] {
   const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
   return [
-    { what: document, bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * ofToken },
-    { what: key, bytes: ofGroup + key.length + asked.length * ofCharacter + values * ofValue },
-    { what: Symbol('a subscription'), bytes: ofSubscription },
+    {
+      what: document,
+      bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
+    },
+    {
+      what: key,
+      bytes: bytesPerGroup + key.length + parameters.length * bytesPerCharacter + values * bytesPerValue,
+    },
+    { what: Symbol('a subscription'), bytes: bytesPerSubscription },
   ];
 }
 
-/** Holdings of no more than so many bytes a user. */
+/** Holdings of at most this many bytes a user. */
 export function createHoldings(most = mostHeld): Holdings {
   const users = new Map<string, Held>();
 

@@ -2,33 +2,33 @@ import type { Context } from '../context.js';
 import { isObject } from '../json.js';
 import type { Ending } from '../signal.js';
 
-/** Handles a message, or the text of what is none; resolves when what it asked for has ended. */
+/** Handles a message, or the text if it is not one; resolves when the operation that it asked for has ended. */
 type Handle = (message: unknown) => Promise<void>;
 
-/** What a message tells. */
+/** A message of the protocol, not validated. */
 interface Message {
   readonly type?: unknown;
   readonly id?: unknown;
   readonly payload?: unknown;
 }
 
-/** What only a server says: graphql-ws would take such a message from a client for a failure of its own. */
+/** Types that only servers send: graphql-ws would take such a message from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
-/** Bytes of UTF-8: an id goes into every message of its operation, beside what is measured of them. */
+/** Bytes of UTF-8: an id goes into every message of its operation, and is not counted in their measured size. */
 const longestId = 255;
 
-/** What is under way for an id of the client's. */
+/** An operation under way, for one id of the client's. */
 class Operation {
-  /** What it is run with, until it is a subscription that stands. */
+  /** What it runs with; dropped when it is established as a subscription. */
   context: Context | undefined = undefined;
   ending: Ending | undefined = undefined;
-  /** It is over, or stands: there is nothing more of it to wait for. */
+  /** It has ended, or is established as a subscription: a drain need not wait for it. */
   isSettled = false;
   readonly settled: Promise<void>;
   #settle!: () => void;
-  /** Its client has completed it. */
-  left = false;
-  /** What the client has asked for since under the same id. */
+  /** The client has sent `complete` for it. */
+  isCompleted = false;
+  /** The `subscribe` that has come since with the same id. */
   next: Message | undefined = undefined;
 
   constructor() {
@@ -52,21 +52,21 @@ class Operation {
   }
 }
 
-/** Whose operations they are. */
+/** The connection that the operations belong to. */
 interface Owner {
-  /** A third operation for one id. */
+  /** The client asked for a third operation under one id. */
   refuse(): void;
-  /** A message that is not a client's to send, and why. */
+  /** The client sent a message that it may not send, for this reason. */
   reject(reason: string): void;
   /** A message could not be handled. */
   fail(error: unknown): void;
 }
 
 /**
- * The operations of one socket; an id may be used again as soon as it is completed. graphql-ws takes it to be free
- * then, though its operation may still be under way, and would mix the two: a new operation waits here until the one
- * before has ended, and hastens that. A second one that waits would be one too many: `refuse` closes the socket, as the
- * protocol has it. A class, as there are many: functions of their own would weigh more than the rest.
+ * The operations of one socket. A client may reuse an id as soon as it has completed it; graphql-ws takes the id to be
+ * free then, though its operation may still be running, and would mix up the two. So a new operation waits here until
+ * the one before has ended, which `complete` has aborted. If a second one comes to wait, `refuse` closes the socket, as
+ * the protocol has it. A class, since there are many: closures would take more memory than all the rest.
  */
 export class Operations {
   readonly #underWay = new Map<string, Operation>();
@@ -86,25 +86,25 @@ export class Operations {
     else if (typeof id !== 'string') this.#pass(message ?? text);
     else if (Buffer.byteLength(id) > longestId)
       this.#owner.reject(`The id of an operation may have no more than ${longestId} bytes`);
-    // Not the text, nor what else is in it: graphql-ws keeps what it gets for as long as a subscription stands.
+    // These members alone, not the text: graphql-ws keeps what it gets for as long as a subscription lasts.
     else if (type === 'subscribe') this.#begin(id, { type, id, payload });
     else if (type === 'complete') this.#leave(id, { type, id });
     else this.#pass(message);
   }
 
-  /** What is under way for this id. */
+  /** The operation under way for this id. */
   get(id: string): Operation | undefined {
     return this.#underWay.get(id);
   }
 
-  /** Resolves once nothing is under way but subscriptions that stand. */
+  /** Resolves once nothing is under way but established subscriptions. */
   async answered(): Promise<void> {
     const open = () => [...this.#underWay.values()].filter(({ isSettled }) => !isSettled);
-    for (let waited = open(); waited.length > 0; waited = open())
-      await Promise.all(waited.map(({ settled }) => settled));
+    for (let unsettled = open(); unsettled.length > 0; unsettled = open())
+      await Promise.all(unsettled.map(({ settled }) => settled));
   }
 
-  /** Hastens the end of all. */
+  /** Aborts all operations, and drops those that wait for an id. */
   endAll(): void {
     for (const operation of this.#underWay.values()) {
       operation.next = undefined;
@@ -115,16 +115,16 @@ export class Operations {
   #begin(id: string, message: Message): void {
     const before = this.#underWay.get(id);
     if (!before) this.#run(id, message);
-    else if (!before.left) this.#pass(message);
+    else if (!before.isCompleted) this.#pass(message);
     else if (before.next !== undefined) this.#owner.refuse();
     else before.next = message;
   }
 
   #leave(id: string, message: Message): void {
     const operation = this.#underWay.get(id);
-    const waited = operation?.next !== undefined;
-    if (operation) Object.assign(operation, { left: true, next: undefined });
-    if (waited) return;
+    const wasWaiting = operation?.next !== undefined;
+    if (operation) Object.assign(operation, { isCompleted: true, next: undefined });
+    if (wasWaiting) return;
     operation?.ending?.abort();
     this.#pass(message);
   }
@@ -152,7 +152,7 @@ export class Operations {
   }
 }
 
-/** Undefined where it is none: graphql-ws says what is wrong with it. */
+/** Undefined if it is not a message: graphql-ws then says what is wrong with it. */
 function parse(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text);

@@ -21,25 +21,25 @@ import { fragmentsOf } from './count.js';
 import { isTooLong, mostCharacters } from './limits.js';
 
 /**
- * The quick way for queries that come again, in front of everything else: compiled to code on their second use, and
- * answered with the very headers that the usual way gave to a request like it. It takes only what Apollo Server would
+ * A fast path for repeated queries, in front of everything else: they are compiled to code on their second use, and
+ * answered with the same headers that the usual way gave to a request like it. It takes only what Apollo Server would
  * answer with the same bytes, and leaves all else to it. The gateway works the same without it.
  */
 export interface Lane {
-  /** Takes what it can answer; everything else goes to `next`. */
+  /** Answers what it can; everything else goes to `next`. */
   before(next: RequestListener): RequestListener;
-  /** What was done of a request before it was left to the usual way. */
+  /** What was done for a request before it was left to the usual way. */
   left(request: IncomingMessage): Readonly<Work> | undefined;
-  /** Apollo Server has taken this text: it is parsed and valid. */
+  /** Must be called when Apollo Server takes a document, which is then parsed and valid. */
   admit(source: string, document: DocumentNode): void;
-  /** The usual way has answered this request with success and these headers. */
+  /** Must be called when the usual way answers a request with status 200 and these headers. */
   learn(request: IncomingMessage, headers: Readonly<Record<string, unknown>>): void;
 }
 
 /** A request that the lane has begun. */
 export interface Work {
   readonly body: Buffer;
-  /** Where the operation has run: it keeps what was read, so that the services are not asked twice. */
+  /** The context in which the operation has run: it keeps what was read, so that the services are not asked twice. */
   context?: Context;
 }
 
@@ -47,13 +47,13 @@ export interface Work {
 export interface LaneOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
-  /** What one operation has. */
+  /** Makes the context of one operation. */
   makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
   /** Whether requests may be taken now. */
   isOpen(): boolean;
 }
 
-/** A request as it was found to be answered. */
+/** How requests with the same body are answered. */
 interface Plan {
   readonly admitted: Admitted;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -62,20 +62,20 @@ interface Plan {
 interface Admitted {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  /** Whether its text alone may make the answer long, however little data there is. */
+  /** Whether it asks for a field repeatedly, so that the answer may be long however little data there is. */
   readonly repeats: boolean;
-  /** Begun at the second use, once for all who come meanwhile; null where that failed: the next use tries again. */
+  /** Begun at the second use; concurrent uses share it. Null where that failed: the next use tries again. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 
 /** A compiled document takes some 100 KB. */
 const mostDocuments = 300;
-/** Of a document, its fragments written out: the compiler does that. */
+/** Fields of a document, its fragments expanded, since the compiler expands them. */
 const mostFields = 1_000;
 const mostLearned = 200;
-/** What is longer hardly comes again, and is left to the usual way, which has a bound of its own. */
+/** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
 const greatestBody = 16 * 1024;
-/** Headers that are an answer's own. */
+/** Headers that each answer has of its own. */
 const ownHeaders = new Set([
   'content-length',
   'date',
@@ -89,7 +89,7 @@ const ownHeaders = new Set([
 export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions): Lane {
   const documents = createCache<Admitted>(mostDocuments);
   const learned = createCache<readonly string[]>(mostLearned);
-  /** By the text of the request: who looks at a page asks for it again in the same words. */
+  /** By the body of the request: clients repeat a query in the same bytes. */
   const plans = createCache<Plan>(mostDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
 
@@ -107,14 +107,14 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     const { document, operation } = admitted;
     const name = operation.name?.value;
     const variables = request.variables ?? {};
-    const isMeant = (request.operationName ?? name) === name;
-    const isTaken =
-      isMeant && !costs.tooCostly(document, operation, variables) && areTaken(operation, variables);
-    return isTaken ? { admitted, variables } : undefined;
+    const isNamed = (request.operationName ?? name) === name;
+    const isAccepted =
+      isNamed && !costs.tooCostly(document, operation, variables) && areAccepted(operation, variables);
+    return isAccepted ? { admitted, variables } : undefined;
   }
 
-  /** The compiler takes more than GraphQL does: a list for an input object, or null where only a default may stand. */
-  function areTaken(
+  /** The compiler accepts more than GraphQL: a list for an input object, or null where only a default may stand. */
+  function areAccepted(
     { variableDefinitions = [] }: OperationDefinitionNode,
     variables: Plan['variables'],
   ): boolean {
@@ -134,8 +134,8 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
   }
 
   /**
-   * Whether it was answered. An error is left to Apollo, which runs the operation again. Waits only for what is not
-   * there yet, since waiting takes time by itself.
+   * Resolves to whether it has answered. On an error it has not: Apollo Server runs the operation again. Awaits only
+   * what is a promise, since each `await` takes time by itself.
    */
   async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = isUtf8(work.body) ? learned.get(kindOf(request)) : undefined;
@@ -191,11 +191,11 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
   };
 }
 
-/** Head and body as one text go out in one write; the line's end comes last, as Apollo Server has it. */
+/** As a string, the body goes out in one write with the head; it ends with a newline, as Apollo Server's does. */
 function send(response: ServerResponse, headers: readonly string[], requestId: string, body: string): void {
   const length = Buffer.byteLength(body);
   const own = ['x-request-id', requestId, 'content-length', String(length + 1)];
-  // Node.js sets three bytes aside for each character of UTF-8; where there is one for each, both are the same.
+  // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
   response.writeHead(200, [...headers, ...own]).end(`${body}\n`, length === body.length ? 'latin1' : 'utf8');
 }
 
@@ -223,14 +223,14 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
   return isCompiledQuery(compiled) ? compiled : null;
 }
 
-/** What is left to Apollo Server. */
+/** Left to Apollo Server. */
 const introspection = /\b__(schema|type)\b/;
 /** As an alias or the name of a variable: the compiled code would set the prototype by it, and lose the value. */
 const prototype = /\b__proto__\b/;
-/** Much may stand between `@` and such a name: blanks, commas, comments. */
+/** Without the `@`: blanks, commas and comments may stand between it and the name. */
 const conditions = /\b(skip|include)\b/;
 
-/** The one query of a document that has no other operation. */
+/** The query of a document that has no other operation, if the compiler is sure to treat it as Apollo Server does. */
 function plainQuery(source: string, document: DocumentNode): OperationDefinitionNode | undefined {
   const operations = document.definitions.filter(
     (definition) => definition.kind === Kind.OPERATION_DEFINITION,
@@ -243,7 +243,7 @@ function plainQuery(source: string, document: DocumentNode): OperationDefinition
   return isSure ? only : undefined;
 }
 
-/** The compiler has the conditions of a field in a fragment from all places where that is spread, and asks for all. */
+/** The compiler joins the conditions of all places where a fragment is spread, and has its fields meet all of them. */
 function areSpreadOnce(document: DocumentNode): boolean {
   const spread: string[] = [];
   visit(document, { FragmentSpread: ({ name }) => void spread.push(name.value) });
@@ -251,10 +251,10 @@ function areSpreadOnce(document: DocumentNode): boolean {
 }
 
 const fieldName = ({ name }: FieldNode): string => name.value;
-/** The compiler puts one in another order where it comes again and the first of them is left out by a variable. */
+/** If a name is repeated, and a variable leaves out its first field, the compiler orders the fields differently. */
 const answerName = ({ name, alias = name }: FieldNode): string => alias.value;
 
-/** Whether every name that fields have, in this sense, comes once where it stands, all fragments spread. */
+/** Whether `nameOf` gives every field a name of its own within its selection set, fragments expanded. */
 function comeOnce(
   { selectionSet: root }: OperationDefinitionNode,
   document: DocumentNode,
@@ -284,7 +284,7 @@ interface PlainRequest {
 
 const plainNames: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
 
-/** A request with nothing in it that only Apollo knows. */
+/** The request, if nothing in it needs Apollo Server. */
 function parsePlain(text: string): PlainRequest | undefined {
   const request: unknown = JSON.parse(text);
   if (!isObject(request)) return undefined;

@@ -3,38 +3,38 @@ import type { Context } from '../context.js';
 import { OperationTooComplex } from '../errors.js';
 import { nestingOf } from './nesting.js';
 
-/** Values of variables, before they were coerced. */
+/** Values of variables, before coercion. */
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** How long an operation may take; a subscription as long as it likes. */
+/** How long a query or mutation may take; a subscription has no deadline. */
 export const operationMs = 30_000;
-/** A document has a bounded number of tokens. */
+/** Bounds the tokens of a document. */
 export const parseOptions = { maxTokens: 5_000 } as const;
 const greatestDepth = 200;
 const mostLines = 10_000;
 const mostFields = 10_000;
-/** Of an answer. */
+/** In an answer. */
 export const mostCharacters = 32_000_000;
-/** As many fields as an operation may ask for, and may have with its fragments written out. */
+/** How many fields an operation may ask for, and how many it may have with its fragments expanded. */
 export const greatestCost = 50_000;
 export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
 export const tooMuchWritten = `The operation has over ${greatestCost} fields, its fragments written out: spread them less often.`;
 export const mayBeDone = 'What it was to do may be done.';
 const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
 
-/** Refuses an operation that is, or asks for, more than it may. */
+/** The error for an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'QUERY_TOO_COMPLEX', http: { status: 400 } } });
 }
 
 /**
- * Why a text is not even parsed: it is nested too deep for a parser, or with its fragments expanded for GraphQL's own
- * rules; or it has so many lines that GraphQL, which counts them for each fault that it finds, would take seconds.
+ * Why a document is refused before it is parsed: it is nested too deep for the parser or, with its fragments expanded,
+ * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for each error, would take seconds.
  */
 export function refuseText(query: string): GraphQLError | undefined {
   if (hasMore(query, /\r\n|[\n\r]/g, mostLines - 1))
     return tooComplex(`The document has more than ${mostLines} lines; long texts can be given as variables.`);
-  // Most texts have too few brackets, and no fragments, for which it would matter where those stand.
+  // Without fragments, and with few brackets, a document cannot be nested too deep; most are like that.
   if (!hasMore(query, /[[({]/g, greatestDepth) && !/\bfragment\b/.test(query)) return undefined;
   const { depth, cycle } = nestingOf(new Source(query), greatestDepth, parseOptions.maxTokens);
   return depth > greatestDepth
@@ -43,8 +43,8 @@ export function refuseText(query: string): GraphQLError | undefined {
 }
 
 /**
- * Why variables are not even checked against their types: their objects are nested too deep, or have so many fields
- * that GraphQL, which writes an object out for each fault that it finds in it, would take seconds.
+ * Why variables are refused before they are checked against their types: they are nested too deep, or have so many
+ * fields that GraphQL, which prints a whole object for each error in it, would take seconds.
  */
 export function refuseVariables(variables: Variables): GraphQLError | undefined {
   let fields = 0;
@@ -64,7 +64,7 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   return undefined;
 }
 
-/** Whether an answer is too long to write out, by what is sure to be in its JSON: names, texts, one for all else. */
+/** Whether an answer is too long, by a lower bound of its JSON: names, strings, and one character for all else. */
 export function isTooLong(data: unknown): boolean {
   let characters = 0;
   const containers: object[] = [];
@@ -87,9 +87,9 @@ export function isTooLong(data: unknown): boolean {
 }
 
 /**
- * Why nothing of an answer is given: it is too long, or a part of it is too much for the whole. Which part that is may
- * be a matter of time, and nobody is to make do with the rest. A mutation's parts are reported one by one: they may be
- * done.
+ * Why an answer is withheld as a whole: it is too long, or a field found that the operation asks for too much. Which
+ * field finds that is a matter of timing, so the rest is not given either. A mutation reports such fields one by one,
+ * since what it was to do may be done.
  */
 export function refuseAnswer(
   { data, errors = [] }: ExecutionResult,

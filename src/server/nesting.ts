@@ -2,9 +2,9 @@ import { GraphQLError, Lexer, TokenKind, type Source } from 'graphql';
 
 /** A fragment, or all operations together. */
 interface Part {
-  /** Of brackets, without what is spread. */
+  /** Of its brackets, without those of the fragments that it spreads. */
   depth: number;
-  /** By the fragments' names, where each is spread deepest. */
+  /** By the name of a fragment: where it is spread deepest. */
   readonly spreads: Map<string, Spread>;
 }
 
@@ -16,33 +16,34 @@ interface Spread {
 
 type Parts = ReadonlyMap<string, Part>;
 
-/** What a document's tokens tell of how it is nested. */
+/** How deep a document is nested, by its tokens. */
 export interface Nesting {
-  /** How deep, its fragments expanded; Infinity where more fragments than there may be levels lead into a cycle. */
+  /** With its fragments expanded; Infinity if more fragments lead into a cycle than levels are allowed. */
   readonly depth: number;
-  /** A fragment that spreads itself, by way of few others. */
+  /** The error of a fragment that spreads itself, if need be via a few others. */
   readonly cycle?: GraphQLError;
 }
 
-/** By the kind of a token. */
+/** By the kind of a token: how it changes the depth. */
 const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
+/** The key of the part that is all operations. */
 const operations = '';
 
 /**
- * Reads as far as the parser would, which stops at what is no token or at one too many, and says so itself; and no
- * deeper than `mostLevels`. Takes as long as the text is.
+ * Reads as far as the parser would, which stops at an invalid token or one too many, and reports that itself; and no
+ * deeper than `mostLevels`. Takes time in proportion to the text.
  */
 export function nestingOf(source: Source, mostLevels: number, maxTokens: number): Nesting {
   const parts = partsOf(source, mostLevels, maxTokens);
   if (typeof parts === 'number') return { depth: parts };
-  const depths = writtenOut(parts);
+  const depths = expandedDepths(parts);
   const left = parts.size - depths.size;
   if (left > mostLevels) return { depth: Infinity };
   const depth = Math.max(...depths.values(), 0);
   return left > 0 && depth <= mostLevels ? { depth, cycle: cycleOf(source, parts, depths) } : { depth };
 }
 
-/** The parts of the document; or how deep it is by itself, if that is too deep or nothing else is known. */
+/** The parts of the document; or a depth alone, which is too great, or 0 where the parser will report an error. */
 function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts | number {
   const lexer = new Lexer(source);
   const parts = new Map<string, Part>();
@@ -50,11 +51,11 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
     parts.get(name) ?? set(parts, name, { depth: 0, spreads: new Map() });
   let part = partOf(operations);
   let depth = 0;
-  /** The two tokens before, which may say what a name stands for, and where the last of them is. */
-  let [first, before] = ['', ''];
+  /** The two previous tokens, which may tell what a name stands for, and the position of the last one. */
+  let [beforePrevious, previous] = ['', ''];
   let position = 0;
   try {
-    // The end of the text does not count.
+    // The end of the text does not count as a token.
     for (let tokens = 0; tokens <= maxTokens; tokens++) {
       const { kind, value, start } = lexer.advance();
       if (kind === TokenKind.EOF) return parts;
@@ -64,12 +65,12 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
       if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
       const isName = kind === TokenKind.NAME;
       // Only here is `fragment` sure to be the keyword: types and fields may have that name.
-      if (depth === 0 && isName && value === 'on' && first === 'fragment') part = partOf(before);
-      if (isName && before === TokenKind.SPREAD && value !== 'on') {
+      if (depth === 0 && isName && value === 'on' && beforePrevious === 'fragment') part = partOf(previous);
+      if (isName && previous === TokenKind.SPREAD && value !== 'on') {
         const known = part.spreads.get(value);
         if (!known || known.depth < depth) part.spreads.set(value, { depth, position });
       }
-      [first, before] = [before, isName ? value : kind];
+      [beforePrevious, previous] = [previous, isName ? value : kind];
       position = start;
     }
   } catch {
@@ -78,8 +79,8 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
   return 0;
 }
 
-/** How deep each part is, what it spreads expanded; those that lead into a cycle are not among them. */
-function writtenOut(parts: Parts): ReadonlyMap<string, number> {
+/** How deep each part is with its fragments expanded; parts that lead into a cycle are left out. */
+function expandedDepths(parts: Parts): ReadonlyMap<string, number> {
   const spreaders = new Map<string, string[]>();
   const waiting = new Map<string, number>();
   const ready: string[] = [];
@@ -104,24 +105,24 @@ function writtenOut(parts: Parts): ReadonlyMap<string, number> {
   return depths;
 }
 
-/** One of the cycles, in the words of GraphQL. */
+/** GraphQL's own error for one of the cycles. */
 function cycleOf(source: Source, parts: Parts, depths: ReadonlyMap<string, number>): GraphQLError {
   const next = (name: string) =>
     [...parts.get(name)!.spreads.entries()].find(([spread]) => parts.has(spread) && !depths.has(spread))!;
-  const way = new Map<string, number>();
+  const path = new Map<string, number>();
   let [name] = [...parts.keys()].filter((part) => !depths.has(part)) as [string];
-  while (!way.has(name)) {
+  while (!path.has(name)) {
     const [spread, { position }] = next(name);
-    way.set(name, position);
+    path.set(name, position);
     name = spread;
   }
-  const names = [...way.keys()];
+  const names = [...path.keys()];
   const cycle = names.slice(names.indexOf(name));
   const others = cycle.slice(1).map((other) => `"${other}"`);
   const via = others.length > 0 ? ` via ${others.join(', ')}` : '';
   return new GraphQLError(`Cannot spread fragment "${name}" within itself${via}.`, {
     source,
-    positions: cycle.map((each) => way.get(each)!),
+    positions: cycle.map((each) => path.get(each)!),
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
   });
 }

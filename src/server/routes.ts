@@ -10,17 +10,17 @@ import type { GraphqlHttp } from './graphql-http.js';
 import type { Lane } from './lane.js';
 import type { Pages } from './pages.js';
 
-/** An error of the framework's. */
+/** An error as Fastify reports it. */
 export type Fault = Error & { readonly statusCode?: number };
 
-/** A refusal before there was an operation, in the shape of GraphQL's own. */
+/** The body of a refusal before any operation began, in the shape of a GraphQL response. */
 export function toErrors(status: number, fault: string, id: string) {
   const [code, message] =
     status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Something went wrong here.'] : ['BAD_REQUEST', fault];
   return { errors: [{ message, extensions: { code, requestId: id } }] };
 }
 
-/** Refuses a request in a form that clients of GraphQL read. */
+/** Refuses a request in a form that GraphQL clients can read. */
 export function refuse(request: FastifyRequest, reply: FastifyReply, status: number, fault: string) {
   const type = refusalTypeFor(request.headers.accept, status);
   return reply
@@ -39,7 +39,7 @@ export function serveGraphql(
     const read = lane?.left(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
-  // Members of any name are allowed: nothing here copies one object's members into another by assigning them.
+  // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
   const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
   routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) =>
     isUtf8(body) ? parseJson(request, body.toString(), done) : done(notUtf8()),
@@ -59,13 +59,13 @@ export function serveGraphql(
   refuseOthers(routes, '/graphql', ['GET', 'POST'], 'GraphQL is asked by GET or POST.');
 }
 
-/** Serves what is only read. */
+/** Serves an address that is only read. */
 export function serveReading(routes: FastifyInstance, url: string, handler: RouteHandlerMethod): void {
   routes.get(url, handler);
   refuseOthers(routes, url, ['GET', 'HEAD'], 'This is read by GET.');
 }
 
-/** Refuses all methods but these at an address, and names these by OPTIONS to anybody, even a page not admitted. */
+/** Refuses all methods but these at an address; OPTIONS names these to anybody, even to a page that is not allowed. */
 function refuseOthers(routes: FastifyInstance, url: string, methods: readonly string[], fault: string): void {
   const allow = methods.join(', ');
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply) =>
@@ -75,7 +75,7 @@ function refuseOthers(routes: FastifyInstance, url: string, methods: readonly st
   routes.options(url, (_, reply) => reply.code(204).header('allow', allow).send());
 }
 
-/** Refuses a body that is not the text it would be taken for. */
+/** Refuses a body that is compressed, or declared to be in another charset than UTF-8. */
 async function refuseContent(request: FastifyRequest, reply: FastifyReply) {
   if (isCompressed([request.headers['content-encoding'] ?? ''])) {
     reply.header('accept-encoding', 'identity');
@@ -84,7 +84,7 @@ async function refuseContent(request: FastifyRequest, reply: FastifyReply) {
   return isUtf8Told(request.headers) ? undefined : refuse(request, reply, 415, 'The body must be in UTF-8.');
 }
 
-/** Whether no other charset is named. */
+/** Whether no charset but UTF-8 is declared. */
 function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
   const charsets = type.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi);
   return [...charsets].every(([, charset = '']) => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim()));

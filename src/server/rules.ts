@@ -25,25 +25,25 @@ import { createCache } from '../cache.js';
 import { createCosts, type Costs } from './cost.js';
 import { parseOptions, refuseAnswer, refuseText, tooComplex } from './limits.js';
 
-/** What holds at every door alike: which operations are taken, and what of an error is shown. */
+/** What HTTP and websockets have in common: which operations are taken, and what clients see of an error. */
 export interface Rules {
   readonly costs: Costs;
-  /** The document, parsed and validated, or what is wrong with it. Remembered, bounded. */
+  /** The document, parsed and validated, or what is wrong with it. Valid ones are cached, within bounds. */
   prepare(query: string): DocumentNode | readonly GraphQLError[];
   /**
    * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
-   * request's id. An error that says so ends the session. `operation` is absent where the error came before one.
+   * request id. `SessionEnded` ends the session. `operation` is absent where the error came before there was one.
    */
   show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
-  /** What clients see of the result of a query or an event: its errors by `show`, or why nothing of it is given. */
+  /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
   answer(result: ExecutionResult, operation: Context): FormattedExecutionResult;
 }
 
 const mostDocuments = 500;
-/** No member of a variable is so deep that its place takes more characters. */
-const mostPlace = 500;
-/** How GraphQL, and a scalar of ours, say what is wrong with a value, as far as nothing of it is repeated. */
-const beginnings = [
+/** In characters: the path of a variable's member is never longer. */
+const longestPath = 500;
+/** How messages of GraphQL, and of a scalar of ours, say what is wrong with a value, up to where they repeat it. */
+const safeBeginnings = [
   /^(?:Enum "\w+"|\w+) cannot represent [\w -]+/,
   /^Expected value of type "[^"]+"(?=, found )/,
   /^Expected type "\w+"(?: to be an object)?/,
@@ -63,7 +63,7 @@ export function createRules(options: {
   const validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
   const documents = createCache<DocumentNode>(mostDocuments);
 
-  /** GraphQL's own rules would evaluate a condition at a subscription's root, and throw. */
+  /** First those of `unconditionalRoot`: GraphQL's own rules would evaluate such a condition, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {
     const conditions = validate(schema, document, [unconditionalRoot]);
     if (conditions.length > 0) return conditions;
@@ -88,7 +88,8 @@ export function createRules(options: {
   const show: Rules['show'] = (error, operation) => {
     const origin = unwrapResolverError(error);
     if (origin instanceof SessionEnded) operation?.endSession();
-    if (isShown(origin)) return coded(error instanceof GraphQLError ? error : wrapped(origin));
+    if (isShown(origin))
+      return toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin));
     const requestId = operation?.requestId ?? randomUUID();
     telemetry.log.error({ err: origin, requestId }, 'an operation failed');
     const { path, locations } = error instanceof GraphQLError ? error : {};
@@ -133,7 +134,7 @@ const unconditionalRoot: ValidationRule = (context) => ({
   FragmentDefinition: () => false,
 });
 
-/** The first `@skip` or `@include` of these selections, or of those in fragments of theirs. */
+/** The first `@skip` or `@include` on one of these selections, or in fragments among them. */
 function conditionAtRoot(root: SelectionSetNode, context: ValidationContext): DirectiveNode | undefined {
   // Grows during the loop.
   const sets = new Set([root]);
@@ -155,7 +156,7 @@ function isShown(origin: unknown): origin is GatewayError | GraphQLError {
 }
 
 /** An error that belongs to no field, such as a stream's; it keeps its extensions. */
-function wrapped(originalError: GatewayError | GraphQLError): GraphQLError {
+function wrapInGraphQLError(originalError: GatewayError | GraphQLError): GraphQLError {
   return new GraphQLError(originalError.message, { originalError });
 }
 
@@ -163,47 +164,47 @@ const tooLongToValidate = tooComplex(
   'The document takes too long to validate: write fewer fields that are alike.',
 );
 
-/** With a code, whichever part of GraphQL the error came from; without Apollo's notes to itself. */
-function coded(error: GraphQLError): GraphQLFormattedError {
-  // How GraphQL says that its own budget is used up.
-  if (error.message === 'Validation aborted.') return coded(tooLongToValidate);
+/** With a code, whichever part of GraphQL the error came from; without `http`, which is meant for Apollo Server. */
+function toFormatted(error: GraphQLError): GraphQLFormattedError {
+  // Thrown by GraphQL when validation has used up its own budget.
+  if (error.message === 'Validation aborted.') return toFormatted(tooLongToValidate);
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
   return { ...error.toJSON(), message: withoutValue(error), extensions: { ...extensions, code } };
 }
 
-/** GraphQL repeats the whole of what was given to say that a part of it is wrong: there may be a password in it. */
+/** GraphQL repeats a whole value to say that a part of it is wrong: there may be a password in it. */
 function withoutValue({ message, originalError }: GraphQLError): string {
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(message) ?? [];
-  if (variable === undefined) return safely(message) ?? message;
+  if (variable === undefined) return safeBeginning(message) ?? message;
   const beginning = `Variable "$${variable}" got an invalid value`;
   if (!originalError) return `${beginning}.`;
   const { message: words } = originalError;
-  const reason = notInEnum(words) ?? safely(words);
-  return `${beginning}${placeIn(variable, message, words)}${reason ? `; ${reason}` : '.'}`;
+  const reason = notInEnum(words) ?? safeBeginning(words);
+  return `${beginning}${pathIn(variable, message, words)}${reason ? `; ${reason}` : '.'}`;
 }
 
 /**
- * Where in the variable it is wrong, as GraphQL says between the value and the reason. Where it does not, the value is
- * what ends there: with a bracket, or as a text in which each quote has a backslash before it.
+ * The path within the variable, which GraphQL puts between the value and the reason. Where it does not, the value ends
+ * there, which cannot pass for a path: it ends with a bracket, or is a string in which each quote is escaped.
  */
-function placeIn(variable: string, message: string, reason: string): string {
+function pathIn(variable: string, message: string, reason: string): string {
   const end = `; ${reason}`;
   if (!message.endsWith(end)) return '';
-  const said = message.slice(0, -end.length).slice(-mostPlace);
-  const [place = '', name] = / at "(\w+)(?:\.[_A-Za-z]\w*|\[\d+\])+"$/.exec(said) ?? [];
-  return name === variable ? place : '';
+  const said = message.slice(0, -end.length).slice(-longestPath);
+  const [path = '', name] = / at "(\w+)(?:\.[_A-Za-z]\w*|\[\d+\])+"$/.exec(said) ?? [];
+  return name === variable ? path : '';
 }
 
-/** As a sentence, if it is known which of these words are the value; each pattern is tried only at the beginning. */
-function safely(words: string): string | undefined {
-  for (const beginning of beginnings) {
+/** The part of the message before the value, as a sentence; undefined if no pattern matches its beginning. */
+function safeBeginning(words: string): string | undefined {
+  for (const beginning of safeBeginnings) {
     const [found] = beginning.exec(words) ?? [];
     if (found) return /[.?]$/.test(found) ? found : `${found}.`;
   }
   return undefined;
 }
 
-/** The value comes first here, and may have anything in it; what could be meant would tell of it as well. */
+/** Here the value comes first, and may contain anything; the suggestions at the end would reveal it as well. */
 function notInEnum(words: string): string | undefined {
   if (!words.startsWith('Value "')) return undefined;
   const rest = words.slice(words.lastIndexOf('" does not exist in "') + 2);

@@ -32,11 +32,11 @@ import { createRules } from './rules.js';
 import { serveWebhooks } from './webhooks.js';
 import { createGraphqlSockets } from './websocket.js';
 
-/** The front door. */
+/** The HTTP server, with every route and the websockets. */
 export interface Server {
   /** Where it listens. */
   readonly url: string;
-  /** Takes no more, lets what is in flight finish, closes the sockets; ends within 10 seconds. */
+  /** Stops listening, lets requests in flight finish, and closes the sockets; takes 10 seconds at most. */
   stop(): Promise<void>;
 }
 
@@ -56,23 +56,23 @@ export interface ServerOptions {
   readonly telemetry: Telemetry;
   /** The folder of the built pages. */
   readonly pages: URL;
-  /** Whether queries that come again take the quick way. */
+  /** Whether repeated queries are compiled (`lane.ts`). */
   readonly lane: boolean;
-  /** Whether live updates are written past `ws`. */
+  /** Whether live updates bypass `ws` (`frames.ts`). */
   readonly frames: boolean;
 }
 
 const greatestBody = 1024 * 1024;
-/** Node.js takes no longer address than this. */
+/** Node.js accepts no longer address than this. */
 const greatestPath = 16 * 1024;
 /** How long a client may take to send a request. */
-const patienceMs = 60_000;
-/** Longer than proxies keep a connection, so that it is they who close it. */
+const requestTimeoutMs = 60_000;
+/** Longer than proxies keep an idle connection, so that they are the first to close it. */
 const keepAliveMs = 72_000;
-/** How long a browser need not ask again whether a page may call. */
+/** How long a browser may keep the answer to a preflight. */
 const preflightSeconds = 600;
 
-/** Opens every route of the gateway. */
+/** Starts the server. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry } = options;
   let origins: ReadonlySet<string> = new Set();
@@ -107,7 +107,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     bodyLimit: greatestBody,
     serverFactory(handler) {
       const take = serveWebhooks(receiver, boundRest(lane?.before(handler) ?? handler));
-      const settings = { requestTimeout: patienceMs, IncomingMessage: IncomingRequest };
+      const settings = { requestTimeout: requestTimeoutMs, IncomingMessage: IncomingRequest };
       const server = createServer(settings, (request, response) => {
         drain.follow(response);
         request.url = originForm(request.url!);
@@ -119,8 +119,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       return server;
     },
     routerOptions: { maxParamLength: greatestPath },
-    trustProxy: trusted(options.trustProxy),
-    // What the lane has begun keeps its id: its errors bear it.
+    trustProxy: trustProxyOf(options.trustProxy),
+    // A request that the lane has begun keeps its id, which its errors carry.
     genReqId: (request) =>
       lane?.left(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
     logger: false,
@@ -128,14 +128,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     forceCloseConnections: false,
     clientErrorHandler: refuseMalformed,
     frameworkErrors(error, request, reply) {
-      void fail(error, request, reply.headers({ 'x-request-id': request.id, ...noStore, ...ofData }));
+      void fail(error, request, reply.headers({ 'x-request-id': request.id, ...noStore, ...dataHeaders }));
     },
   });
   app.setErrorHandler(fail);
   app.setNotFoundHandler((request, reply) =>
     refuse(request, reply, 404, 'There is nothing at this address by this method.'),
   );
-  // Fastify knows a few by itself; for any other there would be no route to refuse it.
+  // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const graphql = await createGraphqlHttp({
     ...options,
@@ -153,7 +153,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.register(cookie);
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
-    if (isData(reply)) reply.headers(ofData);
+    if (isData(reply)) reply.headers(dataHeaders);
     else reply.helmet();
     if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
   });
@@ -172,14 +172,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveHealth(routes, { drain, database });
   });
   await app.listen({ host, port });
-  const { port: listening } = app.server.address() as AddressInfo;
-  origins = new Set([...ownOrigins(host, listening, publicUrl), ...options.allowedOrigins]);
+  const { port: actualPort } = app.server.address() as AddressInfo;
+  origins = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
   const messenger = options.frames ? createFrameMessenger() : plainMessenger;
   const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger });
   const sockets = createGraphqlSockets({ ...options, server: app.server, drain, rules, callers, fanout });
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${listening}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`,
     async stop() {
       await drain.run(app.server, () => sockets.retire());
       await sockets.stop();
@@ -189,15 +189,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** In place of Fastify's compilers of schemas, which are a hundred files: no route of ours has a schema. */
+/** In place of Fastify's schema compilers, which are a hundred files to load: no route of ours has a schema. */
 function noSchemas(): never {
   throw new Error('a route has a schema');
 }
 
 const noStore = { 'cache-control': 'no-store' };
 
-/** Data is no page: the other security headers mean nothing for it, and are longer than many an answer. */
-const ofData = {
+/** The other security headers mean nothing for JSON, and are longer than many an answer. */
+const dataHeaders = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
@@ -206,18 +206,18 @@ function isData(reply: FastifyReply): boolean {
   return /^application\/([\w-]+\+)?json\b/.test(String(reply.getHeader('content-type')));
 }
 
-/** What is refused before it comes to a route. */
+/** The answer to a request that is refused before it reaches a route. */
 function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
   const id = requestId(asked['x-request-id']);
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id };
   return {
     status,
-    headers: { ...headers, ...noStore, ...ofData },
+    headers: { ...headers, ...noStore, ...dataHeaders },
     body: JSON.stringify(toErrors(status, fault, id)),
   };
 }
 
-/** What the pages may do: everything comes from here, nothing from elsewhere. */
+/** The content security policy of the pages, which load nothing from elsewhere. */
 const policy = {
   defaultSrc: ["'self'"],
   scriptSrc: ["'self'"],
@@ -230,15 +230,15 @@ const policy = {
 };
 
 /**
- * Fastify trusts nobody by a count, since it cannot tell who connects: a count is for a port that only the proxies
- * reach.
+ * Given a hop count, Fastify trusts nobody, since it cannot tell who connects. Here a count is meant for a port that
+ * only the proxies reach.
  */
-function trusted(proxies: ServerOptions['trustProxy']) {
+function trustProxyOf(proxies: ServerOptions['trustProxy']) {
   if (typeof proxies === 'number') return (_: string, hop: number) => hop < proxies;
   return proxies ? [...proxies] : false;
 }
 
-/** The caller's own id if it is a plain one. */
+/** The id that the client sent, if it is a plain one; else a new one. */
 function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }

@@ -2,13 +2,13 @@ import { Kind, TypeInfo, visit, visitWithTypeInfo, type DocumentNode, type Graph
 
 /** What decides who may share a document's messages. */
 export interface Survey {
-  /** Fields below the root that take arguments are read for the one who asks: they are not shared between users. */
+  /** Whether fields below the root take arguments: those are read for the caller, so users do not share messages. */
   readonly isPersonal: boolean;
-  /** The variables that tell where to begin and nothing else: those who differ in them alone want the same. */
+  /** The variables used for `after` and nothing else: subscriptions that differ in these alone share messages. */
   readonly places: ReadonlySet<string>;
 }
 
-/** Surveys of a schema's documents, each made once. */
+/** Surveys documents of this schema, each of them once. */
 export function createSurveys(schema: GraphQLSchema): (document: DocumentNode) => Survey {
   const surveys = new WeakMap<DocumentNode, Survey>();
   return (document) => {

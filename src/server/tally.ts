@@ -4,15 +4,15 @@ import { OperationTooComplex } from '../errors.js';
 import { costOfRow, isOpenList, usualRows } from './count.js';
 import { greatestCost, mayBeDone, tooMuch } from './limits.js';
 
-/** A tally of what is asked for beyond what was reckoned, since lists are longer. */
+/** A tally of the fields that lists add because they are longer than estimated. */
 export function createTally(): Tally {
   let fields = 0;
-  /** By the nodes of a field at its place in the operation: there they are always the same list. */
-  const known = new Map<GraphQLResolveInfo['fieldNodes'], number>();
+  /** Costs of a row, by the nodes of the field: at one place in the operation these are always the same array. */
+  const rowCosts = new Map<GraphQLResolveInfo['fieldNodes'], number>();
   return {
     exceeds(more, info) {
-      const cost = known.get(info.fieldNodes) ?? costOfRow(info);
-      known.set(info.fieldNodes, cost);
+      const cost = rowCosts.get(info.fieldNodes) ?? costOfRow(info);
+      rowCosts.set(info.fieldNodes, cost);
       fields += more * cost;
       return this.exceeded;
     },
@@ -22,7 +22,7 @@ export function createTally(): Tally {
   };
 }
 
-/** Makes this schema count the rows of lists whose length is not known beforehand, and returns it. */
+/** Has this schema's resolvers count the rows of lists whose length is unknown beforehand, and returns it. */
 export function countLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue;
@@ -44,6 +44,6 @@ function counted(list: unknown, context: Context, info: GraphQLResolveInfo): unk
   if (more <= 0 || !context.tally.exceeds(more, info)) return list;
   const isMutation = info.operation.operation === 'mutation';
   if (!isMutation) context.giveUp();
-  // Never thrown: in a list, GraphQL would lose sight of what was begun for the rows before, and of its faults.
+  // Rejected, not thrown: in a list, GraphQL would then abandon promises of the rows before, which may reject.
   return Promise.reject(new OperationTooComplex(isMutation ? `${tooMuch} ${mayBeDone}` : tooMuch));
 }

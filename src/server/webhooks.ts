@@ -6,9 +6,9 @@ import { answer, deliveries } from './door.js';
 const mostATurn = 8;
 
 /**
- * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any type will do, the signature
- * is over the raw bytes, and none of what the other routes have is wanted here. All else goes to `next`. What comes at
- * once is begun a few in a turn, so that a burst of deliveries holds up nobody else.
+ * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any content type will do, the
+ * signature covers the raw bytes, and the hooks of other routes are not wanted. All else goes to `next`. Requests that
+ * come together are begun a few in each turn of the event loop, so that a burst of deliveries holds up nobody else.
  */
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
   const pace = createPace(mostATurn);
@@ -23,18 +23,18 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
 function takeBy(receiver: Receiver) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
-    const said = await receiver.receive({
+    const answered = await receiver.receive({
       family,
       endpointId: more.length === 0 ? decode(id) : '',
       method: request.method ?? '',
       rawHeaders: request.rawHeaders,
       body: request,
     });
-    answer(request, response, said);
+    answer(request, response, answered);
   };
 }
 
-/** A segment of a path; empty, as no id is, where it cannot be decoded. */
+/** A segment of a path, decoded; empty, as no id is, where it cannot be. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -23,9 +23,9 @@ import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
-  /** Closes each socket as `stop` does, as soon as all is answered but subscriptions. */
+  /** Closes each socket as `stop` does, as soon as nothing but subscriptions is under way on it. */
   retire(): Promise<void>;
-  /** Takes no more and closes every socket with `1012` (service restart): clients connect again by themselves. */
+  /** Takes no new sockets and closes all with `1012` (service restart): clients reconnect by themselves. */
   stop(): Promise<void>;
 }
 
@@ -38,10 +38,10 @@ const closeMs = 1_000;
 const mostRunning = 1_000;
 const greatestMessage = 1024 * 1024;
 
-/** Takes the upgrades of `server` at `/graphql`. */
+/** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
 export function createGraphqlSockets(options: {
   readonly server: Server;
-  /** Once it has begun, no upgrade is taken. */
+  /** Once it has begun, upgrades are refused. */
   readonly drain: Drain;
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
@@ -73,9 +73,9 @@ export function createGraphqlSockets(options: {
       socket.close(tryAgainLater, 'Try again later');
       return false;
     }
-    // Missing, wrong or ended credentials: clients take it as final.
+    // Missing, wrong or ended credentials: with this code clients do not reconnect.
     if (!session) socket.close(CloseCode.Unauthorized, 'Unauthorized');
-    // The client may have left meanwhile: then nothing would end the watch.
+    // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;
     extra.unwatch = sessions.watch(session, () => socket.close(CloseCode.Unauthorized, 'Session ended'));
@@ -92,7 +92,7 @@ export function createGraphqlSockets(options: {
     if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
     const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
     if (tooMuch) return [tooMuch];
-    // graphql-ws keeps the payload: let it keep the text that all share.
+    // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
     Object.assign(payload, { query: document.loc?.source.body });
     const ending = new Ending();
     const contextValue = makeContext({
@@ -116,18 +116,18 @@ export function createGraphqlSockets(options: {
   const protocol = makeServer<Credentials, Connection>({
     onConnect: admit,
     onSubscribe: prepare,
-    subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failing),
-    // Of queries alone: the messages of subscriptions go past graphql-ws.
+    subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
+    // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext: (_, __, ___, { contextValue }, result) =>
       rules.answer(result as ExecutionResult, contextValue as Context),
-    // A subscription that stands needs nothing of this, and graphql-ws keeps it for as long as it stands.
+    // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
       operations?.get(id)?.stand();
       for (const name of Object.keys(payload)) if (name !== 'query') Reflect.deleteProperty(payload, name);
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
-    // What broke off a stream comes in a wrapping that has no path, and would pass for a fault of the client's.
+    // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
     onError: ({ extra }, id, _, errors) =>
       errors.map((error) => rules.show(error.originalError ?? error, extra.operations?.get(id)?.context)),
     onComplete({ extra }, id) {
@@ -161,7 +161,7 @@ export function createGraphqlSockets(options: {
     if (drain.begun) return refuse(socket, '503 Service Unavailable');
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
     sockets.handleUpgrade(request, socket, head, (opened) => {
-      socket.off('error', destroy); // ws has its own from here on
+      socket.off('error', destroy); // ws has its own listener from here on
       sockets.emit('connection', opened, request);
     });
   };
@@ -183,8 +183,8 @@ export function createGraphqlSockets(options: {
   };
 }
 
-/** What could not begin, as a stream: given anything else, graphql-ws would fail the socket and all that is on it. */
-function failing(reason: unknown): AsyncIterable<never> {
+/** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */
+function failedStream(reason: unknown): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
 }
 
@@ -198,7 +198,7 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-/** In GraphQL's own words, by which HTTP says it. */
+/** GraphQL's own message, as clients get it over HTTP. */
 function notFound(name: string | null | undefined): string {
   if (name == null) return 'Must provide operation name if query contains multiple operations.';
   return `Unknown operation named "${name}".`;
