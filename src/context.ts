@@ -8,15 +8,15 @@ import type { Session } from './sessions/sessions.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
 import { Ending, type Signal } from './signal.js';
 
-/** Counts, in one run of an operation, the rows of lists whose length is not known beforehand. */
+/** Counts, in one run of an operation, what lists of unknown length add to its estimated cost. */
 export interface Tally {
-  /** Whether the operation asks for too much, now that the list being resolved has so many more rows than reckoned. */
+  /** Adds rows beyond the estimate for the list being resolved; returns whether the operation now asks for too much. */
   exceeds(more: number, info: GraphQLResolveInfo): boolean;
-  /** Whether it has been found to. */
+  /** Whether the operation has been found to ask for too much. */
   readonly exceeded: boolean;
 }
 
-/** What one operation has: the domains' slices, together. */
+/** The context of one operation: the domains' slices, combined. */
 export type Context = SessionsContext &
   NotesContext &
   AppointmentsContext &
@@ -25,31 +25,31 @@ export type Context = SessionsContext &
     readonly feed: Feed;
     /** A place in the log taken before anything else of the operation was read. */
     readonly logPlace: Place;
-    /** Under which the operation is logged. */
+    /** The id under which the operation is logged. */
     readonly requestId: string;
     readonly tally: Tally;
     /** To be called when the notes service no longer knows the session's token. */
     endSession(): void;
-    /** To be called before a second run: the operation keeps what was read, and is counted anew unless exceeded. */
+    /** To be called before a second run: keeps what was read, and resets the tally unless it is exceeded. */
     beginAgain(): void;
-    /** Drops what still waits to be done for it: the result is no longer wanted. */
+    /** Aborts the operation's signal, since its result is no longer wanted: work that still waits is dropped. */
     giveUp(): void;
-    /** The same context for what outlives this operation: nothing ends it. */
+    /** A new context of the same caller for work that outlives this operation: no deadline or disconnect aborts it. */
     lasting(): Context;
   };
 
-/** What a door knows of one operation. */
+/** What the HTTP or websocket side knows of an operation when it begins. */
 export interface Incoming {
   readonly session: Session | undefined;
   /** Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. */
   readonly signal: () => Ending;
-  /** The address of the client, by what trusted proxies tell of it; at a door where one may sign in. */
+  /** The client's address, as trusted proxies report it; absent where nobody can sign in. */
   readonly ip?: string;
   readonly requestId: string;
   readonly cookie?: Context['cookie'];
 }
 
-/** Makes what one operation has. */
+/** Makes the context of one operation. */
 export type MakeContext = (incoming: Incoming) => Context;
 
 type CommonName =
@@ -58,10 +58,10 @@ type CommonName =
 /** What all operations share. */
 export type Common = Pick<Context, CommonName>;
 
-/** How one operation reads the database, and what it reads so. */
+/** The database reads of one operation, and the read models that use them. */
 type Stored = Pick<Context, 'reads' | 'shipments' | 'payments'>;
 
-/** How an operation gets what is its own. */
+/** Makes the parts of a context that belong to one operation alone. */
 export interface Own {
   me(token: string, signal: Signal): ReturnType<Context['me']>;
   notes(operation: {
@@ -75,9 +75,10 @@ export interface Own {
   tally(): Tally;
 }
 
-/** Makes contexts: what is an operation's own is made when it is first asked for. */
+/** Makes contexts; the parts that belong to one operation are made at their first use. */
 export function createContexts(common: Common, own: Own): MakeContext {
-  // A class, since an object literal with getters is far costlier to make; Apollo Server copies its own members.
+  // A class, since an object literal with getters is far slower to make. Its fields are `private` rather than `#`:
+  // Apollo Server copies own properties to a new object of the same prototype.
   class Operation implements Omit<Context, CommonName> {
     caller: Context['caller'];
     readonly requestId: string;

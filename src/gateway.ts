@@ -36,28 +36,28 @@ import { createUpstream } from './upstream/http.js';
 export interface Gateway {
   /** Where it listens. */
   readonly url: string;
-  /** Resolves when it cannot go on: it should be stopped, and the process ended, so that another is started. */
+  /** Resolves when it cannot go on: it should be stopped and the process ended, so that a supervisor starts another. */
   readonly failed: Promise<Error>;
-  /** Lets what is in flight finish, within 10 seconds. */
+  /** Lets requests in flight finish; takes 10 seconds at most. */
   stop(): Promise<void>;
 }
 
-/** What a test may put in place of the process's own. */
+/** Parts that a test may replace. */
 export interface GatewayParts {
   readonly clock?: Clock;
   readonly telemetry?: Telemetry;
   /** How long a call to an upstream service may take. */
   readonly upstreamTimeoutMs?: number;
-  /** Whether queries that come again take the quick way; they do by default. */
+  /** Whether repeated queries are compiled (`server/lane.ts`); on by default. */
   readonly lane?: boolean;
-  /** Whether live updates are written past `ws`; they are by default. */
+  /** Whether live updates bypass `ws` (`server/frames.ts`); on by default. */
   readonly frames?: boolean;
 }
 
-/** Whatever hangs, the stop is over by then. */
+/** `stop` returns after this time, whatever hangs. */
 const longestStopMs = 8_800;
 
-/** Builds every part and opens the door; what was begun is ended again where a later part fails. */
+/** Builds every part and starts to listen; if one fails, the parts begun before it are stopped again. */
 export async function startGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
   const {
     clock = systemClock,
@@ -68,7 +68,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   } = parts;
   const { upstreams } = config;
   const closers: (() => unknown)[] = [];
-  /** A part that fails to end keeps no other from ending; the first failure is thrown once all have. */
+  /** Stops every part, even if others fail to stop; then throws the first failure. */
   const closeAll = async () => {
     const faults: unknown[] = [];
     for (const close of closers.splice(0).toReversed()) {
@@ -81,13 +81,13 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     }
     if (faults.length > 0) throw faults[0];
   };
-  /** A mute database cannot hold it up: what that did not answer was not acknowledged, and comes again. */
+  /** A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again. */
   const stop = async () => {
     const late = sleep(longestStopMs, 'late', { ref: false });
     if ((await Promise.race([closeAll(), late])) === 'late')
       telemetry.log.error('not all that was under way has ended in time: none of that was acknowledged');
   };
-  /** Parts end in the reverse of the order in which they began. */
+  /** Registers a part to be stopped; parts stop in reverse order. */
   const begun = <T extends { stop(): unknown }>(part: T): T => {
     closers.push(() => part.stop());
     return part;
@@ -192,7 +192,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     );
     return { url: server.url, failed: database.lost, stop };
   } catch (error) {
-    await stop().catch(() => undefined); // logged, and not the reason why it did not start
+    await stop().catch(() => undefined); // logged already, and not why the start failed
     throw error;
   }
 }

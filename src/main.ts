@@ -5,7 +5,7 @@ import type { Sandbox, SandboxOptions } from './sandbox/sandbox.js';
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
-/** Loaded only where it is used. */
+/** Imports the sandbox only when it is needed. */
 async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const sandbox = await import('./sandbox/sandbox.js');
   return sandbox.startSandbox(options);
@@ -27,7 +27,7 @@ async function runGateway(): Promise<void> {
   say(welcome(gateway.url, sandbox));
 }
 
-/** What the system says of a name that it does not know names no setting. */
+/** An error of `getaddrinfo` does not say which setting is wrong: this names `HOST`. */
 function nameHost(error: unknown): never {
   const { syscall, message } = error as NodeJS.ErrnoException;
   throw syscall === 'getaddrinfo' ? new ConfigError([`HOST: ${message}`]) : error;
@@ -58,7 +58,7 @@ const demoGrants = JSON.stringify({
   ],
 });
 
-/** The operator's settings with the sandbox's in place of the missing ones. */
+/** The operator's settings, completed with the sandbox's. */
 function withSandbox({ grants }: Config, sandbox: Sandbox): GatewayConfig {
   const more = { ...sandbox.settings, ...(grants === undefined && { GRANTS: demoGrants }) };
   return settings({ ...process.env, ...more }) as GatewayConfig;
@@ -80,18 +80,18 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
   return [...addresses, ...(demo ?? []), ''].join('\n');
 }
 
-/** Whatever hangs, the process has ended by then. */
+/** The process exits after this time, whatever hangs. */
 const longestEndMs = 9_500;
 
-/** npm passes on a Ctrl-C that the terminal has sent to all: what repeats a signal so soon is the same one. */
-const echoMs = 500;
+/** The terminal sends Ctrl-C to npm and to us, and npm forwards it: a repeat this soon is the same signal. */
+const repeatMs = 500;
 
 /**
- * The first signal drains; a second one ends at once. Returns a function that drains without one, or has the drain that
- * is under way end with a code.
+ * The first signal drains; a second one ends the process at once. Returns a function that drains without a signal; if
+ * a drain is under way, that one exits with at least this code.
  */
 function onSignal(stop: () => Promise<void>): (code: number) => void {
-  let heardAt: number | undefined;
+  let firstAt: number | undefined;
   let stopping = false;
   let exitCode = 0;
   const end = (code: number) => {
@@ -104,13 +104,13 @@ function onSignal(stop: () => Promise<void>): (code: number) => void {
       (error: unknown) => fail(error),
     );
   };
-  const hear = () => {
+  const handleSignal = () => {
     const now = performance.now();
-    heardAt ??= now;
-    if (now - heardAt > echoMs) process.exit(1);
+    firstAt ??= now;
+    if (now - firstAt > repeatMs) process.exit(1);
     end(0);
   };
-  process.on('SIGTERM', hear).on('SIGINT', hear);
+  process.on('SIGTERM', handleSignal).on('SIGINT', handleSignal);
   return end;
 }
 
@@ -119,13 +119,13 @@ function endUnfinished(): never {
   process.exit(1);
 }
 
-/** What the operator can mend is one clear message; anything else shows its stack. */
+/** Prints what the operator can mend as one message, anything else with its stack. */
 function fail(error: unknown): never {
   console.error(isMendable(error) ? error.message : error);
   process.exit(1);
 }
 
-/** Settings, the database, and what the system refuses; other errors of Node.js have a `code` as well. */
+/** Wrong settings, an unusable database, and failed system calls (not told by `code`, which other errors have too). */
 function isMendable(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;

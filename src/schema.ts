@@ -17,7 +17,7 @@ import { shipmentNodes, shipmentsResolvers } from './shipments/resolvers.js';
 type Node = Awaited<ResolversTypes['Node']>;
 type FindNode = (id: string, context: Context) => Promise<Node | null>;
 
-/** Every type that `node(id)` knows, filled by the domains. */
+/** How `node(id)` finds an object of each type, by the type's name; the domains supply these. */
 const nodes = new Map<string, FindNode>(
   Object.entries({
     ...sessionNodes,
@@ -28,7 +28,7 @@ const nodes = new Map<string, FindNode>(
   }),
 );
 
-/** As many as a page may have: the bounds that an operation is weighed by are those of pages. */
+/** As many as a page may have: `server/count.ts` bounds both alike when it estimates an operation's cost. */
 const mostNodes = greatestPage;
 
 function findNode(globalId: string, context: Context): Promise<Node | null> {
@@ -46,7 +46,7 @@ function toDateTime(value: unknown, node: ValueNode | null = null): string {
 
 type Conversions = Pick<GraphQLScalarType, 'serialize' | 'parseValue' | 'parseLiteral'>;
 
-/** Without the rest of the type, which would take the place of what `schema/base.graphql` says of it. */
+/** The conversions alone: the rest of the type would override its definition in `schema/base.graphql`. */
 const conversionsOf = ({ serialize, parseValue, parseLiteral }: Conversions): Conversions => ({
   serialize,
   parseValue,
@@ -54,7 +54,7 @@ const conversionsOf = ({ serialize, parseValue, parseLiteral }: Conversions): Co
 });
 
 const scalars = {
-  /** As it was written: what services gave is passed on, what clients give is checked. */
+  /** Kept as written: a service's value is passed on unchecked, a client's is validated. */
   DateTime: {
     serialize: (value) => value,
     parseValue: (value) => toDateTime(value),
@@ -76,7 +76,7 @@ const baseResolvers: Resolvers<Context> = {
       if (ids.length > mostNodes)
         throw new GatewayError('BAD_USER_INPUT', `\`ids\` has ${ids.length} ids; it may have ${mostNodes}.`);
       const found = ids.map((id) => findNode(id, context));
-      // Where one fails, and only then, each is looked at: GraphQL takes an Error in a list for the error of that item.
+      // Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item.
       const foundOrError = () =>
         Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
       return Promise.all(found).catch(foundOrError);
