@@ -14,48 +14,48 @@ export type { Channel } from './signals.js';
 export type Executor = Kysely<Tables>;
 
 /**
- * The store, on either engine. Statements take text, finite numbers and null, and refuse all else; integers
- * come back as numbers. A transaction has the writer to itself on SQLite: inside one, use only the executor
- * that it gives. Outside of transactions a SELECT built with Kysely waits for no writer.
+ * The store, on either engine. Parameters of statements are text, finite numbers or null; anything else is refused.
+ * Integers are returned as numbers. On SQLite a transaction holds the writer exclusively: inside one, use only the
+ * executor that it passes. Outside transactions a SELECT built with Kysely never waits for a writer.
  */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   readonly kysely: Kysely<Tables>;
-  /** Makes a procedure ready; a call of it has the writer to itself on SQLite, as a transaction has. */
+  /** Prepares a procedure for calling; on SQLite each call holds the writer exclusively, as a transaction does. */
   procedure<Settings, Input, Output>(
     procedure: Procedure<Settings, Input, Output>,
     settings: Settings,
   ): Promise<(input: Input) => Promise<Output>>;
   /**
-   * Reaches every listener in every process on this database, this one too. To be called after the commit. May be lost,
-   * repeated or late: a payload says where to look, or only what is committed and stays true, as the log's last place.
-   * Some 7,000 bytes at most.
+   * Notifies every listener in every process on this database, including this one. Call it after the commit. A signal
+   * may be lost, repeated or late: its payload says where to look, or states only what is committed and stays true,
+   * such as the log's last place. At most some 7,000 bytes.
    */
   signal(channel: Channel, payload: string): void;
-  /** Returns a function that stops it. Hears an empty payload when signals may have been missed (Postgres was away). */
+  /** Returns a function that stops it. An empty payload means that signals may have been missed (Postgres was away). */
   listen(channel: Channel, hear: (payload: string) => void): () => void;
-  /** Resolves when this process cannot write any more, and only another one can; on Postgres it never does. */
+  /** Resolves when this process can no longer write and must be replaced by a new one; never on Postgres. */
   readonly lost: Promise<Error>;
   /** Rejects when the database does not answer. */
   ping(): Promise<void>;
-  /** Rejects when it does not answer or takes no writes; looks once a second, however often it is asked. */
+  /** Rejects when it does not answer or takes no writes; checks at most once a second, however often it is called. */
   ready(): Promise<void>;
-  /** Ends what runs, then closes. */
+  /** Lets running statements and transactions end, then closes. */
   stop(): Promise<void>;
 }
 
 async function open(url: string, log: Logger) {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
   if (/^postgres(ql)?:\/\//.test(url)) {
-    const { openPostgres } = await import('./postgres.js'); // an embedded database starts without its driver
+    const { openPostgres } = await import('./postgres.js'); // loaded on demand: its driver takes time
     return openPostgres(url, log);
   }
   throw new UnusableDatabase('The address of a database is sqlite:<path> or postgres://….');
 }
 
 /**
- * Opens the database at `sqlite:<path>` or `postgres://…` and brings its tables up to date. Rejects with a
- * sentence for the operator, which never holds the password.
+ * Opens the database at `sqlite:<path>` or `postgres://…` and brings its tables up to date. Rejects with an
+ * `UnusableDatabase`, whose message is for the operator and never contains the password.
  */
 export async function openDatabase(url: string, { log }: { readonly log: Logger }): Promise<Database> {
   const opened = await open(url, log);
@@ -70,7 +70,7 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
     ...engine,
     ready: createReadiness(opened.kysely, { fault, log }),
     async ping() {
-      // No `select`: what only reads has connections of its own, which say nothing of those that write.
+      // Not a `select`: reads have connections of their own, which say nothing about those that write.
       await sql`values (1)`.execute(opened.kysely);
     },
   };

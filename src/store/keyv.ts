@@ -4,7 +4,7 @@ import type { Sealer } from '../seal.js';
 import type { Database } from './database.js';
 import { keyText } from './text.js';
 
-/** Where the values of one namespace are kept, and how. */
+/** Where the values of one namespace are stored, and how they are sealed. */
 export interface KeyvParts {
   readonly database: Database;
   readonly sealer: Sealer;
@@ -14,13 +14,13 @@ export interface KeyvParts {
 
 type Storage = Pick<KeyvStoreAdapter, 'get' | 'getMany' | 'set' | 'delete' | 'clear'>;
 
-/** Rows of the table `keyv`, each value sealed to its key. */
+/** Rows of the table `keyv`; each value is sealed and bound to its key. */
 function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvParts): Storage {
   const prefix = `${keyText(namespace)}:`;
   const place = (key: string) => `keyv:${prefix}${key}`;
   const rowKey = (key: string) => prefix + keyText(key);
 
-  // A value that no longer opens (its key is gone, or it was moved) is as good as absent.
+  // A value that cannot be opened (its sealing key is gone, or the row was moved) counts as absent.
   const get = async (key: string): Promise<string | undefined> => {
     const row = await kysely
       .selectFrom('keyv')
@@ -33,7 +33,7 @@ function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvP
 
   return {
     get: get as Storage['get'],
-    // Keyv's own turns a failing store into absent values.
+    // Keyv's default would report the values of a failing store as absent.
     getMany: ((keys: string[]) => Promise.all(keys.map(get))) as NonNullable<Storage['getMany']>,
     async set(key: string, text: string, ttlMs?: number) {
       const value = sealer.seal(text, place(key));
@@ -61,8 +61,8 @@ function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvP
 }
 
 /**
- * Values that outlive the process and are shared by its replicas: JSON, sealed at rest. A store that does not
- * answer rejects; it never looks like an absent value.
+ * JSON values that outlive the process and are shared by all replicas, sealed at rest. If the database does not
+ * answer, calls reject; the value never merely seems absent.
  */
 export function createKeyv(parts: KeyvParts): Keyv {
   return new Keyv({ store: createStorage(parts), useKeyPrefix: false, throwOnErrors: true });

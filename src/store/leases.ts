@@ -4,23 +4,23 @@ import type { Clock } from '../clock.js';
 import type { Database } from './database.js';
 import { keyText } from './text.js';
 
-/** How long a lease is good, and who tells the time. */
+/** How long a lease lasts, and by which clock. */
 export interface LeaseOptions {
   /**
-   * How long the lease outlives a holder that died or lost the database; then another may begin, whether or not this
-   * one has ended. Keep it well above the clock skew between replicas.
+   * How long the lease outlives a holder that died or lost the database; then another holder may begin, even if this
+   * one is still working. Keep it well above the clock skew between replicas.
    */
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** Ends the waiting; the work is not interrupted. */
+  /** Aborts waiting for the lease; work that has begun is not interrupted. */
   readonly signal?: AbortSignal;
 }
 
 const pollMs = 50;
-/** How often in its life a lease is renewed while the work goes on. */
-const renewals = 3;
-/** Work that takes longer hangs. */
-const longestMs = 60_000;
+/** How many times per `ttlMs` a lease is renewed while the work goes on. */
+const renewalsPerTtl = 3;
+/** Work that takes longer is taken to hang: its lease is no longer renewed. */
+const maxWorkMs = 60_000;
 
 async function take({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions) {
   const now = clock.now();
@@ -36,7 +36,7 @@ async function take({ kysely }: Database, key: string, holder: string, { ttlMs, 
   return row !== undefined;
 }
 
-/** Lets the lease stand for as long as the work goes on; returns a function that ends that. */
+/** Renews the lease until the returned function is called, or for `maxWorkMs`. */
 function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions): () => void {
   let isRenewing = false;
 
@@ -49,12 +49,12 @@ function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock 
       .where('key', '=', key)
       .where('holder', '=', holder)
       .execute()
-      .catch(() => undefined); // the next one may succeed
+      .catch(() => undefined); // the next renewal may succeed
     isRenewing = false;
   }
 
-  const timer = setInterval(() => void renew(), ttlMs / renewals).unref();
-  const longest = setTimeout(() => clearInterval(timer), longestMs).unref();
+  const timer = setInterval(() => void renew(), ttlMs / renewalsPerTtl).unref();
+  const longest = setTimeout(() => clearInterval(timer), maxWorkMs).unref();
   return () => {
     clearInterval(timer);
     clearTimeout(longest);
@@ -62,8 +62,9 @@ function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock 
 }
 
 /**
- * Does the work while no other process does work under the same key; waits for its turn. Holds no connection: the lease
- * is a row that is renewed, and one whose holder died expires. Look inside for what a predecessor did.
+ * Waits for the lease on `key`, then does the work: across all processes, only one at a time works under a key. No
+ * connection is held: the lease is a row that is renewed, and it expires if its holder dies. The work should first
+ * check whether the previous holder has already done it.
  */
 export async function withLease<Result>(
   database: Database,
@@ -86,13 +87,13 @@ export async function withLease<Result>(
       .where('key', '=', rowKey)
       .where('holder', '=', holder)
       .execute()
-      .catch(() => undefined); // it expires by itself, and the work is done
+      .catch(() => undefined); // the lease expires by itself, and the work is done
   }
 }
 
 /**
- * Resolves when whoever does work under this key now has ended: what that one stored can then be read. Whoever begins
- * later is not waited for. If there is something to wait for, `begun` is called first.
+ * Resolves when the current holder of this lease, if any, has ended: what it stored can then be read. Later holders are
+ * not waited for. If there is a holder, `begun` is called first.
  */
 export async function leaseEnd(
   { kysely }: Database,
@@ -100,13 +101,13 @@ export async function leaseEnd(
   clock: Clock,
   begun?: () => void,
 ): Promise<void> {
-  const holder = async () => {
+  const currentHolder = async () => {
     const lease = kysely.selectFrom('leases').select('holder').where('key', '=', keyText(key));
     return (await lease.where('expires_at', '>', clock.now()).executeTakeFirst())?.holder;
   };
-  const first = await holder();
+  const first = await currentHolder();
   if (first === undefined) return;
   begun?.();
   do await pause(pollMs * (0.5 + Math.random()));
-  while ((await holder()) === first);
+  while ((await currentHolder()) === first);
 }

@@ -7,11 +7,12 @@ type Engine = 'sqlite' | 'postgres';
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
 type Columns<Table extends keyof Tables> = Readonly<Record<keyof Tables[Table] & string, ColumnType>>;
 
-const bookkeeping = 'trivium_migrations';
+const migrationTable = 'trivium_migrations';
 
 /**
- * How a table is made. A question mark stands for nullable. Text sorts by its bytes on both engines, since
- * keys and instants are compared; integers have 64 bits, and SQLite is told to refuse what is of another type.
+ * Returns a function that creates tables. A question mark marks a nullable column. Text is compared by its bytes on
+ * both engines, since keys and instants are compared; integers have 64 bits, and SQLite's strict tables refuse values
+ * of another type.
  */
 function tableMaker(kysely: Kysely<Tables>, engine: Engine) {
   const postgres = engine === 'postgres';
@@ -121,7 +122,7 @@ async function createTables(kysely: Kysely<Tables>, engine: Engine): Promise<voi
   });
 }
 
-/** How an index is made. */
+/** Returns a function that builds indexes. */
 function indexMaker(kysely: Kysely<Tables>) {
   return (table: keyof Tables, columns: readonly string[]) =>
     kysely.schema
@@ -145,7 +146,7 @@ async function createIndexes(kysely: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
-/** For pages of entities that a filter matches, in their order; of two that would do, SQLite takes the one made last. */
+/** For filtered pages of entities, in page order. Of two indexes that would do, SQLite uses the one created last. */
 async function createFilterIndexes(kysely: Kysely<Tables>): Promise<void> {
   const index = indexMaker(kysely);
   for (const column of ['stage', 'carrier', 'tracking_number'])
@@ -154,7 +155,7 @@ async function createFilterIndexes(kysely: Kysely<Tables>): Promise<void> {
     await index('payments', [column, 'updated_instant', 'payment_id']).execute();
 }
 
-/** Every change of the tables so far, by name; what has been released is never edited. */
+/** Every migration so far, by name; a released one is never edited. */
 function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
   return {
     '0001_tables': {
@@ -169,7 +170,7 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
     },
     '0002_filters': {
       async up(kysely: Kysely<Tables>) {
-        // The more there is in the tables, the longer it takes.
+        // On large tables it takes longer than a statement otherwise may.
         if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
         await createFilterIndexes(kysely);
       },
@@ -178,25 +179,25 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
 }
 
 async function migrationsOf(kysely: Kysely<Tables>): Promise<readonly string[]> {
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(bookkeeping)}`.execute(kysely);
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(kysely);
   return rows.map(({ name }) => name);
 }
 
 /**
- * Brings the tables up to date, once, also where several processes start together. Rejects for a database
- * that a newer version of this program has changed.
+ * Brings the tables up to date; if several processes start together, one of them does it. Rejects if a newer version
+ * of this program has migrated the database.
  */
 export async function migrate(kysely: Kysely<Tables>, engine: Engine): Promise<void> {
-  const known = migrationsFor(engine);
+  const migrations = migrationsFor(engine);
   const migrator = new Migrator({
     db: kysely,
-    provider: { getMigrations: async () => known },
-    migrationTableName: bookkeeping,
-    migrationLockTableName: `${bookkeeping}_lock`,
+    provider: { getMigrations: async () => migrations },
+    migrationTableName: migrationTable,
+    migrationLockTableName: `${migrationTable}_lock`,
   });
   const { error } = await migrator.migrateToLatest();
   if (!error) return;
-  const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in known));
+  const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in migrations));
   if (unknown === undefined) throw error as Error;
   throw new UnusableDatabase(
     `A newer version of this program has changed the database (${unknown}): run that version, or one later.`,

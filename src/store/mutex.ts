@@ -1,38 +1,38 @@
-/** Lets one through at a time, in the order of asking. */
+/** A lock with one holder at a time, granted in the order of requests. */
 export interface Mutex {
-  /** Resolves with a function that lets the next one through; rejects when the turn does not come in time. */
+  /** Takes the lock and resolves with the function that releases it; rejects if it is not free in time. */
   acquire(): Promise<() => void>;
-  /** Does the work in its turn. */
+  /** Does the work while holding the lock. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** A mutex whose callers wait at most `patienceMs` for their turn. */
+/** A mutex whose callers wait at most `patienceMs` for the lock. */
 export function createMutex(patienceMs: number): Mutex {
   const waiting: (() => void)[] = [];
-  let taken = false;
+  let locked = false;
 
   const release = () => {
     const next = waiting.shift();
     if (next) next();
-    else taken = false;
+    else locked = false;
   };
 
   const wait = () =>
     new Promise<void>((resolve, reject) => {
-      const turn = () => {
+      const grant = () => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(turn), 1);
+        waiting.splice(waiting.indexOf(grant), 1);
         reject(new Error(`The database was busy for ${patienceMs} ms.`));
       }, patienceMs);
-      waiting.push(turn);
+      waiting.push(grant);
     });
 
   async function acquire(): Promise<() => void> {
-    if (taken) await wait();
-    taken = true;
+    if (locked) await wait();
+    locked = true;
     return release;
   }
 

@@ -1,17 +1,17 @@
-/** What both engines keep as it is given. */
+/** A value that both engines store unchanged. */
 export type Parameter = string | number | null;
 
-/** What a statement is run with: values; or, on SQLite, a column of them for each, to run it once for every row. */
+/** A statement's parameters: a value each; or, on SQLite, an array of values each, to run it once per row. */
 export type Bound = readonly Parameter[] | readonly (readonly Parameter[])[];
 
-/** Said to a statement of a transaction whose end is on its way: run after it, it would be for ever. */
+/** The error of a statement sent while its transaction is ending: run after the end, it would take effect by itself. */
 export const transactionEnded = 'The transaction has ended.';
 
-const greatestCount = 32_766; // SQLite's; Postgres takes 65,535, and pg silently wraps past it.
+const greatestCount = 32_766; // SQLite's limit; Postgres takes 65,535, past which pg silently wraps the count.
 
 /**
- * The same parameters, once it is sure that both engines will keep them unchanged. Otherwise a TypeError:
- * the drivers turn NaN and undefined into NULL, and cut or bend text, without a word.
+ * Returns the parameters if both engines will store them unchanged, else throws a TypeError: the drivers silently turn
+ * NaN and undefined into NULL, and truncate or alter some text.
  */
 export function checkParameters(values: readonly unknown[]): readonly Parameter[] {
   if (values.length > greatestCount)
@@ -23,7 +23,7 @@ export function checkParameters(values: readonly unknown[]): readonly Parameter[
   return values as readonly Parameter[];
 }
 
-/** The same for what SQLite takes. */
+/** The same for SQLite, where each parameter may be an array of values. */
 export function checkBound(values: readonly unknown[]): Bound {
   return values.some(Array.isArray)
     ? values.map((column) => checkParameters(column as readonly unknown[]))

@@ -3,12 +3,12 @@ import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
 import { channelName, channels, type Signals } from './signals.js';
 
-const greatestPauseMs = 5_000;
+const maxPauseMs = 5_000;
 const heartbeatMs = 15_000;
 
 async function connect(config: ClientConfig, signals: Signals): Promise<Client> {
   const client = new Client(config);
-  client.on('error', () => undefined); // 'end' follows; unheard, an error would end the process
+  client.on('error', () => undefined); // 'end' follows; without a listener, an error would end the process
   client.on('notification', ({ channel: name, payload }) => {
     const channel = channels.find((it) => channelName(it) === name);
     if (channel) signals.hear(channel, payload ?? '');
@@ -23,14 +23,14 @@ async function connect(config: ClientConfig, signals: Signals): Promise<Client> 
   }
 }
 
-// Not `once` of node:events: that rejects on the error which comes before the end.
+// Not `once` of node:events, which rejects on the 'error' that comes before 'end'.
 function ended(client: Client): Promise<void> {
   return new Promise((resolve) => client.once('end', resolve));
 }
 
 /**
- * Listens on one connection of its own and takes it up again whenever it is lost; then every listener hears
- * an empty payload, since signals may have been missed. Resolves once it listens.
+ * Listens on a dedicated connection and reconnects whenever it is lost; then every listener gets an empty payload,
+ * since signals may have been missed. Resolves once it listens.
  */
 export async function startListener(config: ClientConfig, signals: Signals, log: Logger) {
   const stopping = new AbortController();
@@ -38,7 +38,7 @@ export async function startListener(config: ClientConfig, signals: Signals, log:
   let client = await connect(config, signals);
 
   const reconnect = async (): Promise<Client | undefined> => {
-    for (let pauseMs = 100; !stopped.aborted; pauseMs = Math.min(pauseMs * 2, greatestPauseMs)) {
+    for (let pauseMs = 100; !stopped.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       const next = await connect(config, signals).catch(() => undefined);
       if (next) return next;
       await setTimeout(pauseMs, undefined, { ref: false });
@@ -59,7 +59,7 @@ export async function startListener(config: ClientConfig, signals: Signals, log:
   };
   void watch();
 
-  // A peer that vanished without a word shows only when it is asked.
+  // A peer that vanished without closing the connection is noticed only by a query.
   const heartbeat = setInterval(() => {
     const asked = client;
     asked.query('select 1').catch(() => asked.end().catch(() => undefined));

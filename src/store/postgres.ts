@@ -18,18 +18,18 @@ import { channelName, createSignals, type Channel } from './signals.js';
 import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;
-/** Ten in all, and one that listens. */
+/** Pool sizes: ten connections in all, beside the one that listens. */
 const connections = { reading: 6, writing: 4 };
-/** For a connection. */
-const patienceMs = 5_000;
-/** For making an index of a large table. */
-const indexMs = 3_600_000;
+/** How long to wait for a connection. */
+const connectTimeoutMs = 5_000;
+/** How long creating an index on a large table may take. */
+const indexTimeoutMs = 3_600_000;
 
-/** What Postgres says where it, or the user's own limit, is full. */
+/** Postgres's error code where its limit of connections, or the user's own, is reached. */
 const tooManyConnections = '53300';
-const fullPauseMs = 50;
+const retryPauseMs = 50;
 
-const durably = { text: 'set synchronous_commit = on', query_timeout: patienceMs };
+const enableSyncCommit = { text: 'set synchronous_commit = on', query_timeout: connectTimeoutMs };
 
 function exactNumber(text: string): number {
   const number = Number(text);
@@ -41,11 +41,11 @@ const settings: ClientConfig = {
   fallback_application_name: 'trivium',
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
-  connectionTimeoutMillis: patienceMs,
-  // One that hangs, on a mute server or on a lock, gives its connection back well within an operation's deadline.
+  connectionTimeoutMillis: connectTimeoutMs,
+  // A query that hangs, on a mute server or a lock, frees its connection well within an operation's deadline.
   statement_timeout: 10_000,
   query_timeout: 11_000,
-  // A replica that froze inside a transaction must not hold the log's head for ever.
+  // A replica that froze inside a transaction must not lock the log's head for ever.
   idle_in_transaction_session_timeout: 10_000,
   types: {
     getTypeParser: ((oid: Parameters<typeof types.getTypeParser>[0], format?: 'text') =>
@@ -55,29 +55,29 @@ const settings: ClientConfig = {
   },
 };
 
-/** What only reads has connections of its own: however much is read, no commit waits for its end. */
+/** Reads have connections of their own: however much is read, no commit waits for it. */
 interface Pools {
   readonly reading: Pool;
   readonly writing: Pool;
 }
 
-/** A connection of the pool. Where the server lets in no more of them, it waits for one of the pool's, or for room. */
+/** A connection of the pool. If the server refuses another one, retries until it has room or the pool has one free. */
 async function connect(pool: Pool): Promise<PoolClient> {
-  for (const until = performance.now() + patienceMs; ;) {
+  for (const until = performance.now() + connectTimeoutMs; ;) {
     try {
       return await pool.connect();
     } catch (error) {
       const isFull = error instanceof DatabaseError && error.code === tooManyConnections;
       if (!isFull || performance.now() > until) throw error;
     }
-    await pause(fullPauseMs * (0.5 + Math.random()));
+    await pause(retryPauseMs * (0.5 + Math.random()));
   }
 }
 
 /**
- * A pooled connection that checks what it is given; its first statement decides from which pool it comes. One in doubt
- * is thrown away on release: unless the server was heard to refuse, the statement may still run, in a transaction that
- * is still open.
+ * A pooled connection that checks its statements; the first of them decides from which pool it comes. A statement that
+ * fails otherwise than by an error from the server may still be running, in a transaction that is still open: the
+ * connection is then in doubt, and discarded on release.
  */
 function guard({ reading, writing }: Pools): PostgresPoolClient {
   let client: PoolClient | undefined;
@@ -91,8 +91,8 @@ function guard({ reading, writing }: Pools): PostgresPoolClient {
       const ends = sql === 'commit' || sql === 'rollback';
       if (ends) ending = true;
       try {
-        client ??= await connect(isLookUp(sql) ? reading : writing);
-        return await client.query({ ...waysOf(sql, values), text: sql, values });
+        client ??= await connect(isSelect(sql) ? reading : writing);
+        return await client.query({ ...queryOptions(sql, values), text: sql, values });
       } catch (error) {
         inDoubt ||= !(error instanceof DatabaseError);
         throw error;
@@ -106,24 +106,24 @@ function guard({ reading, writing }: Pools): PostgresPoolClient {
 }
 
 /**
- * A write of many rows has a name, by which the server keeps it parsed and planned. A look-up has none: how it is best
- * done depends on how much is there by then. An index takes as long as it takes.
+ * A write of many rows gets a name, by which the server keeps it parsed and planned. A select gets none: its best plan
+ * depends on how many rows there are by then. Creating an index gets a longer timeout.
  */
-function waysOf(
+function queryOptions(
   sql: string,
   values: readonly unknown[],
 ): { readonly name?: string; readonly query_timeout?: number } {
-  if (sql.startsWith('create index')) return { query_timeout: indexMs };
-  const lasting = values.some(Buffer.isBuffer) && !isLookUp(sql);
-  return lasting ? { name: digest(sql) } : {};
+  if (sql.startsWith('create index')) return { query_timeout: indexTimeoutMs };
+  const isBulkWrite = values.some(Buffer.isBuffer) && !isSelect(sql);
+  return isBulkWrite ? { name: digest(sql) } : {};
 }
 
-function isLookUp(sql: string): boolean {
+function isSelect(sql: string): boolean {
   return sql.startsWith('select');
 }
 
 class ForgivingDriver extends PostgresDriver {
-  // It fails where the connection is lost: then Postgres rolls back, and the first error is the one to show.
+  // It fails if the connection is lost: then Postgres rolls back by itself, and the first error is the one to show.
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => undefined);
   }
@@ -151,8 +151,8 @@ function createPool(config: ClientConfig, max: number, log: Logger): Pool {
   const pool = new Pool({
     ...config,
     max,
-    // pg-pool waits for the promise, whatever its types say, and has no patience of its own for it.
-    onConnect: ((client) => client.query(durably)) as (client: ClientBase) => void,
+    // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
+    onConnect: ((client) => client.query(enableSyncCommit)) as (client: ClientBase) => void,
   });
   // Without a listener, a connection lost while idle or in use would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'lost a connection to the database'));
@@ -178,7 +178,7 @@ function nameOf(config: ClientConfig): string {
   }
 }
 
-/** Connects to a database of Postgres, 13 or later. */
+/** Connects to a Postgres database, version 13 or later. */
 export async function openPostgres(url: string, log: Logger) {
   const config = { ...settings, connectionString: url };
   const name = nameOf(config);
@@ -225,7 +225,7 @@ function assemble(
     },
     listen: signals.listen,
     fault: () => undefined,
-    lost: new Promise<Error>(() => undefined), // it connects again, whatever happens
+    lost: new Promise<Error>(() => undefined), // lost connections are replaced by new ones
     async stop() {
       await listener.stop();
       await kysely.destroy();

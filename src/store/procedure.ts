@@ -8,12 +8,12 @@ export interface Store {
 }
 
 /**
- * Work on the database that is one step to its caller, and is done where the database is written: on SQLite in the
- * writer's thread, which is asked once, whatever number of statements it takes. What goes in and out is plain data.
+ * Database work of any number of statements that runs where the database is written: on SQLite in the writer's thread,
+ * as one message to it and one back. Input and output are plain data.
  */
 export interface Procedure<Settings, Input, Output> {
   /** The address (`import.meta.url`) of the module that exports this procedure under the name `procedure`. */
   readonly module: string;
-  /** Made once, in the thread in which the work is done. */
+  /** Called once, in the thread that does the work. */
   begin(store: Store, settings: Settings): (input: Input) => Promise<Output>;
 }

@@ -4,31 +4,32 @@ import type { Tables } from './schema.js';
 import { within } from './within.js';
 
 const rememberedMs = 1_000;
-/** One that does not answer in this time is not ready: whoever asks has little patience. */
+/** A database that does not answer in this time is not ready: health checks have short timeouts. */
 const patienceMs = 1_500;
 
 /**
- * Looks whether the database takes writes, by making one: it may answer while its disk is full. What was seen holds for
- * a second, so that anybody may ask. `fault` says why it cannot be relied on although it may take this write.
+ * Checks whether the database takes writes, by making one: it may answer queries while its disk is full. The result is
+ * reused for a second, so that anybody may ask. `fault` returns a reason not to rely on the database even if it takes
+ * this write.
  */
 export function createReadiness(
   kysely: Kysely<Tables>,
   { fault, log }: { readonly fault: () => Error | undefined; readonly log: Logger },
 ): () => Promise<void> {
-  let seen: Promise<void> | undefined;
+  let recent: Promise<void> | undefined;
   let writing: Promise<void> | undefined;
   let isReady = true;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const found = fault();
     if (found) throw found;
-    // One that hangs is waited for again: it holds a connection.
+    // A write that hangs is awaited again, not repeated: it holds a connection.
     writing ??= write().finally(() => (writing = undefined));
     await within(patienceMs, writing, 'The database did not answer');
   }
 
   async function write(): Promise<void> {
-    const expires_at = Date.now(); // another value each time: SQLite does not write what is there already
+    const expires_at = Date.now(); // a new value each time: SQLite does not write what is there already
     await kysely
       .insertInto('leases')
       .values({ key: 'readiness', holder: '', expires_at })
@@ -36,9 +37,9 @@ export function createReadiness(
       .execute();
   }
 
-  async function lookAndTell(): Promise<void> {
+  async function checkAndLog(): Promise<void> {
     try {
-      await look();
+      await check();
       if (!isReady) log.info('the database takes writes again');
       isReady = true;
     } catch (err) {
@@ -46,9 +47,9 @@ export function createReadiness(
       isReady = false;
       throw err;
     } finally {
-      setTimeout(() => (seen = undefined), rememberedMs).unref();
+      setTimeout(() => (recent = undefined), rememberedMs).unref();
     }
   }
 
-  return () => (seen ??= lookAndTell());
+  return () => (recent ??= checkAndLog());
 }

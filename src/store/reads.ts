@@ -4,34 +4,34 @@ import { OperationTooComplex } from '../errors.js';
 import { createLimiter } from '../limiter.js';
 import type { Signal } from '../signal.js';
 
-/** Where a row is, and how many octets its texts have. */
+/** Where a row is, and how long its texts are together. */
 export interface Sized {
   readonly octets: number;
 }
 
 const mebibyte = 1024 * 1024;
-const usualMebibytes = 64;
-/** Octets of texts in one statement: where the database is embedded, nothing else is done while they are read. */
-const mostAtOnce = 4 * mebibyte;
+const defaultMebibytes = 64;
+/** Octets of texts that one statement reads: an embedded database blocks the main thread meanwhile. */
+const maxStatementOctets = 4 * mebibyte;
 
 /**
- * What one operation reads of the database: one statement after another, each in a turn of the event loop of its own so
- * that others are served in between, and no more than one operation may.
+ * The reads of one operation: one statement after another, each in its own turn of the event loop so that others are
+ * served in between, and no more in all than an operation may read.
  */
 export class Reads {
   private readonly signal: Signal;
-  private readonly mostMebibytes: number;
+  private readonly maxMebibytes: number;
   private readonly inTurn = createLimiter(1);
   private begun = false;
   private octets = 0;
 
-  /** What is not begun when `signal` is aborted is left. */
-  constructor(signal: Signal, mostMebibytes = usualMebibytes) {
+  /** Statements that have not begun when `signal` is aborted are not run. */
+  constructor(signal: Signal, maxMebibytes = defaultMebibytes) {
     this.signal = signal;
-    this.mostMebibytes = mostMebibytes;
+    this.maxMebibytes = maxMebibytes;
   }
 
-  /** Runs a statement once those before it are done; rejects where nothing more may be read. */
+  /** Runs a statement once those before it are done; rejects if the operation may read no more. */
   next<T>(read: () => Promise<T>): Promise<T> {
     return this.inTurn(async () => {
       if (this.begun) await turn();
@@ -41,13 +41,13 @@ export class Reads {
     });
   }
 
-  /** Counts texts of so many octets, or characters; rejects the operation where that is too much. */
+  /** Counts texts of so many octets (or characters); throws if that makes too many. */
   take(octets: number): void {
     this.octets += octets;
     this.check();
   }
 
-  /** Reads what has long texts, some rows at a time, if the operation may have all of it. */
+  /** Reads rows with long texts, some at a time, if the operation may read all of them. */
   async long<Place extends Sized, T>(
     places: readonly Place[],
     read: (some: readonly Place[]) => Promise<readonly T[]>,
@@ -59,8 +59,7 @@ export class Reads {
   }
 
   private check(): void {
-    if (this.octets > this.mostMebibytes * mebibyte)
-      throw new OperationTooComplex(tooMuch(this.mostMebibytes));
+    if (this.octets > this.maxMebibytes * mebibyte) throw new OperationTooComplex(tooMuch(this.maxMebibytes));
     if (this.signal.aborted) throw new OperationTooComplex(tooLate);
   }
 }
@@ -71,12 +70,12 @@ function tooMuch(mebibytes: number): string {
   return `One operation reads no more than about ${mebibytes} MiB of what is stored here: ask for smaller pages.`;
 }
 
-/** How many octets each of so many rows may have for all of them to be read at once. */
+/** How many octets each of so many rows may have for one statement to read all of them. */
 export function shareOf(rows: number): number {
-  return Math.floor(mostAtOnce / Math.max(rows, 1));
+  return Math.floor(maxStatementOctets / Math.max(rows, 1));
 }
 
-/** Selects the texts in these columns; they are null in a row where together they have more octets than `share`. */
+/** Selects these text columns, as null in a row where together they have more octets than `share`. */
 export function shortTexts<Column extends string>(share: number, ...columns: readonly Column[]) {
   const octets = lengthOf(columns);
   return columns.map((column) => {
@@ -85,23 +84,23 @@ export function shortTexts<Column extends string>(share: number, ...columns: rea
   });
 }
 
-/** Selects how many octets the texts in these columns have together. */
+/** Selects how many octets these text columns have together. */
 export function octetsOf(...columns: readonly string[]) {
   return lengthOf(columns).as('octets');
 }
 
-/** As it is written, since it is built anew for each read. */
+/** As raw SQL, which is quick to build: it is built anew for each read. */
 function lengthOf(columns: readonly string[]) {
   return sql.raw<number>(columns.map((column) => `octet_length("${column}")`).join(' + '));
 }
 
-/** In stretches that are each read at once; what is too long for that is one by itself. */
+/** Portions that one statement can read; a row that is too long for that is a portion by itself. */
 function portions<Place extends Sized>(places: readonly Place[]): readonly (readonly Place[])[] {
   const all: Place[][] = [];
   let octets = Infinity;
   for (const place of places) {
     octets += place.octets;
-    if (octets > mostAtOnce) {
+    if (octets > maxStatementOctets) {
       all.push([]);
       ({ octets } = place);
     }

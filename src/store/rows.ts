@@ -5,28 +5,28 @@ import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
 
-/** Columns by name, and what they hold. */
+/** The types of columns, by name. */
 export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
 
 /** A value for each column. */
 export type Row = Readonly<Record<string, Parameter>>;
 
-/** The rows of a statement: makes a parameter of what is read from them. */
+/** A source of rows for a statement: makes a parameter of what `read` takes from the rows. */
 export type Rows = Given<readonly Row[]>;
 
-/** Rows that are at hand. */
+/** Rows that are known when the statement is built. */
 export function these(rows: readonly Row[]): Rows {
   return (read) => sql.val(read(rows));
 }
 
-/** Rows that each run of a prepared statement is given. */
+/** Rows that each run of a prepared statement takes from its input. */
 export function rowsFrom<I>(given: Given<I>, pick: (input: I) => readonly Row[]): Rows {
   return (read) => given((input) => read(pick(input)));
 }
 
 /**
- * Rows for a statement to select from, whose text is the same for any number of them: on Postgres they are a parameter
- * for each column, on SQLite one in all, as JSON. What either engine would bend is refused as in any other parameter.
+ * A subquery that gives these rows; its SQL is the same for any number of them. On Postgres each column is a parameter,
+ * on SQLite all rows are one, as JSON. Values that an engine would alter are refused as in any other parameter.
  */
 export function rowsOf(engine: Store['engine'], columns: Columns, rows: Rows): RawBuilder<unknown> {
   const names = Object.keys(columns);
@@ -38,7 +38,7 @@ export function rowsOf(engine: Store['engine'], columns: Columns, rows: Rows): R
     const given = columnsOf(names, rows).map((column) => sql`${column}::text[]`);
     return sql`select ${sql.join(typed)} from unnest(${sql.join(given)}) as given(${refs})`;
   }
-  // By their places, since looking for names in every row takes longer.
+  // By position, since looking up names in every row takes longer.
   const selected = names.map((name, at) => sql`value ->> ${sql.lit(at)} as ${sql.ref(name)}`);
   return sql`select ${sql.join(selected)} from json_each(${rows((all) => toJson(names, all))})`;
 }
@@ -50,8 +50,8 @@ function toJson(names: readonly string[], rows: readonly Row[]): string {
 }
 
 /**
- * Inserts rows; `conflict` is what is said after them. On SQLite one prepared statement is run for every row, which
- * takes a third of the time that reading them as JSON does.
+ * Inserts rows; `conflict` is an `on conflict` clause. On SQLite a prepared statement is run for every row, which takes
+ * a third of the time that reading them as JSON does.
  */
 export function insertRows(
   engine: Store['engine'],
@@ -70,29 +70,29 @@ function columnsOf(names: readonly string[], rows: Rows) {
   return names.map((name) => rows((all) => all.map((row) => row[name])));
 }
 
-/** Statements that need nothing of each other, and a signal, as `Database.signal` gives it, for those who listen. */
+/** Statements that do not depend on each other, and a signal for listeners, as `Database.signal` sends it. */
 interface Together {
   readonly statements: readonly RawBuilder<unknown>[];
   readonly signal?: { readonly channel: Channel; readonly payload: RawBuilder<string> };
 }
 
 /**
- * Prepares statements that are run together: on Postgres as one, to save round trips. There the signal is sent with the
- * commit, too; by itself it would be one more, with a wait for the disk of its own.
+ * Prepares statements that are run together: on Postgres as one, to save round trips. Only there do they also
+ * send the signal, with the commit: by itself it would need a commit of its own, with a wait for the disk.
  */
 export function prepareTogether<I>(
   { engine, kysely }: Store,
   make: (given: Given<I>) => Together,
 ): (db: Kysely<Tables>, input: I) => Promise<void> {
   const together = make(givenBy<I>());
-  const statements = engine === 'postgres' ? [asOne(together)] : together.statements;
+  const statements = engine === 'postgres' ? [toSingleStatement(together)] : together.statements;
   const prepared = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));
   return async (db, input) => {
     for (const run of prepared) await run(db, input);
   };
 }
 
-function asOne({ statements, signal }: Together): RawBuilder<unknown> {
+function toSingleStatement({ statements, signal }: Together): RawBuilder<unknown> {
   const parts = statements.map((statement, at) => sql`${sql.ref(`part_${at}`)} as (${statement})`);
   const last = signal ? sql`pg_notify(${channelName(signal.channel)}, ${signal.payload})` : sql`1`;
   return sql`with ${sql.join(parts)} select ${last}`;

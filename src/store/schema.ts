@@ -14,14 +14,14 @@ export interface Tables {
   readonly payments: PaymentTable;
 }
 
-/** Cached values, sealed by their key. */
+/** Values by key, sealed and bound to it. */
 export interface KeyvTable {
   readonly key: string;
   readonly value: string;
   readonly expires_at: number | null;
 }
 
-/** Who may do a thing alone for a while, among replicas. */
+/** Leases: which holder, among all replicas, may work under a key, and until when. */
 export interface LeaseTable {
   readonly key: string;
   readonly holder: string;
@@ -43,16 +43,16 @@ export interface WebhookSecretTable {
   readonly family: string;
   readonly endpoint_id: string;
   readonly current: string;
-  /** Sealed: one replaced secret, or several as JSON, each with its own end. */
+  /** Sealed: one replaced secret, or several as JSON, each with its own expiry. */
   readonly previous: string | null;
-  /** When the replaced one ends; null where there are several. */
+  /** When the replaced secret expires; null if there are several. */
   readonly previous_until: number | null;
-  /** A sealed copy of the value configured at the last start, to see when the operator changed it. */
+  /** A sealed copy of the value configured at the last start, to notice when the operator changes it. */
   readonly configured: string;
   readonly changed_at: number;
 }
 
-/** The appointments ledger: written before the call, settled after it. */
+/** The ledger of bookings: a row is written before the call of the service, and settled after it. */
 export interface BookingTable {
   readonly id: string;
   readonly user_id: string;
@@ -60,7 +60,7 @@ export interface BookingTable {
   readonly idempotency_key: string | null;
   readonly input_digest: string;
   readonly state: 'PENDING' | 'CONFIRMED' | 'UNCONFIRMED';
-  /** Past this time a pending row reads as unconfirmed. */
+  /** After this time a pending row reads as unconfirmed. */
   readonly pending_until: number;
   readonly upstream_id: string | null;
   readonly status: string;
@@ -78,16 +78,16 @@ export interface BookingParticipantTable {
   readonly reference: string;
 }
 
-/** One row: where the log ends. Its lock is what makes commit order equal sequence order. */
+/** A single row: where the log ends. Locking it makes commits happen in the order of `seq`. */
 export interface LogHeadTable {
   readonly id: number;
   readonly log_id: string;
   readonly seq: number;
-  /** Events up to this one are gone (retention). */
+  /** Events up to this one, inclusive, are deleted (retention). */
   readonly pruned: number;
 }
 
-/** Every event id ever taken, for ever. */
+/** The ids of all events ever stored; never deleted. */
 export interface EventIdTable {
   readonly family: string;
   readonly event_id: string;
@@ -95,7 +95,7 @@ export interface EventIdTable {
   readonly body_digest: string;
 }
 
-/** The log. */
+/** The log of events. */
 export interface EventTable {
   readonly seq: number;
   readonly family: string;
@@ -112,7 +112,7 @@ export interface EventTable {
   readonly entity: string | null;
 }
 
-/** The same event rendered otherwise, kept beside the first. */
+/** A later delivery of an event with another body, kept beside the first. */
 export interface EventRenderingTable {
   readonly family: string;
   readonly event_id: string;
@@ -125,7 +125,7 @@ export interface EventRenderingTable {
 /** The tables of entities as folded. */
 export type EntityTableName = 'shipments' | 'payments';
 
-/** What those have in common; beside it and the id, their columns are for filters. */
+/** What the tables of entities have in common; their other columns, except the id, serve filters. */
 interface EntityTable {
   /** The instant of the newest event. */
   readonly updated_instant: string;

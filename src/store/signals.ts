@@ -4,23 +4,23 @@ import type { Logger } from 'pino';
 export const channels = ['log', 'sessions', 'secrets'] as const;
 export type Channel = (typeof channels)[number];
 
-/** The name of a channel in Postgres, where other programs may have channels too. */
+/** The name of a channel in Postgres, with a prefix, since other programs may have channels there too. */
 export function channelName(channel: Channel): string {
   return `trivium_${channel}`;
 }
 
-/** Who listens to which channel in this process. */
+/** The listeners of this process, by channel. */
 export interface Signals {
-  /** Gives the payload to every listener of the channel, never before this call returns. */
+  /** Passes the payload to every listener of the channel, always after this call has returned. */
   hear(channel: Channel, payload: string): void;
   /** Returns a function that stops it. */
   listen(channel: Channel, hear: (payload: string) => void): () => void;
 }
 
-/** Listeners of this process; one that throws is logged and disturbs no other. */
+/** Creates them; if a listener throws, that is logged, and the others are still called. */
 export function createSignals(log: Logger): Signals {
   const listeners = new Map<Channel, Set<(payload: string) => void>>();
-  const tell = (channel: Channel, payload: string) => {
+  const deliver = (channel: Channel, payload: string) => {
     for (const hear of listeners.get(channel) ?? []) {
       try {
         hear(payload);
@@ -30,7 +30,7 @@ export function createSignals(log: Logger): Signals {
     }
   };
   return {
-    hear: (channel, payload) => queueMicrotask(() => tell(channel, payload)),
+    hear: (channel, payload) => queueMicrotask(() => deliver(channel, payload)),
     listen(channel, hear) {
       const own = (payload: string) => hear(payload); // the same function may listen twice
       const set = listeners.get(channel) ?? new Set();

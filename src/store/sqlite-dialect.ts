@@ -27,13 +27,13 @@ export interface SqliteParts {
     run(sql: string, parameters: Bound): Promise<Outcome>;
     stop(): Promise<void>;
   };
-  /** Who has the writer: a transaction as a whole, any other statement for itself. */
+  /** Held by whoever uses the writer: a transaction from begin to end, any other statement by itself. */
   readonly turn: Mutex;
 }
 
 /**
- * What Kysely takes for a connection. It costs nothing until it is used: a SELECT outside a transaction reads
- * at once, without waiting for any writer; a transaction has the writer to itself from begin to end.
+ * What Kysely takes for a connection; it costs nothing until it is used. A SELECT outside a transaction reads at once,
+ * without waiting for a writer; a transaction holds the writer from begin to end.
  */
 class SqliteConnection implements DatabaseConnection {
   readonly #parts: SqliteParts;
@@ -73,17 +73,17 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
-    await this.#last('commit');
-    this.#end();
+    await this.#runLast('commit');
+    this.#releaseWriter();
   }
 
   async rollback(): Promise<void> {
-    // It fails where SQLite has rolled back by itself: then nothing is left to do.
-    await this.#last('rollback').catch(() => undefined);
-    this.#end();
+    // It fails if SQLite has already rolled back by itself: then nothing is left to do.
+    await this.#runLast('rollback').catch(() => undefined);
+    this.#releaseWriter();
   }
 
-  async #last(sql: 'commit' | 'rollback'): Promise<void> {
+  async #runLast(sql: 'commit' | 'rollback'): Promise<void> {
     this.#ending = true;
     try {
       await this.#parts.writer.run(sql, []);
@@ -92,7 +92,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  #end(): void {
+  #releaseWriter(): void {
     this.#release?.();
     this.#release = undefined;
   }
@@ -113,9 +113,9 @@ function createDriver(parts: SqliteParts): Driver {
     rollbackTransaction: (connection) => own(connection).rollback(),
     releaseConnection: async () => undefined,
     async destroy() {
-      const release = await parts.turn.acquire(); // a running transaction ends first
+      const release = await parts.turn.acquire(); // waits for a running transaction to end
       parts.reader.stop();
-      await parts.writer.stop().finally(release); // it refuses whoever comes now
+      await parts.writer.stop().finally(release); // the stopped writer refuses later statements
     },
   };
 }

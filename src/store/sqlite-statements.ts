@@ -2,7 +2,7 @@ import type { DatabaseSync } from '@photostructure/sqlite';
 import { createCache } from '../cache.js';
 import type { Bound, Parameter } from './parameters.js';
 
-/** What a statement gave: rows where it returns some, else how many it changed. */
+/** The outcome of a statement: its rows if it returns any columns, else how many rows it changed. */
 export interface Outcome {
   readonly rows: readonly unknown[];
   readonly changes?: number;
@@ -19,7 +19,7 @@ export class SqliteError extends Error {
   }
 }
 
-/** Any error as one that can be told apart and cross a thread. */
+/** Any error as a `SqliteError`: its message and code are all that is passed between threads. */
 export function toSqliteError(error: unknown): SqliteError {
   const { message, sqliteCodeName, code } = error as Error & { sqliteCodeName?: string; code?: string };
   return new SqliteError(message, sqliteCodeName ?? code ?? 'SQLITE_ERROR');
@@ -31,7 +31,7 @@ interface Prepared {
   readonly takes: number;
 }
 
-const mostKept = 300;
+const maxPrepared = 300;
 const quotedOrComment = /'[^']*'|"[^"]*"|--.*|\/\*[^]*?\*\//g;
 
 function prepare(database: InstanceType<typeof DatabaseSync>, sql: string): Prepared {
@@ -47,9 +47,9 @@ function isColumns(parameters: Bound): parameters is readonly (readonly Paramete
   return Array.isArray(parameters[0]);
 }
 
-/** Runs single statements on one connection, each text prepared once while it is among the last used. */
+/** Runs single statements on one connection; the last used ones stay prepared. */
 export function createStatements(database: InstanceType<typeof DatabaseSync>) {
-  const known = createCache<Prepared>(mostKept);
+  const known = createCache<Prepared>(maxPrepared);
 
   const prepared = (sql: string): Prepared => {
     const found = known.get(sql);

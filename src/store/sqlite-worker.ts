@@ -10,10 +10,7 @@ import type { Tables } from './schema.js';
 import { createSqliteDialect } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 
-/**
- * One statement for the writer; or a procedure that it is to have, or run; or the wish that it close the database and
- * end.
- */
+/** A request to the writer: run a statement, load or call a procedure, or close the database and end the thread. */
 export type WriterRequest =
   | { readonly sql: string; readonly parameters: Bound }
   | { readonly load: string; readonly settings: unknown }
@@ -25,12 +22,12 @@ export type WriterAnswer =
   { readonly outcome: unknown } | { readonly error: { readonly message: string; readonly code: string } };
 
 const busyMs = 5_000;
-// A process that is just ending may still hold the database.
+// How long to wait for a process that is just ending and still holds the database.
 const handoverMs = 1_000;
 
 /**
- * Holds `<path>.lock` exclusively until the process ends, so that no second one writes this database. SQLite
- * itself would let it. Nothing else may open that file: closing it anywhere in the process drops the lock.
+ * Holds `<path>.lock` exclusively until the process ends, so that no second one writes this database; SQLite itself
+ * would let it. Nothing else in this process may open that file: closing it anywhere drops the lock.
  */
 function lock(path: string) {
   const file = new DatabaseSync(`${path}.lock`, { timeout: handoverMs });
@@ -40,11 +37,11 @@ function lock(path: string) {
 
 function open(path: string) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const held = lock(path);
+  const lockFile = lock(path);
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
-  // A file that cannot be written fails here and not at the first event; to begin is not enough for that.
+  // A file that cannot be written fails here and not at the first event; `begin` alone would not show it.
   database.exec('begin; pragma user_version = 0; rollback');
   const statements = createStatements(database);
   return {
@@ -52,17 +49,17 @@ function open(path: string) {
     kysely: createKysely(statements),
     stop() {
       try {
-        database.exec('pragma wal_checkpoint(truncate)'); // closing does not, while statements are not collected
+        database.exec('pragma wal_checkpoint(truncate)'); // closing does not while statements await garbage collection
       } catch {
-        // On a full disk, say. What is in the log is as safe there; the next start reads it.
+        // On a full disk, say. The data is as safe in the write-ahead log; the next start reads it from there.
       }
       database.close();
-      held.close();
+      lockFile.close();
     },
   };
 }
 
-/** What procedures work with: the statements of this thread, at once. */
+/** What procedures work with: Kysely over the connection of this thread. */
 function createKysely({ run }: ReturnType<typeof createStatements>): Kysely<Tables> {
   const reader = { run, stop: () => undefined };
   const writer = {
@@ -98,12 +95,12 @@ const { path } = workerData as { readonly path: string };
 const procedures = new Map<string, ReturnType<Procedure<unknown, unknown, unknown>['begin']>>();
 let database: ReturnType<typeof open>;
 
-// One after the other, since a procedure takes more than one turn.
-let last = answer(() => {
+// One after the other: a procedure takes more than one turn of the event loop.
+let lastAnswer = answer(() => {
   database = open(path);
 });
 
 port.on('message', (request: WriterRequest) => {
-  last = last.then(() => answer(() => handle(request)));
-  if (request === 'stop') void last.then(() => port.close());
+  lastAnswer = lastAnswer.then(() => answer(() => handle(request)));
+  if (request === 'stop') void lastAnswer.then(() => port.close());
 });

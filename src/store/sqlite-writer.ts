@@ -4,15 +4,15 @@ import type { Bound } from './parameters.js';
 import { SqliteError, type Outcome } from './sqlite-statements.js';
 import type { WriterAnswer, WriterRequest } from './sqlite-worker.js';
 
-/** The one connection that writes, in a thread of its own: an fsync holds up nobody else. */
+/** The only connection that writes, in its own thread, where an fsync blocks nobody else. */
 export interface Writer {
-  /** Runs one statement; they run in the order of the calls. */
+  /** Runs one statement; statements run in the order of the calls. */
   run(sql: string, parameters: Bound): Promise<Outcome>;
-  /** Resolves when the thread has ended unasked: nothing more can be written. */
+  /** Resolves when the thread has ended unexpectedly: nothing more can be written. */
   readonly lost: Promise<Error>;
-  /** Has the thread load the procedure of this module, and returns a function that runs it there. */
+  /** Loads the procedure of this module in the thread, and returns a function that runs it there. */
   load(module: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>>;
-  /** Runs what was asked before, closes the database and ends the thread. */
+  /** Runs what was requested before, closes the database and ends the thread. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ function startWorker(path: string): Worker {
   const built = new URL('./sqlite-worker.js', import.meta.url);
   const options = { workerData: { path }, name: 'sqlite writer' };
   if (existsSync(built)) return new Worker(built, options);
-  // Development and tests run the TypeScript sources, and a thread does not inherit what translates them.
+  // Development and tests run the TypeScript sources, and a thread does not inherit the loader that compiles them.
   const source = JSON.stringify(new URL('./sqlite-worker.ts', import.meta.url));
   const tsx = JSON.stringify(import.meta.resolve('tsx/esm/api'));
   const start = `import(${tsx}).then(({ tsImport }) => tsImport(${source}, ${source}))`;
@@ -37,8 +37,8 @@ function toError({ error }: Extract<WriterAnswer, { error: unknown }>): SqliteEr
 }
 
 /**
- * Opens (and where it is missing, makes) the database; rejects with a `SqliteError`. What a statement fails with is
- * given to `notice`, once it is open.
+ * Opens the database, and creates it if it is missing; rejects with a `SqliteError`. Once it is open, what a statement
+ * fails with goes through `notice`.
  */
 export async function startWriter(path: string, notice: (error: SqliteError) => Error): Promise<Writer> {
   const worker = startWorker(path);
@@ -64,9 +64,9 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
   };
 
   worker.on('message', (answer: WriterAnswer) => {
-    const asked = pending.shift();
-    if (!asked) return; // the thread has failed since, and who asked has been told
-    const { resolve, reject } = asked;
+    const caller = pending.shift();
+    if (!caller) return; // the thread has failed since, and all callers were rejected
+    const { resolve, reject } = caller;
     if ('outcome' in answer) resolve(answer.outcome);
     else reject(opened ? notice(toError(answer)) : toError(answer));
   });

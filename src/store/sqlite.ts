@@ -58,11 +58,11 @@ function cannotOpen(path: string, error: unknown): UnusableDatabase {
   return new UnusableDatabase(`Cannot open the database ${path}: ${reason}.`, { cause: error });
 }
 
-/** Opens the database in a file; makes the file and its directory where they are missing. */
+/** Opens the database in a file; creates the file and its directory if they are missing. */
 export async function openSqlite(given: string, log: Logger) {
   if (!given || given === ':memory:')
     throw new UnusableDatabase('The address of an embedded database is sqlite:<path of a file>.');
-  const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock a file, whatever its name
+  const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock per file, whatever link leads to it
   const damage = createDamage(log);
   const parts = await openParts(path, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });

@@ -1,6 +1,6 @@
 /**
- * A database that cannot be used, told in a sentence for the operator, which holds no password. By its `code` it is
- * known for an error to be shown without its stack.
+ * The database cannot be used. The message is a sentence for the operator and contains no password; by the `code` the
+ * process knows to print it without a stack.
  */
 export class UnusableDatabase extends Error {
   override readonly name = 'UnusableDatabase';

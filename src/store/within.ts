@@ -1,14 +1,14 @@
 /**
- * The outcome of `work`; if it takes longer than `ms`, a rejection that says `lacking`, what did not happen in that time.
- * The work itself goes on.
+ * Settles as `work` does, or rejects if that takes longer than `ms`; the error begins with `lacking`, for example 'The
+ * database did not answer'. The work itself goes on.
  */
 export async function within<T>(ms: number, work: Promise<T>, lacking: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${lacking} within ${ms} ms.`)), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }
