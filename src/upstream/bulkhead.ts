@@ -1,20 +1,20 @@
 import type { Deadline } from './deadline.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 
-/** One caller's part of a service. */
+/** One caller's share of the calls to a service. */
 export interface Compartment {
   /**
-   * Lets a call in, with its whole time from then on: at once (undefined), or when there is room. Rejects with an
-   * `UpstreamError` if its deadline is over before.
+   * Admits a call: at once (undefined), or when there is room; its deadline then starts anew. Rejects with an
+   * `UpstreamError` if the deadline passes first.
    */
   enter(deadline: Deadline): Promise<void> | undefined;
-  /** Lets out a call that was let in. */
+  /** Frees the place of a call that was admitted. */
   leave(): void;
 }
 
 /**
- * Makes the compartments that keep the callers of a service apart: `size` calls of one of them are under way at once,
- * the others wait, so that nobody's slow calls take all connections.
+ * Creates the compartments, one for each caller of a service: at most `size` calls of one caller are in flight at once,
+ * and the others wait, so that nobody's slow calls take all connections.
  */
 export function createBulkhead(upstream: UpstreamName, size: number): () => Compartment {
   return () => new CallersCompartment(upstream, size);
@@ -23,7 +23,7 @@ export function createBulkhead(upstream: UpstreamName, size: number): () => Comp
 class CallersCompartment implements Compartment {
   private readonly upstream: UpstreamName;
   private free: number;
-  /** The calls that wait, in the order in which they came; each is begun by what is kept here. */
+  /** Starts each of the waiting calls, in order of arrival. */
   private readonly waiting = new Set<() => void>();
 
   constructor(upstream: UpstreamName, size: number) {
@@ -47,8 +47,8 @@ class CallersCompartment implements Compartment {
     return new Promise((resolve, reject) => {
       const begin = () => {
         this.waiting.delete(begin);
-        forget();
-        // With the moment that is left it would be late at once, which would pass for a failure of the service.
+        unwatch();
+        // With only the moment that is left it would be late at once, which would count as a failure of the service.
         deadline.renew();
         resolve();
       };
@@ -57,7 +57,7 @@ class CallersCompartment implements Compartment {
         reject(new UpstreamError(this.upstream, deadline.over === 'late' ? 'crowded' : 'abandoned'));
       };
       this.waiting.add(begin);
-      const forget = deadline.whenOver(giveUp);
+      const unwatch = deadline.whenOver(giveUp);
       if (deadline.over) giveUp();
     });
   }

@@ -1,18 +1,18 @@
 import { whenAborted, type Signal } from '../signal.js';
 
-/** The end of a call: at its own time, or when the operation around it ends. */
+/** When a call has to end: after its own time, or when its operation ends, whichever is first. */
 export interface Deadline {
-  /** Whether it is over; `late` where it was the call's own time that ran out. */
+  /** Why it is over, if it is: `late` if the call's own time ran out, `abandoned` if the operation ended. */
   readonly over: 'late' | 'abandoned' | undefined;
-  /** Acts once, at the end, whichever it is; one at a time. Returns a function that calls it off. */
+  /** Calls `act` once, when it is over (not if it already is); only the latest `act`. Returns a function to cancel. */
   whenOver(act: () => void): () => void;
-  /** Starts its own time anew; to be called before it is over. */
+  /** Restarts the call's own time; call it before it is over. */
   renew(): void;
-  /** Releases timer and operation; to be called when the call is over. */
+  /** Releases the timer and the operation; call it when the call has ended. */
   stop(): void;
 }
 
-/** Starts a deadline of `ms` milliseconds within an operation. */
+/** Starts the deadline of a call that may take `ms` milliseconds, within an operation. */
 export function startDeadline(ms: number, operation?: Signal): Deadline {
   return new CallDeadline(ms, operation);
 }
@@ -23,14 +23,14 @@ class CallDeadline implements Deadline {
   private act: (() => void) | undefined;
   private readonly ms: number;
   private timer: NodeJS.Timeout;
-  private readonly forget: (() => void) | undefined;
+  private readonly unwatch: (() => void) | undefined;
 
   constructor(ms: number, operation: Signal | undefined) {
     this.over = undefined;
     this.act = undefined;
     this.ms = ms;
     this.timer = setTimeout(endLate, ms, this);
-    this.forget = operation && whenAborted(operation, () => this.end('abandoned'));
+    this.unwatch = operation && whenAborted(operation, () => this.end('abandoned'));
   }
 
   end(how: NonNullable<Deadline['over']>): void {
@@ -45,14 +45,14 @@ class CallDeadline implements Deadline {
   }
 
   renew(): void {
-    // Not `refresh`: the timer that is to fire next would fire all the same.
+    // Not `refresh`: if this timer is the next to fire, it would still fire.
     clearTimeout(this.timer);
     this.timer = setTimeout(endLate, this.ms, this);
   }
 
   stop(): void {
     clearTimeout(this.timer);
-    this.forget?.();
+    this.unwatch?.();
   }
 }
 

@@ -12,35 +12,38 @@ export interface Exchange {
   readonly body: string | null;
 }
 
-/** What came back: the body only where the status is a success, since nothing shows the shape of an error. */
+/** The response; its body only if the status is a success, since the shape of errors is not documented. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; escaped, maybe 12, read in parts. */
+/**
+ * A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; if they are escaped, maybe 12, which is
+ * then read in smaller pages.
+ */
 export const mostBytes = 8 * 1024 * 1024;
-/** How much of an error's body is read, and thrown away, to save its connection. */
-const mostErrorBytes = 64 * 1024;
+/** How much of an error's body is read and discarded, so that the connection can be used again. */
+const maxErrorBytes = 64 * 1024;
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
- * Sends a request and reads the whole answer, whatever its status; rejects with an `UpstreamError` where there is none
- * before the deadline, or one too large. A request that still waits for a connection at its deadline is never sent.
+ * Sends a request and reads the whole response, whatever its status. Rejects with an `UpstreamError` if none arrives
+ * before the deadline, or it is too large. A request that still waits for a connection at its deadline is never sent.
  */
 export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: Deadline): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const receiving = new Receiving(request.upstream, deadline, resolve, reject);
-    if (!receiving.begin()) return;
+    const handler = new ReplyHandler(request.upstream, deadline, resolve, reject);
+    if (!handler.begin()) return;
     const { method, path, headers, body } = request;
-    dispatcher.dispatch({ method, path, headers, body }, receiving);
+    dispatcher.dispatch({ method, path, headers, body }, handler);
   });
 }
 
-/** What came back, whose headers are parsed when somebody asks for them: of most replies nobody does. */
-class Received implements Reply {
+/** A reply whose headers are parsed on demand: those of most replies are never read. */
+class LazyReply implements Reply {
   readonly status: number;
   readonly body: Buffer;
   private readonly rawHeaders: Buffer[];
@@ -56,8 +59,8 @@ class Received implements Reply {
   }
 }
 
-/** A handler of undici's older kind: around one of the newer kind undici puts two objects, and parses all headers. */
-class Receiving implements Dispatcher.DispatchHandler {
+/** A handler of undici's older kind: one of the newer kind undici wraps in two objects, and parses all headers. */
+class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly upstream: UpstreamName;
   private readonly deadline: Deadline;
   private readonly resolve: (reply: Reply) => void;
@@ -66,9 +69,9 @@ class Receiving implements Dispatcher.DispatchHandler {
   private size = 0;
   private status = 0;
   private rawHeaders: Buffer[] = [];
-  /** Cuts the connection; there is one from when the request is sent. */
-  private cut: ((error: Error) => void) | undefined = undefined;
-  private forget: (() => void) | undefined = undefined;
+  /** Aborts the request; set once it is being sent. */
+  private abort: ((error: Error) => void) | undefined = undefined;
+  private unwatch: (() => void) | undefined = undefined;
 
   constructor(
     upstream: UpstreamName,
@@ -82,18 +85,18 @@ class Receiving implements Dispatcher.DispatchHandler {
     this.reject = reject;
   }
 
-  /** Whether there is time to begin. */
+  /** Starts watching the deadline; false if it is over already. */
   begin(): boolean {
     const { deadline } = this;
     if (deadline.over) this.finish(deadline.over);
-    else this.forget = deadline.whenOver(() => this.giveUp(deadline.over!));
+    else this.unwatch = deadline.whenOver(() => this.giveUp(deadline.over!));
     return !deadline.over;
   }
 
   onConnect(abort: (error?: Error) => void): void {
-    // It has waited for a connection in vain: nobody wants it sent any more.
+    // The deadline passed while it waited for a connection.
     if (this.deadline.over) abort(new Error('given up'));
-    else this.cut = abort;
+    else this.abort = abort;
   }
 
   onHeaders(status: number, rawHeaders: Buffer[]): boolean {
@@ -106,7 +109,7 @@ class Receiving implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     const success = isSuccess(this.status);
     this.size += chunk.length;
-    if (this.size > (success ? mostBytes : mostErrorBytes)) this.giveUp('oversized');
+    if (this.size > (success ? mostBytes : maxErrorBytes)) this.giveUp('oversized');
     else if (success) this.chunks.push(chunk);
     return true;
   }
@@ -116,26 +119,26 @@ class Receiving implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
-    // The gateway's own stop is no fault of the service.
+    // The gateway is stopping: no failure of the service.
     this.finish(error instanceof errors.ClientDestroyedError ? 'abandoned' : 'broken', error);
   }
 
   private giveUp(reason: FailureReason): void {
     this.finish(reason);
-    this.cut?.(new Error(`given up: ${reason}`));
+    this.abort?.(new Error(`given up: ${reason}`));
   }
 
   private finish(reason?: FailureReason, cause?: unknown): void {
-    const { status, rawHeaders, chunks, cut } = this;
-    this.forget?.();
-    // An error's status says all: its body may be cut, late or endless.
+    const { status, rawHeaders, chunks, abort } = this;
+    this.unwatch?.();
+    // Of an error only the status matters: its body may be truncated, late or endless.
     if (status > 0 && (!reason || !isSuccess(status)))
       this.resolve(
-        new Received(status, rawHeaders, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+        new LazyReply(status, rawHeaders, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
       );
     else
       this.reject(
-        new UpstreamError(this.upstream, reason ?? 'broken', { uncertain: cut !== undefined, cause }),
+        new UpstreamError(this.upstream, reason ?? 'broken', { uncertain: abort !== undefined, cause }),
       );
   }
 }

@@ -10,7 +10,7 @@ const services: Readonly<Record<UpstreamName, string>> = {
   payments: 'payment service',
 };
 
-/** What can go wrong with a call, each with its code and its sentence. */
+/** What can go wrong with a call, each with its error code and its message. */
 const reasons = {
   /** No connection, or one that ended before the whole answer was there. */
   broken: ['UPSTREAM_UNAVAILABLE', 'cannot be reached'],
@@ -40,12 +40,12 @@ const reasons = {
 /** Why a call failed. */
 export type FailureReason = keyof typeof reasons;
 
-/** A service refused what was asked, with this status: a 4xx, but none that limits how often it is called. */
+/** A service refused a request with this status: a 4xx that does not mean a rate limit. */
 export interface Refused {
   readonly refused: number;
 }
 
-/** Refusals for the moment, or for how it was asked: none for what was sent, and nothing has taken effect. */
+/** Statuses that refuse a call for now, or for its form, not for its input; nothing has taken effect. */
 const faultsOfCall: Readonly<Record<number, FailureReason>> = {
   405: 'misshapen',
   406: 'misshapen',
@@ -59,17 +59,17 @@ const faultsOfCall: Readonly<Record<number, FailureReason>> = {
   431: 'misshapen',
 };
 
-/** Why a call has failed that was refused with this status; undefined where the reason may lie in what was sent. */
+/** Why a call that was refused with this status has failed; undefined if the cause may lie in its input. */
 export function faultOfCall(status: number): FailureReason | undefined {
   return faultsOfCall[status];
 }
 
-/** A call that failed, described without anything that the service said. */
+/** A failed call, described without quoting the service. */
 export class UpstreamError extends GatewayError {
   readonly reason: FailureReason;
   /** Whether the request may have taken effect all the same. */
   readonly uncertain: boolean;
-  /** Seconds: for `limited`, and for `failing` where the service says when to come again. */
+  /** Seconds: for `limited`, and for `failing` if the service says when to try again. */
   readonly retryAfter: number | undefined;
 
   constructor(

@@ -1,4 +1,4 @@
-/** A text of an answer, and the objects on the way to it, that which it is a member of first. */
+/** A text in an answer, and the objects on the path to it, innermost first. */
 export interface FoundText {
   readonly text: string;
   readonly within: readonly Fields[];
@@ -7,20 +7,20 @@ export interface FoundText {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The text that one of these names leads to in an answer whose shape is not shown: from its top, from `data`, or from
- * another member of it if just one has such a text. A name may be a path, with dots between its steps.
+ * Finds the text under one of these names in an answer of undocumented shape: at the top, in `data`, or in another
+ * member if exactly one has such a text. A name may be a dotted path.
  */
 export function findText(answer: unknown, names: readonly string[]): FoundText | undefined {
   if (!isFields(answer)) return undefined;
   const lookIn = (place: unknown) => names.map((name) => follow(place, name)).find(Boolean);
   const found = lookIn(answer) ?? lookIn(answer['data']);
   if (found) return found;
-  // Of two texts one may be what is no longer valid.
+  // Of two texts, one may be the value that is no longer valid.
   const [only, ...others] = Object.values(answer).flatMap((place) => lookIn(place) ?? []);
   return others.length === 0 ? only : undefined;
 }
 
-/** The name is that of a member, or the first step of it is. */
+/** Tries the name as that of a member, then as a dotted path. */
 function follow(place: unknown, name: string): FoundText | undefined {
   if (!isFields(place)) return undefined;
   const text = memberOf(place, name);
@@ -34,7 +34,7 @@ function memberOf(place: Fields, name: string): unknown {
   return Object.hasOwn(place, name) ? place[name] : undefined;
 }
 
-/** A list as well: its items are members by their number. */
+/** Arrays too: an index is the name of a member. */
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }

@@ -2,22 +2,22 @@ import { Ending, whenAborted, type Signal } from '../signal.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 import { createRecords } from './records.js';
 
-/** Calls in flight, shared among those who ask for the same. */
+/** Calls in flight, shared by callers that ask for the same. */
 export interface Flights<T> {
   /**
-   * Joins the call in flight for this owner and key, or starts one. Each caller leaves by their own signal; the call
-   * itself is given up only when all have left.
+   * Joins the call in flight for this owner and key, or starts one. A caller leaves when their own signal is aborted;
+   * the call itself is aborted only when all have left.
    */
   share(owner: string, key: string, start: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>;
-  /** From now on nobody joins what is in flight for this owner; those who wait for it still get it. */
+  /** Lets nobody else join this owner's calls in flight; callers that already wait still get the result. */
   drop(owner: string): void;
 }
 
-/** One who waits for a flight. */
+/** A caller that waits for a flight. */
 interface Waiter<T> {
   readonly resolve: (outcome: T) => void;
   readonly reject: (error: unknown) => void;
-  /** Stops listening for their leaving. */
+  /** Stops listening to the caller's signal. */
   unlisten: () => void;
 }
 
@@ -27,14 +27,14 @@ interface Flight<T> {
   waiters: Waiter<T>[];
 }
 
-/** The flights of one owner: few, so a list finds them soonest. */
+/** The flights of one owner: so few that searching a list is fastest. */
 interface InFlight<T> {
   flights: readonly Flight<T>[];
 }
 
-const ignore = (): void => undefined;
+const noop = (): void => undefined;
 
-/** The flights to one service that bring back a `T`; of their owners the latest 10,000 or so are known. */
+/** Shares the calls of one service that result in a `T`; keeps track of the latest 10,000 or so owners. */
 export function createFlights<T>(upstream: UpstreamName): Flights<T> {
   const inFlightOf = createRecords((): InFlight<T> => ({ flights: [] }));
 
@@ -73,7 +73,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
       const owned = inFlightOf(owner);
       const flight = owned.flights.find((each) => each.key === key) ?? begin(owned, key, start);
       return new Promise((resolve, reject) => {
-        const waiter: Waiter<T> = { resolve, reject, unlisten: ignore };
+        const waiter: Waiter<T> = { resolve, reject, unlisten: noop };
         flight.waiters.push(waiter);
         if (signal) waiter.unlisten = whenAborted(signal, () => leave(owned, flight, waiter));
       });

@@ -13,18 +13,18 @@ import { type FailureReason, UpstreamError, type UpstreamName } from './failure.
 
 /** A call as its guard sees it. */
 export interface GuardedCall {
-  /** Whether it may be sent again: twice at most. */
+  /** Whether it may be retried: twice at most. */
   readonly repeatable: boolean;
-  /** Where each caller calls with a token of their own: that token. */
+  /** The caller's token, if each caller has one of their own. */
   readonly caller: string | undefined;
 }
 
-/** Runs a call, unless the service is left alone; `run` never throws, but gives a promise that may reject. */
+/** Runs a call, unless the breaker is open; `run` never throws, but returns a promise that may reject. */
 export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
 
 const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
-const failuresToRest = 10;
-const restMs = 5_000;
+const failuresToOpen = 10;
+const openForMs = 5_000;
 
 const failed =
   (...reasons: readonly FailureReason[]) =>
@@ -33,26 +33,26 @@ const failed =
 
 const isOutage = failed('broken', 'failing');
 const isLate = failed('late');
-/** Of the call that is to find out whether the service is back: it has to be decided. */
+/** Failures to the breaker: more than outages, since its trial call has to be decided either way. */
 const isUnsuccessful = failed('broken', 'failing', 'late', 'abandoned', 'limited');
-/** May pass within the pauses, and so is retried; not one that says when to come again, which it says in seconds. */
+/** May pass within the back-off, so it is retried; not if the service says when to try again: that is seconds away. */
 const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === undefined;
 const retrying = retry(handleWhen(isTransient), retries);
 
 /**
- * A breaker for one service, that no 4xx or leaving client trips; within it repeatable calls are retried. Of one caller
- * only the first late call counts until a call succeeds: what hangs may be theirs alone.
+ * A circuit breaker for one service, which no 4xx and no departing client trips; a repeatable call is retried before it
+ * counts as failed. Until a call succeeds, only the first late call of each caller counts: perhaps only theirs hang.
  */
 export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>): Guard {
   const breaker = circuitBreaker(handleWhen(isUnsuccessful), {
-    halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    halfOpenAfter: openForMs,
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   breaker.onBreak(() => log.warn({ upstream: name }, 'upstream fails and is left alone'));
   breaker.onReset(() => log.info({ upstream: name }, 'upstream is back'));
-  /** Since the last success. */
+  /** Whether a failure has counted since the last success. */
   let hasFailed = false;
-  /** Since the last success, too. Few: the breaker opens at the tenth. */
+  /** Callers with a late call since the last success; few, since the breaker opens at the tenth. */
   const lateCallers = new Set<string>();
 
   function counts(error: unknown, caller: string | undefined): boolean {
@@ -63,20 +63,22 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     return true;
   }
 
-  /** The breaker hears of each failure, and of the first success after one: of most calls it need not. */
-  async function tell(outcome: () => unknown): Promise<void> {
+  /** Reports an outcome to the breaker: each failure that counts, and the first success after one. */
+  async function report(outcome: () => unknown): Promise<void> {
     if (breaker.state === CircuitState.Closed) await breaker.execute(outcome).catch(() => {});
   }
 
-  function forgive(): void {
+  function clearFailures(): void {
     hasFailed = false;
     lateCallers.clear();
   }
 
-  async function tryOut(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+  async function probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      const reply = await breaker.execute(() => run().catch((error: unknown) => insist(error, call, run)));
-      forgive();
+      const reply = await breaker.execute(() =>
+        run().catch((error: unknown) => retryFailed(error, call, run)),
+      );
+      clearFailures();
       return reply;
     } catch (error) {
       hasFailed = true;
@@ -84,22 +86,22 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     }
   }
 
-  async function comeBack(reply: Reply): Promise<Reply> {
-    forgive();
-    await tell(() => reply);
+  async function reportRecovery(reply: Reply): Promise<Reply> {
+    clearFailures();
+    await report(() => reply);
     return reply;
   }
 
-  const welcome = (reply: Reply) => (hasFailed ? comeBack(reply) : reply);
+  const onSuccess = (reply: Reply) => (hasFailed ? reportRecovery(reply) : reply);
 
-  /** What is still to be done where the first attempt has failed. */
+  /** Retries after a failed first attempt, and reports the outcome. */
   async function recover(error: unknown, call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      return await welcome(await insist(error, call, run));
+      return await onSuccess(await retryFailed(error, call, run));
     } catch (last) {
       if (counts(last, call.caller)) {
         hasFailed = true;
-        await tell(() => {
+        await report(() => {
           throw last;
         });
       }
@@ -107,24 +109,24 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     }
   }
 
-  // Most calls go well: for those there is one promise, and neither policy is asked.
+  // Most calls succeed at once: those cost one promise, and involve neither policy.
   return (call, run) => {
-    // One call at a time finds out whether the service is back; the others do not wait for it.
+    // One trial call finds out whether the service is back; the others do not wait for it.
     if (breaker.state === CircuitState.HalfOpen) return Promise.reject(new UpstreamError(name, 'resting'));
-    if (breaker.state === CircuitState.Open) return tryOut(call, run);
-    return run().then(welcome, (error: unknown) => recover(error, call, run));
+    if (breaker.state === CircuitState.Open) return probe(call, run);
+    return run().then(onSuccess, (error: unknown) => recover(error, call, run));
   };
 }
 
-/** Tries again what has failed with this error, as often as the policy says, where it may be. */
-async function insist(
+/** Retries a call that has failed with this error, as the policy says, if it is repeatable. */
+async function retryFailed(
   error: unknown,
   { repeatable }: GuardedCall,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
   if (!repeatable) throw error;
   return retrying.execute(async ({ attempt: number }) => {
-    if (number === 0) throw error;
+    if (number === 0) throw error; // the attempt that was already made
     return run();
   });
 }

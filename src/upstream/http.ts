@@ -16,10 +16,10 @@ import type { Signal } from '../signal.js';
 /** One service that the gateway calls. */
 export interface Upstream {
   /**
-   * Gives what `read` makes of the answer: any status below 500 but redirects, 429 and a 403 that tells of a limit.
-   * Where `read` gives undefined the call has failed: the answer is not as documented. Rejects with an
-   * `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until then calls with
-   * that token are not made.
+   * Resolves with what `read` returns for the answer, which has any status below 500 except redirects, 429 and a 403
+   * that means a rate limit. If `read` returns undefined, the answer is not as documented and the call has failed.
+   * Rejects with an `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until
+   * then no calls are made with that token.
    */
   ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
   /** Ends all calls and connections. */
@@ -27,29 +27,29 @@ export interface Upstream {
 }
 
 /**
- * What to ask. Only a GET is ever sent again: twice at most, when the service fails, unless it says when to come again,
- * or cannot be reached.
+ * A request. Only a GET is ever retried, twice at most: if the service cannot be reached, or fails without saying when
+ * to try again.
  */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the base address, each segment encoded, with the query. */
+  /** Relative to the base address, each segment encoded, with the query. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** Sent as a bearer token. */
   readonly token?: string;
-  /** The operation's; the call ends with it, or at its own deadline. */
+  /** The operation's signal; the call ends with it, or at its own deadline. */
   readonly signal?: Signal | undefined;
 }
 
 /** What a service answered. */
 export interface UpstreamAnswer {
   readonly status: number;
-  /** A success's JSON, whatever its content type says; undefined where it is empty or something else. */
+  /** The JSON of a success, whatever its content type says; undefined if it is empty or not JSON. */
   readonly body: unknown;
-  /** How long that was, as it came. */
+  /** The length of the body as received. */
   readonly bytes: number;
-  /** Of a 201, where what was posted is from now on, if the service says; relative or not. */
+  /** Of a 201: the `Location` of what was created, if given; it may be relative. */
   readonly location: string | undefined;
 }
 
@@ -58,31 +58,31 @@ export interface UpstreamOptions {
   readonly name: UpstreamName;
   readonly baseUrl: string;
   readonly telemetry: Telemetry;
-  /** How long a call may take, all attempts together, and how long it may wait for its turn before. */
+  /** How long a call may take, all attempts together; and before that, how long it may wait for its turn. */
   readonly timeoutMs?: number;
-  /** How many calls the service takes with one token; by default there is no bound. */
+  /** How many calls with one token the service allows; unlimited by default. */
   readonly callsPerHour?: number;
-  /** Where each caller has a token of their own: how many calls with it are under way at once, the others waiting. */
+  /** If each caller has a token of their own: how many calls with it are in flight at once; the others wait. */
   readonly callsAtOnce?: number;
   readonly clock?: Clock;
 }
 
-/** What is kept of one token. */
+/** What is kept for one token. */
 interface Holder {
   readonly account: Account;
   readonly compartment: Compartment;
-  /** Undefined where the token cannot stand in one. */
+  /** Undefined if the token cannot be sent in one. */
   readonly headers: Exchange['headers'] | undefined;
 }
 
 const connections = 128;
-const usualHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
-/** Redirects that tell that nothing was done here; with any other, it may have been (RFC 9110 §15.4). */
+const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
+/** Redirects that mean that nothing was done here; after any other, something may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
-/** Of a limit. */
-const secondsByDefault = 60;
+/** How long a rate limit lasts if the service does not say. */
+const defaultLimitSeconds = 60;
 
-/** A client of one service: a deadline a call, GETs retried, and a breaker that no 4xx or leaving client trips. */
+/** A client of one service, with a deadline for each call, retried GETs, and a circuit breaker. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const {
     name,
@@ -95,7 +95,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   } = options;
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  // Every call has a deadline of its own, so undici's, a timer for each answer, are off.
+  // Every call has its own deadline, so undici's timeouts, which take a timer for each response, are off.
   const pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
   const count = telemetry.counter('upstream_call', 'status', { upstream: name });
   const isDebugging = telemetry.log.isLevelEnabled('debug');
@@ -104,7 +104,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const holderOf = createRecords((token): Holder => ({
     account: openAccount(),
     compartment: openCompartment(),
-    headers: isSendable(token) ? { ...usualHeaders, authorization: `Bearer ${token}` } : undefined,
+    headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
   }));
   const complain = createComplaints(telemetry);
   const guard = createGuard(name, telemetry);
@@ -158,7 +158,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
     const now = clock.now();
     const told = secondsToWait(reply, now) ?? secondsToReset(reply, now);
-    const retryAfter = Math.max(told ?? secondsByDefault, 1);
+    const retryAfter = Math.max(told ?? defaultLimitSeconds, 1);
     account?.pause(retryAfter);
     throw limited(retryAfter);
   }
@@ -168,7 +168,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     read: (answer: UpstreamAnswer) => T | undefined,
   ): Promise<T> {
     const holder = token === undefined ? undefined : holderOf(token);
-    const headers = holder?.headers ?? usualHeaders;
+    const headers = holder?.headers ?? defaultHeaders;
     const sent: Exchange = {
       upstream: name,
       method,
@@ -181,11 +181,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     let entered: Compartment | undefined;
     try {
       if (holder && !holder.headers) throw new UpstreamError(name, 'unsendable');
-      // What waits in vain says nothing of the service: the breaker does not hear of it.
+      // Before the breaker: a call that never gets its turn says nothing about the service.
       const entering = holder?.compartment.enter(deadline);
       if (entering) await entering;
       entered = holder?.compartment;
-      // Before the breaker: what is not made cannot find out whether the service is back.
+      // Before the breaker, too: a call that is not made must not be its trial call.
       const wait = holder?.account.wait();
       if (wait !== undefined) throw limited(wait);
       const guarded = { repeatable: method === 'GET', caller: callsAtOnce === undefined ? undefined : token };

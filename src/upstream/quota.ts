@@ -2,30 +2,30 @@ import type { Clock } from '../clock.js';
 
 /** How many calls one token may still make. */
 export interface Account {
-  /** The whole seconds to wait, where there is no call left. */
+  /** The whole seconds until a call may be made; undefined if one may be made now. */
   wait(): number | undefined;
-  /** Spends one call; the same, where there is none left. */
+  /** Counts one call; if none is left, counts nothing and returns the seconds to wait. */
   take(): number | undefined;
-  /** Takes all calls from it for so many seconds, at least: a longer pause goes on. */
+  /** Allows no calls for so many seconds, or until an earlier, longer pause ends. */
   pause(seconds: number): void;
 }
 
 const minuteMs = 60_000;
-/** An hour and the minute that has begun, so that no hour, wherever it starts, has more than the limit. */
-const kept = 61;
-/** By how many minutes a clock may step back as clocks do. */
-const slack = 5;
+/** An hour and the current minute, so that no hour, wherever it starts, has more than the limit. */
+const windowMinutes = 61;
+/** By how many minutes a clock may step back in normal operation. */
+const slackMinutes = 5;
 
-/** Gives accounts that count the calls of the last hour, to the minute. */
+/** Creates accounts that count the calls of the last hour, by the minute. */
 export function createQuota(options: { perHour: number; clock: Clock }): () => Account {
-  return () => new Sliding(options);
+  return () => new SlidingWindow(options);
 }
 
-class Sliding implements Account {
+class SlidingWindow implements Account {
   readonly #perHour: number;
   readonly #clock: Clock;
-  /** Calls by minute: the running one and the sixty before it. */
-  readonly #minutes = new Uint32Array(kept);
+  /** Calls by minute: the current one and the sixty before it. */
+  readonly #minutes = new Uint32Array(windowMinutes);
   #minute: number;
   #spent = 0;
   #pausedUntil = 0;
@@ -39,14 +39,14 @@ class Sliding implements Account {
   wait(): number | undefined {
     const now = this.#clock.now();
     this.#forgetPast(Math.floor(now / minuteMs));
-    const until = Math.max(this.#pausedUntil, this.#spent >= this.#perHour ? this.#relief() : 0);
+    const until = Math.max(this.#pausedUntil, this.#spent >= this.#perHour ? this.#nextExpiry() : 0);
     return until > now ? Math.ceil((until - now) / 1000) : undefined;
   }
 
   take(): number | undefined {
     const wait = this.wait();
     if (wait !== undefined) return wait;
-    this.#minutes[this.#minute % kept]! += 1;
+    this.#minutes[this.#minute % windowMinutes]! += 1;
     this.#spent += 1;
     return undefined;
   }
@@ -55,19 +55,19 @@ class Sliding implements Account {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + seconds * 1000);
   }
 
-  /** When the oldest of the calls that count will count no more. */
-  #relief(): number {
-    let age = kept - 1;
-    while (age > 0 && this.#minutes[(this.#minute + kept - age) % kept] === 0) age -= 1;
-    return (this.#minute - age + kept) * minuteMs;
+  /** When the oldest calls in the window leave it. */
+  #nextExpiry(): number {
+    let age = windowMinutes - 1;
+    while (age > 0 && this.#minutes[(this.#minute + windowMinutes - age) % windowMinutes] === 0) age -= 1;
+    return (this.#minute - age + windowMinutes) * minuteMs;
   }
 
   #forgetPast(minute: number): void {
-    // The clock was wrong and is set right: until it is there again, nothing would be forgotten.
-    if (minute < this.#minute - slack) this.#forgetAll(minute);
-    const passed = Math.min(minute - this.#minute, kept);
+    // A wrong clock was set back: until it reached that time again, no call would leave the window.
+    if (minute < this.#minute - slackMinutes) this.#forgetAll(minute);
+    const passed = Math.min(minute - this.#minute, windowMinutes);
     for (let back = 0; back < passed; back += 1) {
-      const slot = (minute - back) % kept;
+      const slot = (minute - back) % windowMinutes;
       this.#spent -= this.#minutes[slot]!;
       this.#minutes[slot] = 0;
     }

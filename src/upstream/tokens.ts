@@ -8,35 +8,35 @@ import { toAbortSignal, type Signal } from '../signal.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
 export interface Tokens {
-  /** A token that lives; asks for one only where no replica has one, and once for all who wait. */
+  /** A valid token; requests one only if no replica has one, and once for all who wait. */
   get(signal?: Signal): Promise<string>;
-  /** Tells that a service refuses this token: it is not given again unless the issuer insists on it. */
+  /** Reports that a service refuses this token: it is not returned again unless the issuer issues it again. */
   discard(token: string): void;
-  /** Tells that another token may do more than this one, which is given again only where the issuer fails. */
+  /** Reports that a new token may have a wider scope: this one is returned again only if the issuer fails. */
   suspect(token: string): void;
 }
 
-/** What an issuer gives. */
+/** What an issuer returns. */
 export interface Issued {
   readonly token: string;
   readonly lifetimeSeconds: number;
 }
 
-/** A token as it is kept, sealed. Times are milliseconds since the epoch. */
+/** A token as it is stored, sealed. Times are milliseconds since the epoch. */
 interface Kept {
   readonly token: string;
   readonly renewAt: number;
   readonly expiresAt: number;
 }
 
-/** How long the process trusts a token without a look into the store. */
+/** How long the process uses a token without looking into the store. */
 const trustMs = 5_000;
-/** How long others wait for one that died while asking. */
+/** How long others wait for a process that died while it requested a token. */
 const leaseMs = 10_000;
-/** The part of a token's life after which it is renewed, and how far chance may move that. */
+/** The fraction of a token's life after which it is renewed, and the random jitter of that. */
 const renewal = { at: 0.9, jitter: 0.05 };
 
-/** Tokens under one `key`, which stands for issuer, client and scope. */
+/** Tokens under one `key`, which identifies issuer, client and scope. */
 export function createTokens(options: {
   readonly issuer: UpstreamName;
   readonly key: string;
@@ -79,13 +79,13 @@ export function createTokens(options: {
         `token ${key}`,
         { ttlMs: leaseMs, clock, signal: toAbortSignal(signal) },
         async () => {
-          // Whoever had the lease before has renewed it, most likely.
+          // The previous holder of the lease has renewed it, most likely.
           const kept = await look();
           return kept && isYoung(kept) ? kept : renew(signal);
         },
       );
     } catch (error) {
-      // The last tenth of a token's life is there for an issuer that fails, and so is one that is suspected only.
+      // If the issuer fails, a token is used for the last tenth of its life, and so is one that is only suspected.
       if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
       throw error;
     }
@@ -93,7 +93,7 @@ export function createTokens(options: {
 
   async function fetch(signal: Signal): Promise<string> {
     const { token, expiresAt } = await find(signal);
-    // It may have been discarded while it was looked for.
+    // It may have been discarded meanwhile.
     if (token !== refused) trusted = { token, until: Math.min(clock.now() + trustMs, expiresAt) };
     return token;
   }
@@ -107,7 +107,7 @@ export function createTokens(options: {
       if (token === refused) return;
       refused = token;
       if (trusted?.token === token) trusted = undefined;
-      // What is in flight may bring back the very token that is refused.
+      // A call in flight may return the very token that is refused.
       flights.drop(key);
     },
     suspect(token) {
