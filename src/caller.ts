@@ -4,7 +4,7 @@ import type { Signal } from './signal.js';
 
 /** Who is calling: one live session. Holds no token. */
 export interface Caller {
-  /** The session's key at rest (a digest of its token): good for comparing, not for signing in. */
+  /** The session's key in the store (a digest of its token): fit for comparing, not for signing in. */
   readonly sessionId: string;
   /** The notes service's id of the user. */
   readonly userId: string;
@@ -17,7 +17,7 @@ export interface CallerContext {
   readonly caller: Caller | null;
 }
 
-/** What every domain has of an operation. */
+/** The part of an operation's context that every domain has. */
 export interface OperationContext extends CallerContext {
   /** Aborted at the operation's deadline, or when its client is gone. */
   readonly signal: Signal;

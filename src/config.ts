@@ -15,7 +15,7 @@ import {
 
 export { ConfigError, type Environment } from './environment.js';
 
-/** What must be known of the three upstream services: all of it, or nothing (then the sandbox stands in). */
+/** The required settings of the upstream services: all of them are given, or none (then the sandbox stands in). */
 const upstreamNames = [
   'NOTES_BASE_URL',
   'APPOINTMENTS_BASE_URL',
@@ -26,7 +26,7 @@ const upstreamNames = [
   'PAYMENT_WEBHOOKS',
 ] as const;
 
-/** What more may be set about them: where any of it is, the sandbox does not stand in. */
+/** Optional settings of those services; if any of them is given, the sandbox does not stand in. */
 const upstreamDetails = [
   'NOTES_TOKEN_EMAIL_FIELD',
   'NOTES_TOKEN_PASSWORD_FIELD',
@@ -84,14 +84,14 @@ type Settings = z.infer<typeof settings>;
 export type Upstreams = ReturnType<typeof upstreams>;
 
 /** Everything the operator can set, checked and typed. */
-export type Config = ReturnType<typeof arrange>;
+export type Config = ReturnType<typeof toConfig>;
 
-/** The same with the upstream services known: given, or the sandbox's. */
+/** The same with the upstream services filled in: those configured, or the sandbox's. */
 export type GatewayConfig = Config & { readonly upstreams: Upstreams };
 
 /**
- * The settings out of an environment; `read` reads the file that a `NAME_FILE` names. Throws a `ConfigError` with all
- * faults at once. `upstreams` is null where none of them is given and `NODE_ENV` is not `production`.
+ * Reads the settings from an environment; `read` reads the file that a `NAME_FILE` names. Throws a `ConfigError` with
+ * all faults at once. `upstreams` is null if none of them is given and `NODE_ENV` is not `production`.
  */
 export function readConfig(environment: Environment, read: (path: string) => string): Config {
   const faults: string[] = [];
@@ -99,7 +99,7 @@ export function readConfig(environment: Environment, read: (path: string) => str
   const parsed = settings.safeParse(given);
   faults.push(...faultsOf(parsed), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
-  return arrange(parsed.data);
+  return toConfig(parsed.data);
 }
 
 const sandboxSettings = z.object({
@@ -107,14 +107,14 @@ const sandboxSettings = z.object({
   GATEWAY_URL: httpUrl.default('http://127.0.0.1:4000'),
 });
 
-/** Where a sandbox by itself listens and where it delivers webhooks; throws a `ConfigError` with all faults at once. */
+/** Where a standalone sandbox listens and delivers webhooks to; throws a `ConfigError` with all faults at once. */
 export function readSandboxConfig(environment: Environment) {
   const parsed = sandboxSettings.safeParse(withoutEmpty(environment));
   if (!parsed.success) throw new ConfigError(faultsOf(parsed));
   return { port: parsed.data.SANDBOX_PORT, deliverTo: parsed.data.GATEWAY_URL };
 }
 
-/** A setting for which a file was named is not missing: that the file is of no use is a fault of its own. */
+/** A setting whose file is named is not missing: that the file is unusable is a fault of its own. */
 function missing(given: Environment): string[] {
   const production = given['NODE_ENV'] === 'production';
   const isAbsent = (name: string) => given[name] === undefined && given[`${name}_FILE`] === undefined;
@@ -125,7 +125,7 @@ function missing(given: Environment): string[] {
   return faults;
 }
 
-function arrange(given: Settings) {
+function toConfig(given: Settings) {
   return Object.freeze({
     port: given.PORT,
     host: given.HOST,
@@ -134,7 +134,7 @@ function arrange(given: Settings) {
     upstreams: given.NOTES_BASE_URL === undefined ? null : upstreams(given),
     paymentEventTypes: given.PAYMENT_EVENT_TYPES,
     paymentsCreatedUnit: given.PAYMENTS_CREATED_UNIT,
-    /** Seconds; null where a payment's age is not checked. */
+    /** Seconds; null if a payment's age is not checked. */
     paymentTolerance: given.PAYMENT_TIMESTAMP_TOLERANCE_SECONDS,
     clockSkew: given.WEBHOOK_CLOCK_SKEW_SECONDS,
     databaseUrl: given.DATABASE_URL,
@@ -164,7 +164,7 @@ function upstreams(given: Settings) {
       scope: given.APPOINTMENTS_SCOPE,
     },
     payments: {
-      /** Absent where secrets cannot be rotated from here. */
+      /** Absent if secrets cannot be rotated through the gateway. */
       baseUrl: given.PAYMENTS_BASE_URL,
       apiToken: given.PAYMENTS_API_TOKEN,
       rotatedSecretField: given.PAYMENTS_ROTATED_SECRET_FIELD,

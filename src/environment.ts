@@ -14,14 +14,14 @@ export class ConfigError extends Error {
 /** The environment, as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Empty settings, and those of blanks alone, count as absent. */
+/** The environment without its empty or blank settings, which count as absent. */
 export function withoutEmpty(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
 }
 
 /**
- * Settings of these names may also come out of files: a `NAME_FILE` is the path of one, whose line breaks at the end
- * are left out. What cannot be taken is added to `faults`.
+ * Reads settings of these names from files, too: `NAME_FILE` is the path of a file that holds the value; line breaks at
+ * its end are dropped. What is wrong is added to `faults`.
  */
 export function withFiles(
   environment: Environment,
@@ -45,7 +45,7 @@ export function withFiles(
   return given;
 }
 
-/** What does not fit, each fault behind the name of its setting. */
+/** The faults that validation found, each with the name of its setting in front. */
 export function faultsOf({ error }: z.ZodSafeParseResult<unknown>): string[] {
   return (error?.issues ?? []).map(({ path: [name, at], message }) => {
     const entry = typeof at === 'number' ? `entry ${at + 1} ` : '';

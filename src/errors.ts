@@ -13,7 +13,7 @@ export type ErrorCode =
   | 'UPSTREAM_INVALID_RESPONSE'
   | 'QUERY_TOO_COMPLEX';
 
-/** Where the cause of an error lies, and when to try again: for `RATE_LIMITED`, or where a service says so. */
+/** The cause of an error, and when to try again: for `RATE_LIMITED`, or if a service says so. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** Seconds, whole, at least 1. */
@@ -22,7 +22,7 @@ export interface ErrorDetails {
 
 /**
  * An error that clients may see: its message is one sentence without a secret or an upstream's text.
- * graphql-js takes `extensions` over into the answer; every other error is masked at the doors.
+ * graphql-js copies `extensions` into the response; every other error is masked before it reaches a client.
  */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -36,7 +36,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The operation as a whole asks for too much: a query is answered with this and nothing else. */
+/** The operation as a whole asks for too much: a query gets this error as its whole answer. */
 export class OperationTooComplex extends GatewayError {
   constructor(message: string) {
     super('QUERY_TOO_COMPLEX', message);
@@ -52,7 +52,7 @@ export class SessionEnded extends GatewayError {
   }
 }
 
-/** A fault that the person who typed can mend, at a path below `input`. */
+/** A fault that the user can correct, at a path below `input`. */
 export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
   return { code, message, path };
 }

@@ -2,8 +2,8 @@ const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|z|[+-]\d\d(?::?\d\d)?)$/;
 
 /**
- * A date-time (ISO 8601, with an offset) as a text that sorts by time, exact to any fraction: UTC digits, then the
- * fraction without trailing zeros. Undefined where the text is no such date-time. `24:00` and leap seconds are taken.
+ * Converts a date-time (ISO 8601, with an offset) to a text that sorts by time, exact to any fraction: whole seconds in
+ * UTC, then the fraction without trailing zeros. Undefined for any other text. `24:00` and leap seconds are accepted.
  */
 export function instant(text: string): string | undefined {
   const match = dateTime.exec(text);
@@ -22,7 +22,7 @@ const timestamp =
 
 /**
  * The same for a timestamp that a service only calls ISO 8601: it may be in the basic form, without `-` and `:`;
- * without an offset it is in UTC, missing parts of its time are zero, and a blank may stand for the `T` and before the
+ * without an offset it is in UTC, missing parts of its time are zero, and a space may replace the `T` or precede the
  * offset.
  */
 export function looseInstant(text: string): string | undefined {
@@ -32,12 +32,12 @@ export function looseInstant(text: string): string | undefined {
   return instant(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`);
 }
 
-/** Seconds since the year 0, shifted to stay positive for any offset and padded to one width. */
+/** Seconds since the year 0, shifted to stay positive for any offset and padded to a fixed width. */
 function key(seconds: number): string {
   return String(seconds + 86_400).padStart(12, '0') + '.';
 }
 
-/** Without the zeros at the end; a search for `0+$` would begin anew at each zero before. */
+/** Without trailing zeros; the regular expression `/0+$/` could take quadratic time. */
 function withoutZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end -= 1;
@@ -47,8 +47,8 @@ function withoutZeros(digits: string): string {
 const yearZero = Date.UTC(400, 0);
 
 /**
- * When a day begins, in seconds since the year 0; undefined where there is no such day. `Date.UTC` takes the years up
- * to 99 for others, but the calendar repeats after 400.
+ * When a day begins, in seconds since the year 0; undefined if there is no such day. `Date.UTC` takes the years 0 to 99
+ * for 1900 to 1999, so 400 years are added, after which the calendar repeats.
  */
 function midnightOf(year: number, month: number, day: number): number | undefined {
   const date = new Date(Date.UTC(year + 400, month - 1, day));

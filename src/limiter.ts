@@ -1,6 +1,6 @@
 /**
- * Runs what it is given, at most `size` at a time, in order. The bulkhead of `upstream` is not made of it, since who
- * waits there has a deadline, and may leave.
+ * Runs what it is given, at most `size` at a time, in order. `upstream/bulkhead.ts` does not use it, since calls that
+ * wait there have a deadline, and may leave.
  */
 export function createLimiter(size: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];

@@ -9,8 +9,8 @@ import {
 } from 'graphql';
 
 /**
- * Whether the operation asks for the field at this path below the one being resolved, so that what it costs is
- * fetched once at the root, and only then. Takes as long as the document is, however often a fragment is spread.
+ * Whether the operation selects the field at this path below the one being resolved, so that what the field needs is
+ * fetched once at the root, and only then. Takes time linear in the document, however often a fragment is spread.
  */
 export function asksFor(info: GraphQLResolveInfo, ...path: readonly string[]): boolean {
   const search = { path, info, seen: new Set<string>() };
@@ -20,11 +20,11 @@ export function asksFor(info: GraphQLResolveInfo, ...path: readonly string[]): b
 interface Search {
   readonly path: readonly string[];
   readonly info: GraphQLResolveInfo;
-  /** Steps of the path with the fragments that have been looked into for them. */
+  /** Which fragments have been searched for which step of the path. */
   readonly seen: Set<string>;
 }
 
-/** Whether these selections have what the path names from this step of it on. */
+/** Whether these selections contain the rest of the path, from this step on. */
 function selects(set: SelectionSetNode | undefined, search: Search, step: number): boolean {
   return !!set?.selections.some(
     (selection) => isIncluded(selection, search.info) && leadsTo(selection, search, step),

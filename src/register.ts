@@ -1,4 +1,4 @@
-/** Where a value comes from: a later instant wins, then a greater rank, then a later place in the log. */
+/** The order of writes: a later instant wins, then a greater rank, then a later place in the log. */
 export type Stamp = readonly [instant: string, rank: number, seq: number];
 
 /**
@@ -21,7 +21,7 @@ export function write<T>(register: Register<T> | undefined, value: T, stamp: Sta
   return register && precedes(stamp, register.stamp) ? register : { value, stamp };
 }
 
-/** The register after a write whose value may be absent: then it stays as it is. */
+/** The register after a write whose value may be absent: null leaves it as it is. */
 export function writeIfTold<T>(
   register: Register<T> | null | undefined,
   value: T | null,

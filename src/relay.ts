@@ -11,42 +11,42 @@ interface Named {
   readonly id: string;
 }
 
-/** Ids come again and again: whoever looks at a list asks for it anew, and for what is in it. */
-const mostIds = 10_000;
-const writtenIds = new Map<string, Cache<string>>();
-const readIds = createCache<Named>(mostIds);
+/** The same ids come again and again, as clients reload lists and what is in them, so both ways are cached. */
+const maxIds = 10_000;
+const encodedIds = new Map<string, Cache<string>>();
+const decodedIds = createCache<Named>(maxIds);
 
 /** A global id of one of the schema's types: opaque to clients, the same for the same object on every replica. */
 export function toGlobalId(type: string, id: string): string {
-  const known = writtenIds.get(type) ?? createCache<string>(mostIds);
+  const known = encodedIds.get(type) ?? createCache<string>(maxIds);
   const globalId = known.get(id);
   if (globalId !== undefined) return globalId;
-  writtenIds.set(type, known);
-  const fresh = writeId(type, id);
+  encodedIds.set(type, known);
+  const fresh = encodeId(type, id);
   known.set(id, fresh);
   return fresh;
 }
 
-/** What a global id names; undefined where it is none that `toGlobalId` wrote. */
+/** What a global id names; undefined if it is none that `toGlobalId` made. */
 export function fromGlobalId(globalId: string): Named | undefined {
-  const known = readIds.get(globalId);
+  const known = decodedIds.get(globalId);
   if (known) return known;
-  const named = readId(globalId);
-  // Under a text of its own: the client's may be a part of a query, which it would keep in memory.
-  if (named) readIds.set(writeId(named.type, named.id), named);
+  const named = decodeId(globalId);
+  // By a new string: the client's may be a substring of a request, which it would keep in memory.
+  if (named) decodedIds.set(encodeId(named.type, named.id), named);
   return named;
 }
 
-function writeId(type: string, id: string): string {
+function encodeId(type: string, id: string): string {
   return Buffer.from(JSON.stringify([type, id])).toString('base64url');
 }
 
-function readId(globalId: string): Named | undefined {
+function decodeId(globalId: string): Named | undefined {
   try {
     const pair: unknown = JSON.parse(Buffer.from(globalId, 'base64url').toString('utf8'));
     if (!Array.isArray(pair)) return undefined;
     const [type, id] = pair as unknown[];
-    if (typeof type !== 'string' || typeof id !== 'string' || writeId(type, id) !== globalId)
+    if (typeof type !== 'string' || typeof id !== 'string' || encodeId(type, id) !== globalId)
       return undefined;
     return { type, id };
   } catch {
@@ -60,7 +60,7 @@ export function idOf(type: string, globalId: string): string | undefined {
   return named?.type === type ? named.id : undefined;
 }
 
-/** An edge; its cursor is sealed when it is asked for. */
+/** An edge; its cursor is sealed on demand. */
 export interface Edge<T> {
   readonly node: T;
   readonly cursor: string;
@@ -89,7 +89,7 @@ export interface PageArguments {
   readonly before?: string | null;
 }
 
-/** Of every connection: the most rows that a page may have, and how many it has where no size is given. */
+/** The maximum size of a page, and its default, for every connection. */
 export const greatestPage = 100;
 export const usualPage = 20;
 
@@ -121,18 +121,18 @@ export interface CursorPlace {
 /** Sealed cursors: opaque, bound to their place, the same for the same position. */
 export interface Cursors {
   seal(place: CursorPlace, position: unknown): string;
-  /** The position; `CURSOR_INVALID` where the cursor was altered or is of another place. */
+  /** The position; `CURSOR_INVALID` if the cursor was altered or is of another place. */
   open(place: CursorPlace, cursor: string): unknown;
 }
 
-const mostSealed = 1_000;
+const maxSealed = 1_000;
 
-/** Cursors over a sealer. */
+/** Cursors sealed with this sealer. */
 export function createCursors(sealer: Sealer): Cursors {
   const text = ({ connection, userId, filter }: CursorPlace) =>
     `cursor ${JSON.stringify([connection, userId ?? null, canonical(filter)])}`;
-  // A page that is asked for again has the cursors that it had.
-  const sealed = createCache<string>(mostSealed);
+  // A page that is requested again has the same cursors.
+  const sealed = createCache<string>(maxSealed);
 
   return {
     seal(place, position) {
@@ -156,7 +156,7 @@ export function createCursors(sealer: Sealer): Cursors {
   };
 }
 
-/** A filter with its members in one order and its empty ones left out, so that equal filters are equal texts. */
+/** A filter with its members sorted and the null ones left out, so that equal filters give equal texts. */
 function canonical(filter: unknown): unknown {
   if (!isObject(filter)) return filter ?? null;
   const members = Object.entries(filter).filter(([, value]) => value != null);
@@ -221,7 +221,7 @@ interface More {
   readonly after: boolean;
 }
 
-/** A page of rows; what is not asked for is not made. */
+/** A page of rows; its edges and cursors are made on demand. */
 export function toConnection<T>(rows: readonly T[], cursorAt: CursorAt, more: More): Connection<T> {
   return new RowPage(rows, cursorAt, more);
 }
@@ -231,7 +231,7 @@ export function toEdge<T>(node: T, cursor: () => string): Edge<T> {
   return new PageEdge(node, 0, cursor);
 }
 
-/** How rows of our own are read: in the connection's order, or backward; strictly beyond the given positions. */
+/** How rows of our own database are read: in the connection's order or backward, strictly beyond the positions. */
 export interface RowQuery {
   readonly limit: number;
   readonly backward: boolean;
@@ -239,7 +239,7 @@ export interface RowQuery {
   readonly before?: unknown;
 }
 
-/** Rows of our own; a position names one for good. */
+/** Rows of our own database; each has a position. */
 interface Rows<T> {
   /** At most `limit` of them. */
   read(query: RowQuery): Promise<readonly T[]>;
@@ -247,8 +247,8 @@ interface Rows<T> {
 }
 
 /**
- * A connection over rows of our own. Whether rows lie behind the cursor that it begins at, is looked for if it is asked:
- * they may have come, gone or moved since.
+ * A connection over rows of our own database. Whether rows lie behind the cursor that the page starts at is looked up
+ * only if the operation selects it: since the cursor was made, rows may have come, gone or moved.
  */
 export async function rowConnection<T>(
   cursors: Cursors,
@@ -275,7 +275,7 @@ export async function rowConnection<T>(
   });
 }
 
-/** Whether rows lie behind the first found, or if none was, behind the far end: then there is none up to the near one. */
+/** Whether rows lie behind the first one found; if none was, behind the far end, since none lie between the ends. */
 async function hasBehind<T>(
   { read, position }: Rows<T>,
   { backward, after, before }: RowQuery,

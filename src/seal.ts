@@ -16,9 +16,9 @@ export interface Sealer {
   seal(text: string, place: string): string;
   /** The same with a nonce derived from text and place: equal inputs give equal outputs, so for cursors. */
   sealSame(text: string, place: string): string;
-  /** The text; undefined where the sealed text was altered, is of another place, or of a key that is gone. */
+  /** The text; undefined if the sealed text was altered, is of another place, or its key is gone. */
   open(sealed: string, place: string): string | undefined;
-  /** Whether the key that seals now sealed this: what another key sealed must be sealed anew before that key goes. */
+  /** Whether the first key sealed this: what another key sealed must be sealed anew before that key is removed. */
   isCurrent(sealed: string): boolean;
 }
 
@@ -78,7 +78,7 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
   };
 }
 
-/** SHA-256 of a text, base64url: a key at rest for what must not be kept itself. */
+/** SHA-256 of a text, base64url: a key in the store for what must not itself be stored. */
 export function digest(text: string): string {
   return hash('sha256', text, 'base64url');
 }

@@ -10,7 +10,7 @@ const grantNames = {
   'webhooks:rotate': 'WEBHOOKS_ROTATE',
 } as const;
 
-/** An http or https address, without the slash at its end. */
+/** An http or https address; slashes at its end are dropped. */
 export const httpUrl = z
   .string()
   .refine(
@@ -34,10 +34,10 @@ export const whole = (least: number, most: number) =>
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
 
-/** A token that can stand in a header: visible ASCII. */
+/** A token that can be sent in a header: visible ASCII. */
 export const sendable = z.string().refine(isSendable, 'must be of visible ASCII characters, without blanks');
 
-/** Items, separated by commas. */
+/** Items, separated by commas; empty ones are dropped. */
 export const list = z.string().transform((text) =>
   text
     .split(',')
@@ -87,7 +87,7 @@ const grantLists = z.record(
 
 type Granted = (typeof grantNames)[keyof typeof grantNames];
 
-/** E-mail address, `*@domain` or `*`, lower-cased → grants; what was given in several spellings, together. */
+/** E-mail address, `*@domain` or `*`, lower-cased → grants; those of several spellings are merged. */
 type Grants = ReadonlyMap<string, readonly Granted[]>;
 
 /** Who may do what, as JSON. */
@@ -106,7 +106,7 @@ export const grants = z.string().transform((text, context): Grants => {
   return table;
 });
 
-/** The names that an object of lists has more than once: a parser keeps the last of them and says nothing. */
+/** The names that occur more than once in an object of lists: `JSON.parse` silently keeps the last of them. */
 function repeatedNames(json: string): ReadonlySet<string> {
   const names = Array.from(json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g))
     .filter(([, , colon]) => colon !== undefined)
@@ -122,14 +122,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An address, or one with the length of its network's prefix. */
+/** Whether a text is an IP address or a range of them in CIDR notation. */
 function isRange(text: string): boolean {
   const [address = '', prefix = '0', ...more] = text.split('/');
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   return more.length === 0 && /^\d+$/.test(prefix) && Number(prefix) <= bits;
 }
 
-/** Which proxies count: their addresses, or how many there are. */
+/** Which proxies are trusted: their addresses, or how many there are. */
 export const trustProxy = list.transform((proxies, context): number | readonly string[] => {
   const [only, ...more] = proxies;
   if (only !== undefined && more.length === 0 && /^\d{1,3}$/.test(only)) return Number(only);

@@ -1,4 +1,4 @@
-/** As much of an `AbortSignal` as is used here. */
+/** The part of an `AbortSignal` that is used here. */
 export interface Signal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
@@ -6,8 +6,8 @@ export interface Signal {
 }
 
 /**
- * An `AbortController` and its signal in one, for what every operation and every call has: to make one of those and to
- * listen to it takes longer than all else that is done before a call is sent.
+ * A light `AbortController` and its signal in one, for every operation and every call: to make a real one and listen to
+ * it takes longer than all else that is done before a call is sent.
  */
 export class Ending implements Signal {
   private listeners: readonly (() => void)[] = [];
@@ -33,7 +33,7 @@ export class Ending implements Signal {
   }
 }
 
-/** Acts once, when the signal is aborted, or at once if it is already; returns a function that calls it off. */
+/** Calls `act` once: when the signal is aborted, or now if it already is. Returns a function that cancels this. */
 export function whenAborted(signal: Signal, act: () => void): () => void {
   if (signal.aborted) {
     act();
@@ -43,7 +43,7 @@ export function whenAborted(signal: Signal, act: () => void): () => void {
   return () => signal.removeEventListener('abort', act);
 }
 
-/** For APIs that take nothing else. */
+/** A real `AbortSignal`, for APIs that need one. */
 export function toAbortSignal(signal: Signal): AbortSignal {
   const controller = new AbortController();
   whenAborted(signal, () => controller.abort());

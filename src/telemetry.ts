@@ -5,7 +5,7 @@ export interface Telemetry {
   readonly log: Logger;
   /** Counts one occurrence of `name`, for example `webhook_duplicate`. */
   count(name: CountName, labels: Labels): void;
-  /** Returns a function that does so under one label more, for what is counted over and over: it takes its value. */
+  /** Returns a quicker `count` for frequent occurrences, of which only the value of `label` varies. */
   counter(name: CountName, label: string, labels?: Labels): (value: string) => void;
   /** The counts so far, keyed `name{label="value"}`. */
   readonly counts: ReadonlyMap<string, number>;
@@ -22,29 +22,29 @@ export type CountName =
 
 type Labels = Readonly<Record<string, string>>;
 
-const mostLevels = 6;
-/** Of those that one stands for. */
-const mostErrors = 4;
-const forbidden = /authorization|cookie|password|secret|token|signature/i;
+const maxDepth = 6;
+/** How many of the errors that an `AggregateError` holds are logged. */
+const maxAggregated = 4;
+const sensitiveNames = /authorization|cookie|password|secret|token|signature/i;
 
-/** A copy in which every member with a telling name is struck out, however deep it is nested. */
+/** A copy in which every member with a sensitive name is redacted, however deep it is nested. */
 function scrub(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (depth > mostLevels) return '[deep]';
+  if (depth > maxDepth) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => scrub(item, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      forbidden.test(name) ? '[hidden]' : scrub(member, depth + 1),
+      sensitiveNames.test(name) ? '[hidden]' : scrub(member, depth + 1),
     ]),
   );
 }
 
-/** An error, its causes and the errors that it stands for, as far as they go; `above` are those that it is part of. */
+/** An error with its causes and aggregated errors, to a limited depth; `above` are the errors that contain it. */
 function describeError(error: unknown, above: readonly unknown[] = []): unknown {
   if (!(error instanceof Error)) return scrub(error, above.length);
   if (above.includes(error)) return '[again]';
-  if (above.length > mostLevels) return '[deep]';
+  if (above.length > maxDepth) return '[deep]';
   const { name, message, stack, cause } = error;
   const { code, errors } = error as { readonly code?: unknown; readonly errors?: unknown };
   const describe = (part: unknown) => describeError(part, [...above, error]);
@@ -54,11 +54,11 @@ function describeError(error: unknown, above: readonly unknown[] = []): unknown 
     stack,
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
     ...(cause !== undefined && { cause: describe(cause) }),
-    ...(Array.isArray(errors) && { errors: errors.slice(0, mostErrors).map(describe) }),
+    ...(Array.isArray(errors) && { errors: errors.slice(0, maxAggregated).map(describe) }),
   };
 }
 
-/** A telemetry that logs JSON lines from `level` on; nothing under a telling name is ever written. */
+/** Telemetry that logs JSON lines from `level` on; no value under a sensitive name is ever written. */
 export function createTelemetry(level: string, destination?: DestinationStream): Telemetry {
   const counts = new Map<string, number>();
   const options = {

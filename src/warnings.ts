@@ -1,23 +1,23 @@
 import type { Telemetry } from './telemetry.js';
 
-/** Warns of what may come in bursts; `about` is called only where a line is written. */
+/** Logs what may come in bursts; `about` is called only if a line is written. */
 type Warn = (message: string, about?: () => object, kind?: string) => void;
 
-/** How they are written. */
-interface Writing {
+/** How warnings are written. */
+interface Options {
   readonly level?: 'warn' | 'error';
-  /** Between two lines of one kind. */
+  /** The shortest time between two lines of one kind. */
   readonly quietMs?: number;
 }
 
 /**
- * Warnings for the operator: by default at most one line a second for each kind, which says how many more there were
- * since the one before. Every message is a kind, unless it is given another. Each kind is remembered, so none may come
- * from outside.
+ * Rate-limited warnings for the operator: by default at most one line a second for each kind, which says how many were
+ * suppressed since the one before. The kind is the message, unless another is given. Kinds are kept for ever, so none
+ * may be made of input from outside.
  */
 export function createWarnings(
   { log }: Pick<Telemetry, 'log'>,
-  { level = 'warn', quietMs = 1_000 }: Writing = {},
+  { level = 'warn', quietMs = 1_000 }: Options = {},
 ): Warn {
   const latest = new Map<string, { readonly at: number; suppressed: number }>();
 
