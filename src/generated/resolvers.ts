@@ -17,10 +17,10 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /**
    * A date and time in ISO 8601 form, for example `2026-11-21T09:30:00.125+01:00`, with any fraction of a second and any
-   * offset; given on and returned exactly as it was written. A client gives date, hours, minutes and offset at least.
-   * What a service wrote may lack the time or parts of it, be in UTC without an offset, in the basic form
-   * (`20261121T093000Z`), or with a blank for the `T` or before the offset: not all of that is in RFC 3339, and `new Date`
-   * takes some of it for another time, or not at all.
+   * offset; passed on and returned exactly as it was written. Input needs at least the date, hours, minutes and offset.
+   * A value from a service may lack the time or parts of it, be in UTC without an offset, use the basic format
+   * (`20261121T093000Z`), or have a space instead of the `T` or before the offset. Not all of these are valid RFC 3339:
+   * `new Date` rejects some of them and reads others as a different time.
    */
   DateTime: { input: string; output: string; }
   /** Any JSON value. */
@@ -36,19 +36,19 @@ export type Appointment = Node & {
   readonly bookedAt: Scalars['DateTime']['output'];
   /** The e-mail address of the person who booked it. */
   readonly bookedBy: Scalars['String']['output'];
-  /** Whether the service is known to have taken it. */
+  /** Whether the appointment service is known to have accepted it. */
   readonly confirmation: BookingConfirmation;
-  /** When it ends, as it was written. */
+  /** When it ends, exactly as it was submitted. */
   readonly end: Scalars['DateTime']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Who takes part: the patient, and others. */
+  /** Who takes part: the patient and any others. */
   readonly participants: ReadonlyArray<AppointmentParticipant>;
-  /** When it starts, as it was written. */
+  /** When it starts, exactly as it was submitted. */
   readonly start: Scalars['DateTime']['output'];
-  /** The appointment's status as booked. */
+  /** The appointment's status when it was booked. */
   readonly status: AppointmentStatus;
-  /** The appointment service's own id; null when its answer bore none or is not known. */
+  /** The appointment service's own id; null if its response contained none or is unknown. */
   readonly upstreamId?: Maybe<Scalars['String']['output']>;
 };
 
@@ -59,32 +59,32 @@ export type AppointmentConnection = {
   readonly edges: ReadonlyArray<AppointmentEdge>;
   /** The appointments of this page. */
   readonly nodes: ReadonlyArray<Appointment>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** An appointment in a connection. */
 export type AppointmentEdge = {
   readonly __typename?: 'AppointmentEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The appointment. */
   readonly node: Appointment;
 };
 
-/** Which appointments; all conditions together. */
+/** Which appointments to include; all conditions must match. */
 export type AppointmentFilter = {
-  /** Only those that start at this moment or later. */
+  /** Only appointments that start at this time or later. */
   readonly from?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Only those in which this reference takes part, for example `Patient/42`. */
+  /** Only appointments with this participant, for example `Patient/42`. */
   readonly participant?: InputMaybe<Scalars['String']['input']>;
-  /** Only those of this status. */
+  /** Only appointments with this status. */
   readonly status?: InputMaybe<AppointmentStatus>;
-  /** Only those that start before this moment. */
+  /** Only appointments that start before this time. */
   readonly to?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
-/** One who takes part in an appointment. */
+/** A participant in an appointment. */
 export type AppointmentParticipant = {
   readonly __typename?: 'AppointmentParticipant';
   /** Who it is. */
@@ -93,7 +93,7 @@ export type AppointmentParticipant = {
   readonly status: ParticipantStatus;
 };
 
-/** One who is to take part. */
+/** A participant of a new appointment. */
 export type AppointmentParticipantInput = {
   /** Who it is. Required. */
   readonly actor?: InputMaybe<ReferenceInput>;
@@ -103,47 +103,47 @@ export type AppointmentParticipantInput = {
 
 /** The states of an appointment. */
 export type AppointmentStatus =
-  /** It is to take place. */
+  /** It is scheduled. */
   | 'BOOKED'
-  /** It was called off. */
+  /** It was cancelled. */
   | 'CANCELLED'
   /** It took place. */
   | 'FULFILLED'
   /** The patient did not come. */
   | 'NOSHOW';
 
-/** Whether the appointment service is known to have taken the booking. */
+/** Whether the appointment service is known to have accepted the booking. */
 export type BookingConfirmation =
-  /** The service answered that it is booked. */
+  /** The service confirmed that it is booked. */
   | 'CONFIRMED'
-  /** The call's outcome is not known, or not yet: it may or may not be booked. */
+  /** The outcome of the call is unknown, or not known yet: it may or may not be booked. */
   | 'UNCONFIRMED';
 
 /** The input of `createAppointment`. */
 export type CreateAppointmentInput = {
-  /** When it ends: an ISO 8601 date-time with an offset, not before the start, sent on as written. Required. */
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. Required. */
   readonly end?: InputMaybe<Scalars['String']['input']>;
   /**
-   * A key of the caller's own, of 1 to 255 characters: the same key with the same input books once, however often it
-   * is sent.
+   * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
+   * appointment is booked once.
    */
   readonly idempotencyKey?: InputMaybe<Scalars['String']['input']>;
   /** Who takes part: at least one `Patient/<id>`. Required. */
   readonly participants?: InputMaybe<ReadonlyArray<AppointmentParticipantInput>>;
-  /** When it starts: an ISO 8601 date-time with an offset, sent on as written. Required. */
+  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. Required. */
   readonly start?: InputMaybe<Scalars['String']['input']>;
   /** The appointment's status. Required. */
   readonly status?: InputMaybe<AppointmentStatus>;
 };
 
-/** What `createAppointment` gives. */
+/** The payload of `createAppointment`. */
 export type CreateAppointmentPayload = {
   readonly __typename?: 'CreateAppointmentPayload';
-  /** The booking; null when there are errors. */
+  /** The booking; null if there are errors. */
   readonly appointment?: Maybe<Appointment>;
-  /** The booking as an edge of `appointments`, for a client's store; null when there are errors. */
+  /** The booking as an edge of `appointments`, for updating a client-side cache; null if there are errors. */
   readonly appointmentEdge?: Maybe<AppointmentEdge>;
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
 };
 
@@ -151,22 +151,22 @@ export type CreateAppointmentPayload = {
 export type CreateNoteInput = {
   /** The text, at most 10,000 characters. Required. */
   readonly content?: InputMaybe<Scalars['String']['input']>;
-  /** Whether to pin the note; false when absent. */
+  /** Whether to pin the note; false if absent. */
   readonly isPinned?: InputMaybe<Scalars['Boolean']['input']>;
-  /** The tags; none when absent. */
+  /** The tags; none if absent. */
   readonly tags?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** The title. Required. */
   readonly title?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What `createNote` gives. */
+/** The payload of `createNote`. */
 export type CreateNotePayload = {
   readonly __typename?: 'CreateNotePayload';
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
-  /** The new note; null when there are errors. */
+  /** The new note; null if there are errors. */
   readonly note?: Maybe<Note>;
-  /** The new note as an edge of `notes`, for a client's store; null when there are errors. */
+  /** The new note as an edge of `notes`, for updating a client-side cache; null if there are errors. */
   readonly noteEdge?: Maybe<NoteEdge>;
 };
 
@@ -176,16 +176,16 @@ export type DeleteNoteInput = {
   readonly id: Scalars['ID']['input'];
 };
 
-/** What `deleteNote` gives. */
+/** The payload of `deleteNote`. */
 export type DeleteNotePayload = {
   readonly __typename?: 'DeleteNotePayload';
-  /** The global id of the note that was deleted; null when there are errors. */
+  /** The global id of the note that was deleted; null if there are errors. */
   readonly deletedNoteId?: Maybe<Scalars['ID']['output']>;
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
 };
 
-/** What a session may do beyond working with its own notes and seeing its own bookings. */
+/** What a user may do beyond working with their own notes and seeing their own bookings. */
 export type Grant =
   /** `appointments:read`: see everybody's bookings. */
   | 'APPOINTMENTS_READ'
@@ -202,8 +202,8 @@ export type Grant =
 export type Mutation = {
   readonly __typename?: 'Mutation';
   /**
-   * Book an appointment. A booking is posted once: when its outcome stays unknown it is `UNCONFIRMED`. Needs the
-   * grant `APPOINTMENTS_WRITE`.
+   * Book an appointment. The booking is sent to the appointment service once; if the outcome stays unknown, it is
+   * `UNCONFIRMED`. Requires the grant `APPOINTMENTS_WRITE`.
    */
   readonly createAppointment: CreateAppointmentPayload;
   /** Create a note. */
@@ -211,20 +211,20 @@ export type Mutation = {
   /** Delete a note. The notes service keeps it, marked as deleted, for 30 days. */
   readonly deleteNote: DeleteNotePayload;
   /**
-   * Have the payment service make a new signing secret for a webhook endpoint and take it into use. The secret
-   * itself is never shown. Needs the grant `WEBHOOKS_ROTATE`.
+   * Have the payment service create a new signing secret for a webhook endpoint, and start to use it. The secret
+   * itself is never shown. Requires the grant `WEBHOOKS_ROTATE`.
    */
   readonly rotatePaymentWebhookSecret: RotatePaymentWebhookSecretPayload;
   /** Share a note with another person. */
   readonly shareNote: ShareNotePayload;
   /**
-   * Trade an e-mail address and password for a session. Programs send its token as
+   * Sign in with an e-mail address and password to open a session. Programs send its token as
    * `Authorization: Bearer <token>`; browsers also get it as a cookie.
    */
   readonly signIn: SignInPayload;
-  /** End the caller's session here and close its websockets. */
+  /** End the caller's session with this gateway and close its websockets. */
   readonly signOut: SignOutPayload;
-  /** Change a note; what is absent stays untouched. */
+  /** Change a note; fields that are absent stay unchanged. */
   readonly updateNote: UpdateNotePayload;
 };
 
@@ -270,9 +270,9 @@ export type MutationUpdateNoteArgs = {
   input: UpdateNoteInput;
 };
 
-/** Any object with an id that is unique over all types (Relay's Object Identification). */
+/** Any object with an id that is unique across all types (Relay's Object Identification). */
 export type Node = {
-  /** The global id: opaque, and good for `node` and `nodes`. */
+  /** The global id: opaque, for use with `node` and `nodes`. */
   readonly id: Scalars['ID']['output'];
 };
 
@@ -287,7 +287,7 @@ export type Note = Node & {
   readonly id: Scalars['ID']['output'];
   /** Whether the note is pinned; a user may have 50 pinned notes. */
   readonly isPinned: Scalars['Boolean']['output'];
-  /** The note's tags. Asking for their `count` costs one more call for all notes together. */
+  /** The note's tags. Selecting their `count` costs one more call to the service, however many notes there are. */
   readonly tags: ReadonlyArray<Tag>;
   /** The title. */
   readonly title: Scalars['String']['output'];
@@ -298,9 +298,9 @@ export type Note = Node & {
 };
 
 /**
- * A page of notes. The service reads forward only, and tells of a next page without telling what is on it: that may turn
- * out empty, and after a cursor `hasPreviousPage` is true, whatever has become of the notes before. `first: 0` asks the
- * service nothing, so that `hasNextPage` is then true: there may be more.
+ * A page of notes. The service pages forward only, and announces a next page without saying what is on it: that page may
+ * turn out to be empty. After a cursor `hasPreviousPage` is always true, even if the earlier notes no longer exist.
+ * `first: 0` does not call the service, so `hasNextPage` is then true: there may be more.
  */
 export type NoteConnection = {
   readonly __typename?: 'NoteConnection';
@@ -308,37 +308,37 @@ export type NoteConnection = {
   readonly edges: ReadonlyArray<NoteEdge>;
   /** The notes of this page. */
   readonly nodes: ReadonlyArray<Note>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** A note in a connection. */
 export type NoteEdge = {
   readonly __typename?: 'NoteEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The note. */
   readonly node: Note;
 };
 
-/** Which notes; all conditions together. */
+/** Which notes to include; all conditions must match. */
 export type NoteFilter = {
   /** Only pinned notes, or only those that are not. */
   readonly pinned?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Only notes with this tag, case-insensitive. */
+  /** Only notes with this tag; case-insensitive. */
   readonly tag?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Where a page stands in its connection (Relay Cursor Connections). */
+/** Information about a page of a connection (Relay Cursor Connections). */
 export type PageInfo = {
   readonly __typename?: 'PageInfo';
-  /** The cursor of the last edge; null when the page is empty. */
+  /** The cursor of the last edge; null if the page is empty. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
-  /** Whether more edges follow the last one of this page; by `first`, only those before `before` count. */
+  /** Whether more edges follow the last one of this page; with `first`, only those before the `before` cursor count. */
   readonly hasNextPage: Scalars['Boolean']['output'];
-  /** Whether edges precede the first one of this page; by `last`, only those after `after` count. */
+  /** Whether edges precede the first one of this page; with `last`, only those after the `after` cursor count. */
   readonly hasPreviousPage: Scalars['Boolean']['output'];
-  /** The cursor of the first edge; null when the page is empty. */
+  /** The cursor of the first edge; null if the page is empty. */
   readonly startCursor?: Maybe<Scalars['String']['output']>;
 };
 
@@ -353,29 +353,29 @@ export type ParticipantStatus =
   /** May take part. */
   | 'TENTATIVE';
 
-/** A payment as its events tell; what none of them has told is null. */
+/** A payment, as reported by its events; what none of them has reported is null. */
 export type Payment = Node & {
   readonly __typename?: 'Payment';
-  /** The service's raw number; its unit is the service's. One that is no `SafeInt` counts as not told. */
+  /** The service's raw number, in the service's own unit. A value that is not a `SafeInt` counts as missing. */
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
   /** The currency, as the service writes it. */
   readonly currency?: Maybe<Scalars['String']['output']>;
-  /** The payment's events that are still kept, newest in the log first. */
+  /** The payment's events that are still retained, in log order, newest first. */
   readonly events: PaymentEventConnection;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether it is real money; false where no event has said. */
+  /** Whether it involves real money; false if no event has said so. */
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id. */
   readonly paymentId: Scalars['String']['output'];
-  /** The service's own word for the status: free text, passed through. */
+  /** The status in the service's own words: free text, passed through. */
   readonly status?: Maybe<Scalars['String']['output']>;
-  /** The time of the newest event, in UTC: what its `created` stands for. */
+  /** The time of the newest event: its `created`, as a date-time in UTC. */
   readonly updatedAt: Scalars['DateTime']['output'];
 };
 
 
-/** A payment as its events tell; what none of them has told is null. */
+/** A payment, as reported by its events; what none of them has reported is null. */
 export type PaymentEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -390,46 +390,46 @@ export type PaymentConnection = {
   readonly edges: ReadonlyArray<PaymentEdge>;
   /** The payments of this page. */
   readonly nodes: ReadonlyArray<Payment>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** A payment in a connection. */
 export type PaymentEdge = {
   readonly __typename?: 'PaymentEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The payment. */
   readonly node: Payment;
 };
 
-/** One event of a payment, as the webhook told it; what it did not tell, or not in its type, is null. */
+/** One event of a payment, as the webhook reported it; what is missing or has the wrong type is null. */
 export type PaymentEvent = Node & {
   readonly __typename?: 'PaymentEvent';
-  /** The service's raw number in this event; null also where it is no `SafeInt`. */
+  /** The service's raw number in this event; null also if it is not a `SafeInt`. */
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
   /** The schema version in which the event was rendered, for example `2026-01-01`. */
   readonly apiVersion?: Maybe<Scalars['String']['output']>;
-  /** The service's raw timestamp; the time of receipt, where that is none, or no `SafeInt`. */
+  /** The service's raw timestamp; the time of receipt if that is missing or not a `SafeInt`. */
   readonly created: Scalars['SafeInt']['output'];
   /** The currency in this event. */
   readonly currency?: Maybe<Scalars['String']['output']>;
   /**
-   * The event's `data` member as JavaScript reads it: a number has some 17 digits at most, and one beyond 1.8e308 is null.
-   * Where it is nested over 200 levels deep, the whole is null.
+   * The event's `data` member as JavaScript reads it: numbers have at most about 17 digits; one beyond 1.8e308 is
+   * null. If it is nested more than 200 levels deep, all of it is null.
    */
   readonly data?: Maybe<Scalars['JSON']['output']>;
   /** The service's own id of the event. */
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether it is real money; where the event does not say, what its payment was known to be just after it. */
+  /** Whether it involves real money; if the event does not say, the value of its payment just after it. */
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id of the payment. */
   readonly paymentId: Scalars['String']['output'];
-  /** When this gateway received it. */
+  /** When this gateway received the event. */
   readonly receivedAt: Scalars['DateTime']['output'];
-  /** The service's own word for the status in this event. */
+  /** The status in this event, in the service's own words. */
   readonly status?: Maybe<Scalars['String']['output']>;
   /** The service's own type of the event, for example `payment.succeeded`. */
   readonly type: Scalars['String']['output'];
@@ -442,49 +442,49 @@ export type PaymentEventConnection = {
   readonly edges: ReadonlyArray<PaymentEventEdge>;
   /** The events of this page. */
   readonly nodes: ReadonlyArray<PaymentEvent>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** A payment event in a connection. */
 export type PaymentEventEdge = {
   readonly __typename?: 'PaymentEventEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The payment event. */
   readonly node: PaymentEvent;
 };
 
-/** Which payments, by exact match; all conditions together. */
+/** Which payments to include, by exact match; all conditions must match. */
 export type PaymentFilter = {
-  /** Only those in this currency. */
+  /** Only payments in this currency. */
   readonly currency?: InputMaybe<Scalars['String']['input']>;
-  /** Only those with real money, or only those without. */
+  /** Only payments with real money, or only those without. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Only those of this status. */
+  /** Only payments with this status. */
   readonly status?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** A payment event and the payment just after it. */
+/** A payment event, and the payment as it was just after the event. */
 export type PaymentUpdate = {
   readonly __typename?: 'PaymentUpdate';
-  /** The place of this event in the durable log; resume with `after:` it. */
+  /** The position of this event in the durable log; pass it as `after` to resume from here. */
   readonly cursor: Scalars['String']['output'];
   /** The event. */
   readonly event: PaymentEvent;
-  /** The payment as folded just after this event. */
+  /** The state of the payment just after this event was applied. */
   readonly payment: Payment;
-  /** Whether the event was in the log before this subscription reached its end. */
+  /** Whether this is a past event: it was in the log before this subscription caught up with the end of the log. */
   readonly replayed: Scalars['Boolean']['output'];
 };
 
-/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
+/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without, by what `livemode` of the event tells. */
+  /** Only events with real money, or only those without, by the event's `livemode`. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Only events of these payments, by the service's own ids; no more than 1,000. */
+  /** Only events of these payments, by the service's own ids; at most 1,000. */
   readonly paymentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Only events of these types; no more than 1,000. */
+  /** Only events of these types; at most 1,000. */
   readonly types?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
 };
 
@@ -492,33 +492,33 @@ export type PaymentUpdateFilter = {
 export type Query = {
   readonly __typename?: 'Query';
   /**
-   * The appointments booked through this gateway, newest booking first: one's own, or everybody's with the grant
-   * `APPOINTMENTS_READ`. The appointment service has no way to read others.
+   * The appointments booked through this gateway, newest booking first: the caller's own or, with the grant
+   * `APPOINTMENTS_READ`, everybody's. Others cannot be listed: the appointment service has no call to read them.
    */
   readonly appointments: AppointmentConnection;
   /**
-   * A place in the durable event log no later than anything else in the same operation shows. Subscribe with
-   * `after:` it and nothing falls between the query and the subscription.
+   * A position in the durable event log, no later than what the rest of the same operation shows. Pass it as `after` to
+   * a subscription, and no event is lost between the query and the subscription.
    */
   readonly liveCursor: Scalars['String']['output'];
   /**
-   * The object with this global id; null when it does not exist, is not the caller's, or takes a grant that the caller
+   * The object with this global id; null if it does not exist, is not the caller's, or requires a grant that the caller
    * lacks.
    */
   readonly node?: Maybe<Node>;
-  /** The objects with these global ids, in the same order; null for each that `node` would give null for. */
+  /** The objects with these global ids, in the same order; null for each id for which `node` would return null. */
   readonly nodes: ReadonlyArray<Maybe<Node>>;
   /** The signed-in user's notes, in the order of the notes service. */
   readonly notes: NoteConnection;
-  /** One payment; null when no event has told of it. Needs the grant `PAYMENTS_READ`. */
+  /** One payment; null if no event has mentioned it. Requires the grant `PAYMENTS_READ`. */
   readonly payment?: Maybe<Payment>;
-  /** The payments, latest activity first. Needs the grant `PAYMENTS_READ`. */
+  /** The payments, most recently updated first. Requires the grant `PAYMENTS_READ`. */
   readonly payments: PaymentConnection;
-  /** One shipment; null when no event has told of it. Needs the grant `SHIPMENTS_READ`. */
+  /** One shipment; null if no event has mentioned it. Requires the grant `SHIPMENTS_READ`. */
   readonly shipment?: Maybe<Shipment>;
-  /** The shipments, latest activity first. Needs the grant `SHIPMENTS_READ`. */
+  /** The shipments, most recently updated first. Requires the grant `SHIPMENTS_READ`. */
   readonly shipments: ShipmentConnection;
-  /** One tag of the signed-in user; null when the notes service does not list it. */
+  /** One tag of the signed-in user; null if the notes service does not list it. */
   readonly tag?: Maybe<Tag>;
   /** The signed-in user's tags, in the order of the notes service. */
   readonly tags: TagConnection;
@@ -624,16 +624,16 @@ export type RotatePaymentWebhookSecretInput = {
   readonly endpointId: Scalars['String']['input'];
 };
 
-/** What `rotatePaymentWebhookSecret` gives. */
+/** The payload of `rotatePaymentWebhookSecret`. */
 export type RotatePaymentWebhookSecretPayload = {
   readonly __typename?: 'RotatePaymentWebhookSecretPayload';
-  /** The webhook endpoint's id; null when there are errors. */
+  /** The webhook endpoint's id; null if there are errors. */
   readonly endpointId?: Maybe<Scalars['String']['output']>;
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
-  /** Until when the previous secret is accepted as well; null when there are errors. */
+  /** Until when the previous secret is still accepted; null if there are errors. */
   readonly previousSecretValidUntil?: Maybe<Scalars['DateTime']['output']>;
-  /** When the new secret was taken into use; null when there are errors. */
+  /** When the new secret came into use; null if there are errors. */
   readonly rotatedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
@@ -647,12 +647,12 @@ export type ShareNoteInput = {
   readonly permission?: InputMaybe<SharePermission>;
 };
 
-/** What `shareNote` gives. */
+/** The payload of `shareNote`. */
 export type ShareNotePayload = {
   readonly __typename?: 'ShareNotePayload';
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
-  /** The global id of the note that was shared; null when there are errors. */
+  /** The global id of the note that was shared; null if there are errors. */
   readonly sharedNoteId?: Maybe<Scalars['ID']['output']>;
 };
 
@@ -665,29 +665,29 @@ export type SharePermission =
   /** Read the note. */
   | 'READ';
 
-/** A shipment as its events tell; what none of them has told is null. */
+/** A shipment, as reported by its events; what none of them has reported is null. */
 export type Shipment = Node & {
   readonly __typename?: 'Shipment';
-  /** Who carries it. */
+  /** The carrier's name. */
   readonly carrier?: Maybe<Scalars['String']['output']>;
-  /** The shipment's events that are still kept, newest in the log first. */
+  /** The shipment's events that are still retained, in log order, newest first. */
   readonly events: ShipmentEventConnection;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
   /** The shipment service's own id. */
   readonly shipmentId: Scalars['String']['output'];
-  /** How far it has come, as the newest event tells. */
+  /** The stage that the newest event reports. */
   readonly stage: ShipmentStage;
-  /** The service's own word for the status: free text, passed through. */
+  /** The status in the service's own words: free text, passed through. */
   readonly status?: Maybe<Scalars['String']['output']>;
   /** The carrier's tracking number. */
   readonly trackingNumber?: Maybe<Scalars['String']['output']>;
-  /** The time of the newest event, as its `occurredAt` has it. */
+  /** The `occurredAt` of the newest event. */
   readonly updatedAt: Scalars['DateTime']['output'];
 };
 
 
-/** A shipment as its events tell; what none of them has told is null. */
+/** A shipment, as reported by its events; what none of them has reported is null. */
 export type ShipmentEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -702,37 +702,37 @@ export type ShipmentConnection = {
   readonly edges: ReadonlyArray<ShipmentEdge>;
   /** The shipments of this page. */
   readonly nodes: ReadonlyArray<Shipment>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** A shipment in a connection. */
 export type ShipmentEdge = {
   readonly __typename?: 'ShipmentEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The shipment. */
   readonly node: Shipment;
 };
 
-/** One event of a shipment, as the webhook told it; what it did not tell, or not as a text, is null. */
+/** One event of a shipment, as the webhook reported it; what is missing or not a string is null. */
 export type ShipmentEvent = Node & {
   readonly __typename?: 'ShipmentEvent';
-  /** Who carries it, in this event. */
+  /** The carrier's name in this event. */
   readonly carrier?: Maybe<Scalars['String']['output']>;
   /** The service's own id of the event. */
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** When it occurred, as it was written; when it was received, where that is no time that can be read. */
+  /** When it occurred, exactly as the service wrote it; the time of receipt if that cannot be read as a time. */
   readonly occurredAt: Scalars['DateTime']['output'];
-  /** When this gateway received it. */
+  /** When this gateway received the event. */
   readonly receivedAt: Scalars['DateTime']['output'];
   /** The shipment service's own id of the shipment. */
   readonly shipmentId: Scalars['String']['output'];
-  /** The stage that the event names. */
+  /** The stage that the event reports. */
   readonly stage: ShipmentStage;
-  /** The service's own word for the status in this event. */
+  /** The status in this event, in the service's own words. */
   readonly status?: Maybe<Scalars['String']['output']>;
   /** The tracking number in this event. */
   readonly trackingNumber?: Maybe<Scalars['String']['output']>;
@@ -747,32 +747,32 @@ export type ShipmentEventConnection = {
   readonly edges: ReadonlyArray<ShipmentEventEdge>;
   /** The events of this page. */
   readonly nodes: ReadonlyArray<ShipmentEvent>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** A shipment event in a connection. */
 export type ShipmentEventEdge = {
   readonly __typename?: 'ShipmentEventEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The shipment event. */
   readonly node: ShipmentEvent;
 };
 
-/** Which shipments, by exact match; all conditions together. */
+/** Which shipments to include, by exact match; all conditions must match. */
 export type ShipmentFilter = {
-  /** Only those of this carrier. */
+  /** Only shipments of this carrier. */
   readonly carrier?: InputMaybe<Scalars['String']['input']>;
-  /** Only those at this stage. */
+  /** Only shipments at this stage. */
   readonly stage?: InputMaybe<ShipmentStage>;
-  /** Only those with this tracking number. */
+  /** Only shipments with this tracking number. */
   readonly trackingNumber?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** How far a shipment has come, in the order of the lifecycle. */
 export type ShipmentStage =
-  /** `shipment.created`: it exists. */
+  /** `shipment.created`: it was created. */
   | 'CREATED'
   /** `shipment.delivered`: it arrived. */
   | 'DELIVERED'
@@ -783,26 +783,26 @@ export type ShipmentStage =
   /** `shipment.out_for_delivery`: it is on its last leg. */
   | 'OUT_FOR_DELIVERY';
 
-/** A shipment event and the shipment just after it. */
+/** A shipment event, and the shipment as it was just after the event. */
 export type ShipmentUpdate = {
   readonly __typename?: 'ShipmentUpdate';
-  /** The place of this event in the durable log; resume with `after:` it. */
+  /** The position of this event in the durable log; pass it as `after` to resume from here. */
   readonly cursor: Scalars['String']['output'];
   /** The event. */
   readonly event: ShipmentEvent;
-  /** Whether the event was in the log before this subscription reached its end. */
+  /** Whether this is a past event: it was in the log before this subscription caught up with the end of the log. */
   readonly replayed: Scalars['Boolean']['output'];
-  /** The shipment as folded just after this event. */
+  /** The state of the shipment just after this event was applied. */
   readonly shipment: Shipment;
 };
 
-/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
+/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
 export type ShipmentUpdateFilter = {
-  /** Only events of these carriers, by the event's own or, where it tells none, its shipment's; no more than 1,000. */
+  /** Only events of these carriers (the event's own or, if it names none, its shipment's); at most 1,000. */
   readonly carriers?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Only events of these shipments, by the service's own ids; no more than 1,000. */
+  /** Only events of these shipments, by the service's own ids; at most 1,000. */
   readonly shipmentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Only events that name one of these stages; no more than 1,000. */
+  /** Only events that report one of these stages; at most 1,000. */
   readonly stages?: InputMaybe<ReadonlyArray<ShipmentStage>>;
 };
 
@@ -814,23 +814,23 @@ export type SignInInput = {
   readonly password?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What `signIn` gives. */
+/** The payload of `signIn`. */
 export type SignInPayload = {
   readonly __typename?: 'SignInPayload';
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
-  /** When the session ends at the latest; null when there are errors. */
+  /** When the session ends at the latest; null if there are errors. */
   readonly expiresAt?: Maybe<Scalars['DateTime']['output']>;
-  /** The session's opaque bearer token; null when there are errors. */
+  /** The session's opaque bearer token; null if there are errors. */
   readonly sessionToken?: Maybe<Scalars['String']['output']>;
-  /** Who signed in; null when there are errors. */
+  /** Who signed in; null if there are errors. */
   readonly viewer?: Maybe<User>;
 };
 
-/** What `signOut` gives. */
+/** The payload of `signOut`. */
 export type SignOutPayload = {
   readonly __typename?: 'SignOutPayload';
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
   /** Whether the session was ended. */
   readonly signedOut?: Maybe<Scalars['Boolean']['output']>;
@@ -839,9 +839,9 @@ export type SignOutPayload = {
 /** The entry points for live updates, over `graphql-transport-ws`. */
 export type Subscription = {
   readonly __typename?: 'Subscription';
-  /** Every payment event of a known type, in the order of the log. Needs the grant `PAYMENTS_READ`. */
+  /** Every payment event of a known type, in the order of the log. Requires the grant `PAYMENTS_READ`. */
   readonly paymentUpdates: PaymentUpdate;
-  /** Every shipment event of a known type, in the order of the log. Needs the grant `SHIPMENTS_READ`. */
+  /** Every shipment event of a known type, in the order of the log. Requires the grant `SHIPMENTS_READ`. */
   readonly shipmentUpdates: ShipmentUpdate;
 };
 
@@ -862,16 +862,16 @@ export type SubscriptionShipmentUpdatesArgs = {
 /** A tag of the signed-in user's notes; its name is case-insensitive. */
 export type Tag = Node & {
   readonly __typename?: 'Tag';
-  /** How often the tag is used, as the notes service counts; 0 where it does not list the tag. */
+  /** How often the tag is used, as counted by the notes service; 0 if the service does not list the tag. */
   readonly count: Scalars['Int']['output'];
   /** The global id: the same for every spelling of the name. */
   readonly id: Scalars['ID']['output'];
   /**
-   * The name, in one spelling for the whole answer: as the service lists it where the operation reads its list, for a
-   * `count`, a `tag` or `tags`, else as one of the notes has it.
+   * The name, spelled the same throughout a response: as in the service's list of tags if the operation reads that list
+   * (for a `count`, `tag` or `tags`), otherwise as in one of the notes.
    */
   readonly name: Scalars['String']['output'];
-  /** The notes that bear this tag. */
+  /** The notes with this tag. */
   readonly notes: NoteConnection;
 };
 
@@ -890,20 +890,20 @@ export type TagConnection = {
   readonly edges: ReadonlyArray<TagEdge>;
   /** The tags of this page. */
   readonly nodes: ReadonlyArray<Tag>;
-  /** Where this page stands. */
+  /** Whether there are more pages, and the cursors to ask for them. */
   readonly pageInfo: PageInfo;
 };
 
 /** A tag in a connection. */
 export type TagEdge = {
   readonly __typename?: 'TagEdge';
-  /** The opaque place of this edge. */
+  /** The opaque cursor of this edge. */
   readonly cursor: Scalars['String']['output'];
   /** The tag. */
   readonly node: Tag;
 };
 
-/** The input of `updateNote`: what is absent stays untouched, null is `INVALID`. */
+/** The input of `updateNote`: fields that are absent stay unchanged; null is `INVALID`. */
 export type UpdateNoteInput = {
   /** The new text, at most 10,000 characters. */
   readonly content?: InputMaybe<Scalars['String']['input']>;
@@ -911,18 +911,18 @@ export type UpdateNoteInput = {
   readonly id: Scalars['ID']['input'];
   /** Whether the note is pinned. */
   readonly isPinned?: InputMaybe<Scalars['Boolean']['input']>;
-  /** The new tags, in place of the old ones. */
+  /** The new tags, replacing the old ones. */
   readonly tags?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** The new title. */
   readonly title?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What `updateNote` gives. */
+/** The payload of `updateNote`. */
 export type UpdateNotePayload = {
   readonly __typename?: 'UpdateNotePayload';
-  /** What to mend; empty on success. */
+  /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
-  /** The note as it is now; null when there are errors. */
+  /** The note as it is now; null if there are errors. */
   readonly note?: Maybe<Note>;
 };
 
@@ -933,7 +933,7 @@ export type User = Node & {
   readonly createdAt: Scalars['DateTime']['output'];
   /** The e-mail address. */
   readonly email: Scalars['String']['output'];
-  /** What this user may do here beyond working with their own notes and seeing their own bookings. */
+  /** What this user may do beyond working with their own notes and seeing their own bookings. */
   readonly grants: ReadonlyArray<Grant>;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
@@ -943,32 +943,32 @@ export type User = Node & {
   readonly upstreamId: Scalars['String']['output'];
 };
 
-/** What the person who typed can mend, as data. */
+/** An error that the user can correct, returned as data. */
 export type UserError = {
   readonly __typename?: 'UserError';
-  /** What kind of fault it is, for programs. */
+  /** The kind of error, for programs. */
   readonly code: UserErrorCode;
-  /** One sentence for people. */
+  /** One sentence to show to the user. */
   readonly message: Scalars['String']['output'];
-  /** Which member is at fault, as a path below `input`; empty when it is the input as a whole. */
+  /** The path below `input` of the field at fault; empty if it is the input as a whole. */
   readonly path: ReadonlyArray<Scalars['String']['output']>;
 };
 
 /** The kinds of `UserError`. */
 export type UserErrorCode =
-  /** The same idempotency key was used for another input, or the note is shared with this person already. */
+  /** The idempotency key was already used with a different input, or the note is already shared with this person. */
   | 'CONFLICT'
-  /** A value is not of the form that is needed, or the service refused it. */
+  /** A value does not have the required form, or the service refused it. */
   | 'INVALID'
-  /** What the id names does not exist, or is not the caller's; or nobody is known by the e-mail address to share with. */
+  /** The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. */
   | 'NOT_FOUND'
-  /** A member that is needed is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
+  /** A required field is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
   | 'REQUIRED'
-  /** A text is longer than the service keeps. */
+  /** A text is longer than the service accepts. */
   | 'TOO_LONG'
-  /** The user has 50 pinned notes already. */
+  /** The user already has 50 pinned notes. */
   | 'TOO_MANY_PINNED'
-  /** The e-mail address and password do not belong together. */
+  /** The e-mail address or the password is wrong. */
   | 'WRONG_CREDENTIALS';
 
 

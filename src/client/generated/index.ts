@@ -4,7 +4,7 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** One who is to take part. */
+/** A participant of a new appointment. */
 export type AppointmentParticipantInput = {
   /** Who it is. Required. */
   readonly actor?: ReferenceInput | null | undefined;
@@ -14,34 +14,34 @@ export type AppointmentParticipantInput = {
 
 /** The states of an appointment. */
 export type AppointmentStatus =
-  /** It is to take place. */
+  /** It is scheduled. */
   | 'BOOKED'
-  /** It was called off. */
+  /** It was cancelled. */
   | 'CANCELLED'
   /** It took place. */
   | 'FULFILLED'
   /** The patient did not come. */
   | 'NOSHOW';
 
-/** Whether the appointment service is known to have taken the booking. */
+/** Whether the appointment service is known to have accepted the booking. */
 export type BookingConfirmation =
-  /** The service answered that it is booked. */
+  /** The service confirmed that it is booked. */
   | 'CONFIRMED'
-  /** The call's outcome is not known, or not yet: it may or may not be booked. */
+  /** The outcome of the call is unknown, or not known yet: it may or may not be booked. */
   | 'UNCONFIRMED';
 
 /** The input of `createAppointment`. */
 export type CreateAppointmentInput = {
-  /** When it ends: an ISO 8601 date-time with an offset, not before the start, sent on as written. Required. */
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. Required. */
   readonly end?: string | null | undefined;
   /**
-   * A key of the caller's own, of 1 to 255 characters: the same key with the same input books once, however often it
-   * is sent.
+   * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
+   * appointment is booked once.
    */
   readonly idempotencyKey?: string | null | undefined;
   /** Who takes part: at least one `Patient/<id>`. Required. */
   readonly participants?: ReadonlyArray<AppointmentParticipantInput> | null | undefined;
-  /** When it starts: an ISO 8601 date-time with an offset, sent on as written. Required. */
+  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. Required. */
   readonly start?: string | null | undefined;
   /** The appointment's status. Required. */
   readonly status?: AppointmentStatus | null | undefined;
@@ -51,15 +51,15 @@ export type CreateAppointmentInput = {
 export type CreateNoteInput = {
   /** The text, at most 10,000 characters. Required. */
   readonly content?: string | null | undefined;
-  /** Whether to pin the note; false when absent. */
+  /** Whether to pin the note; false if absent. */
   readonly isPinned?: boolean | null | undefined;
-  /** The tags; none when absent. */
+  /** The tags; none if absent. */
   readonly tags?: ReadonlyArray<string> | null | undefined;
   /** The title. Required. */
   readonly title?: string | null | undefined;
 };
 
-/** What a session may do beyond working with its own notes and seeing its own bookings. */
+/** What a user may do beyond working with their own notes and seeing their own bookings. */
 export type Grant =
   /** `appointments:read`: see everybody's bookings. */
   | 'APPOINTMENTS_READ'
@@ -72,11 +72,11 @@ export type Grant =
   /** `webhooks:rotate`: rotate the signing secret of a payment webhook endpoint. */
   | 'WEBHOOKS_ROTATE';
 
-/** Which notes; all conditions together. */
+/** Which notes to include; all conditions must match. */
 export type NoteFilter = {
   /** Only pinned notes, or only those that are not. */
   readonly pinned?: boolean | null | undefined;
-  /** Only notes with this tag, case-insensitive. */
+  /** Only notes with this tag; case-insensitive. */
   readonly tag?: string | null | undefined;
 };
 
@@ -91,23 +91,23 @@ export type ParticipantStatus =
   /** May take part. */
   | 'TENTATIVE';
 
-/** Which payments, by exact match; all conditions together. */
+/** Which payments to include, by exact match; all conditions must match. */
 export type PaymentFilter = {
-  /** Only those in this currency. */
+  /** Only payments in this currency. */
   readonly currency?: string | null | undefined;
-  /** Only those with real money, or only those without. */
+  /** Only payments with real money, or only those without. */
   readonly livemode?: boolean | null | undefined;
-  /** Only those of this status. */
+  /** Only payments with this status. */
   readonly status?: string | null | undefined;
 };
 
-/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
+/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without, by what `livemode` of the event tells. */
+  /** Only events with real money, or only those without, by the event's `livemode`. */
   readonly livemode?: boolean | null | undefined;
-  /** Only events of these payments, by the service's own ids; no more than 1,000. */
+  /** Only events of these payments, by the service's own ids; at most 1,000. */
   readonly paymentIds?: ReadonlyArray<string> | null | undefined;
-  /** Only events of these types; no more than 1,000. */
+  /** Only events of these types; at most 1,000. */
   readonly types?: ReadonlyArray<string> | null | undefined;
 };
 
@@ -117,19 +117,19 @@ export type ReferenceInput = {
   readonly reference?: string | null | undefined;
 };
 
-/** Which shipments, by exact match; all conditions together. */
+/** Which shipments to include, by exact match; all conditions must match. */
 export type ShipmentFilter = {
-  /** Only those of this carrier. */
+  /** Only shipments of this carrier. */
   readonly carrier?: string | null | undefined;
-  /** Only those at this stage. */
+  /** Only shipments at this stage. */
   readonly stage?: ShipmentStage | null | undefined;
-  /** Only those with this tracking number. */
+  /** Only shipments with this tracking number. */
   readonly trackingNumber?: string | null | undefined;
 };
 
 /** How far a shipment has come, in the order of the lifecycle. */
 export type ShipmentStage =
-  /** `shipment.created`: it exists. */
+  /** `shipment.created`: it was created. */
   | 'CREATED'
   /** `shipment.delivered`: it arrived. */
   | 'DELIVERED'
@@ -140,31 +140,31 @@ export type ShipmentStage =
   /** `shipment.out_for_delivery`: it is on its last leg. */
   | 'OUT_FOR_DELIVERY';
 
-/** Which updates; all conditions together, any value within one, and nothing by an empty list. */
+/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
 export type ShipmentUpdateFilter = {
-  /** Only events of these carriers, by the event's own or, where it tells none, its shipment's; no more than 1,000. */
+  /** Only events of these carriers (the event's own or, if it names none, its shipment's); at most 1,000. */
   readonly carriers?: ReadonlyArray<string> | null | undefined;
-  /** Only events of these shipments, by the service's own ids; no more than 1,000. */
+  /** Only events of these shipments, by the service's own ids; at most 1,000. */
   readonly shipmentIds?: ReadonlyArray<string> | null | undefined;
-  /** Only events that name one of these stages; no more than 1,000. */
+  /** Only events that report one of these stages; at most 1,000. */
   readonly stages?: ReadonlyArray<ShipmentStage> | null | undefined;
 };
 
 /** The kinds of `UserError`. */
 export type UserErrorCode =
-  /** The same idempotency key was used for another input, or the note is shared with this person already. */
+  /** The idempotency key was already used with a different input, or the note is already shared with this person. */
   | 'CONFLICT'
-  /** A value is not of the form that is needed, or the service refused it. */
+  /** A value does not have the required form, or the service refused it. */
   | 'INVALID'
-  /** What the id names does not exist, or is not the caller's; or nobody is known by the e-mail address to share with. */
+  /** The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. */
   | 'NOT_FOUND'
-  /** A member that is needed is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
+  /** A required field is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
   | 'REQUIRED'
-  /** A text is longer than the service keeps. */
+  /** A text is longer than the service accepts. */
   | 'TOO_LONG'
-  /** The user has 50 pinned notes already. */
+  /** The user already has 50 pinned notes. */
   | 'TOO_MANY_PINNED'
-  /** The e-mail address and password do not belong together. */
+  /** The e-mail address or the password is wrong. */
   | 'WRONG_CREDENTIALS';
 
 export type NotePartsFragment = { readonly id: string, readonly title: string, readonly content: string, readonly isPinned: boolean, readonly updatedAt: string, readonly tags: ReadonlyArray<{ readonly id: string, readonly name: string }> };
