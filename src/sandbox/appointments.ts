@@ -17,7 +17,7 @@ export interface Appointment {
   readonly participant: readonly Participant[];
 }
 
-/** What a test can see and do of the appointment service and its issuer. */
+/** How a test inspects and controls the appointment service and its issuer. */
 export interface AppointmentsControl extends IssuerControl {
   /** Everything that was booked, in order. */
   readonly booked: readonly Appointment[];
@@ -57,7 +57,7 @@ function readAppointment({
   participant,
 }: Record<string, unknown>): Omit<Appointment, 'id'> {
   if (!Array.isArray(participant) || participant.length === 0)
-    throw refuse(400, 'invalid', 'participant is not a list of one or more.');
+    throw refuse(400, 'invalid', 'participant is not a non-empty list.');
   const participants = participant.map(readParticipant);
   if (!participants.some(({ actor }) => actor.reference.startsWith('Patient/')))
     throw refuse(400, 'invalid', 'participant does not contain the patient.');

@@ -1,17 +1,17 @@
-/** A task that a clock starts; what it returns is awaited by `advance` only. */
+/** A task run by a clock; only `advance` awaits its promise. */
 export type Task = () => void | Promise<void>;
 
-/** Time that flows as usual and can also be moved forward. */
+/** A clock that runs in real time and can also be moved forward. */
 export interface Clock {
-  /** Milliseconds since 1970: real time plus all that was advanced. */
+  /** Milliseconds since 1970: real time plus everything that it was advanced by. */
   now(): number;
-  /** Moves time on, running each task that falls due at its own moment, in order, one after the other. */
+  /** Moves time forward, and runs each task that becomes due at its own time, one after the other. */
   advance(ms: number): Promise<void>;
   /** Runs the task once `ms` have passed, by real time or by `advance`; returns a function that cancels it. */
   setTimeout(task: Task, ms: number): () => void;
   /** Resolves once `ms` have passed, as `setTimeout` does. */
   sleep(ms: number): Promise<void>;
-  /** Drops every timer; none is taken any more. */
+  /** Drops every timer and accepts no more. */
   stop(): void;
 }
 
@@ -20,7 +20,7 @@ interface Timer {
   readonly task: Task;
 }
 
-/** The longest wait that the platform's own timer knows (some 24.8 days). */
+/** The longest delay of the platform's own timers (some 24.8 days). */
 const longestWait = 2 ** 31 - 1;
 
 /** A clock that starts at the present time. */

@@ -4,20 +4,20 @@ import type { Clock } from './clock.js';
 import type { Act, Fault, Faults } from './faults.js';
 import { json, refuse, type Request, type Route } from './http.js';
 
-/** The control door: shows the clock and moves it, puts faults in force and takes them back. */
+/** The control API: reads and advances the clock, adds and removes faults. */
 export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
   const show = () => json(200, { now: new Date(clock.now()).toISOString() });
 
   async function advance(request: Request) {
     const { advanceSeconds } = request.json();
     if (typeof advanceSeconds !== 'number' || advanceSeconds < 0)
-      throw refuse(400, 'invalid', 'advanceSeconds is not a number of seconds from 0 on.');
+      throw refuse(400, 'invalid', 'advanceSeconds is not a number of seconds, 0 or more.');
     await clock.advance(advanceSeconds * 1000);
     return show();
   }
 
   function addFault(request: Request) {
-    const { data, error } = toldFault.safeParse(request.json());
+    const { data, error } = faultShape.safeParse(request.json());
     if (error) throw refuse(400, 'invalid', z.prettifyError(error));
     faults.add(data);
     return json(201, { inForce: true });
@@ -70,13 +70,13 @@ const pattern = z.string().transform((source, context) => {
   try {
     return new RegExp(source);
   } catch {
-    context.addIssue('is no regular expression');
+    context.addIssue('is not a regular expression');
     return z.NEVER;
   }
 });
 
-/** A fault as JSON tells it. */
-const toldFault: z.ZodType<Fault> = z.strictObject({
+/** A fault as given in JSON. */
+const faultShape: z.ZodType<Fault> = z.strictObject({
   service: z.enum(['notes', 'appointments', 'issuer', 'payments']),
   method: z.string().toUpperCase().exactOptional(),
   path: pattern.exactOptional(),

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
 
-/** One attempt: when, and the receiver's status (null where no answer came). */
+/** One attempt: its time, and the receiver's status (null if no answer came). */
 export interface Attempt {
   readonly at: number;
   readonly status: number | null;
@@ -16,12 +16,12 @@ export interface Delivery {
 }
 
 /**
- * When attempts are made, counted from the first (apis/webhooks.md §8). The document leaves open from where
- * delays are measured, and how payments are retried: they are retried likewise.
+ * When attempts are made, relative to the first (apis/webhooks.md §8). The document does not say what the delays
+ * are relative to, nor how payments are retried: they are retried in the same way.
  */
 const scheduleMs = [0, 5, 30, 120].map((minutes) => minutes * 60_000);
 
-/** Makes the first attempt, and the others by the schedule until one is answered with 2xx. */
+/** Makes the first attempt, then the others on schedule until one is answered with 2xx. */
 export async function deliver(
   delivery: Omit<Delivery, 'attempts' | 'state'>,
   clock: Clock,

@@ -1,6 +1,6 @@
 import type { NotesControl } from './notes.js';
 
-/** The user whom a new installation can sign in as. */
+/** The user that a new installation can sign in as. */
 const demoUser = { email: 'demo@example.com', password: 'demo-password', name: 'Dana Demo' };
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -63,7 +63,7 @@ const titles: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The demo user, with some 45 notes of the last weeks: several tags, a few of them pinned. */
+/** The demo user, with some 45 notes from the last weeks, with several tags and a few of them pinned. */
 export function addDemoData(notes: NotesControl, now: number): void {
   notes.addUser(demoUser);
   const all = Object.entries(titles).flatMap(([tag, names]) =>

@@ -3,7 +3,7 @@ import type { Clock } from './clock.js';
 import { type ApiVersion, apiVersions, newId, shipmentEventTypes } from './events.js';
 import { signPayment, signShipment } from './signing.js';
 
-/** A shipment subscription: the events it names, and its secret. */
+/** A shipment subscription: its event types and its secret. */
 export interface ShipmentSubscription {
   readonly family: 'shipments';
   readonly id: string;
@@ -11,7 +11,7 @@ export interface ShipmentSubscription {
   readonly secret: string;
 }
 
-/** A payment endpoint: its schema version, its secret, and since a rotation the secret before. */
+/** A payment endpoint: its schema version, its secret and, after a rotation, the previous one. */
 export interface PaymentEndpoint {
   readonly family: 'payments';
   readonly id: string;
@@ -20,28 +20,28 @@ export interface PaymentEndpoint {
   readonly apiVersion: ApiVersion;
 }
 
-/** Where events go. */
+/** Where events are sent. */
 export type Endpoint = ShipmentSubscription | PaymentEndpoint;
 
-/** What a test can see and do of subscriptions and endpoints. */
+/** How a test inspects and controls subscriptions and endpoints. */
 export interface EndpointsControl {
   /** Adds a subscription, by default to all event types. */
   addShipmentSubscription(options?: { id?: string; events?: readonly string[] }): ShipmentSubscription;
   /** Adds an endpoint, by default pinned to the newest schema version. */
   addPaymentEndpoint(options?: { id?: string; apiVersion?: ApiVersion }): PaymentEndpoint;
-  /** The subscriptions as they are now. */
+  /** The current subscriptions. */
   subscriptions(): readonly ShipmentSubscription[];
-  /** The payment endpoints as they are now. */
+  /** The current payment endpoints. */
   endpoints(): readonly PaymentEndpoint[];
   /** Upgrades an endpoint: what is sent or replayed from now on is rendered in this version. */
   setApiVersion(endpointId: string, apiVersion: ApiVersion): void;
-  /** Rotates an endpoint's secret past the API. */
+  /** Rotates an endpoint's secret without an API call. */
   rotateSecret(endpointId: string): PaymentEndpoint;
 }
 
 const overlapMs = 24 * 60 * 60 * 1000;
 
-/** The register of subscriptions and endpoints, empty at first; `find` looks one up. */
+/** The registry of subscriptions and endpoints, initially empty; `find` looks one up. */
 export function createEndpoints(clock: Clock): {
   readonly control: EndpointsControl;
   find(id: string): Endpoint | undefined;
@@ -59,7 +59,7 @@ export function createEndpoints(clock: Clock): {
     return found;
   }
 
-  /** The new secret is current; the one before stays valid for 24 hours (apis/webhooks.md §3). */
+  /** Makes a new secret current; the previous one stays valid for 24 hours (apis/webhooks.md §3). */
   function rotateSecret(id: string): PaymentEndpoint {
     const one = paymentEndpoint(id);
     const previous = { secret: one.secret, expiresAt: clock.now() + overlapMs };
@@ -79,7 +79,7 @@ export function createEndpoints(clock: Clock): {
   return { control, find: (id) => register.get(id) };
 }
 
-/** The headers that a body is sent with at this moment: its signature by the secrets valid now, and its type. */
+/** The headers to send a body with: its signature under the secrets that are valid now, and its type. */
 export function signedHeaders(to: Endpoint, type: string, body: string, now: number): Record<string, string> {
   const seconds = Math.floor(now / 1000);
   const content = { 'content-type': 'application/json' };

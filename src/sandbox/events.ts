@@ -19,15 +19,15 @@ export interface PaymentEvent {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** What can be chosen of a shipment event; the rest is made up. A member set to undefined is left out. */
+/** The parts of a shipment event to set; the rest is made up. A field set to undefined is left out. */
 export interface ShipmentChoice extends Partial<Omit<ShipmentEvent, 'family'>> {
-  /** The subscription that it goes to: by default the first one. */
+  /** The subscription to send it to: by default the first one. */
   readonly to?: string;
 }
 
-/** What can be chosen of a payment event; the rest is made up. A member set to undefined is left out. */
+/** The parts of a payment event to set; the rest is made up. A field set to undefined is left out. */
 export interface PaymentChoice extends Partial<Omit<PaymentEvent, 'family'>> {
-  /** The endpoint that it goes to: by default the first one. */
+  /** The endpoint to send it to: by default the first one. */
   readonly to?: string;
 }
 
@@ -51,7 +51,7 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** A whole shipment event from what was chosen of it. */
+/** A complete shipment event from the parts given. */
 export function createShipmentEvent(choice: ShipmentChoice, now: number): ShipmentEvent {
   const type = choice.type ?? 'shipment.created';
   const status = type.slice(type.indexOf('.') + 1);
@@ -65,7 +65,7 @@ export function createShipmentEvent(choice: ShipmentChoice, now: number): Shipme
   };
 }
 
-/** A whole payment event from what was chosen of it; `created` is in seconds. */
+/** A complete payment event from the parts given; `created` is in seconds. */
 export function createPaymentEvent(choice: PaymentChoice, now: number): PaymentEvent {
   const made = { id: newId('pay'), amount: 1999, currency: 'eur', status: 'succeeded' };
   return {
@@ -78,7 +78,7 @@ export function createPaymentEvent(choice: PaymentChoice, now: number): PaymentE
   };
 }
 
-/** A carrier's number for a parcel. */
+/** A random tracking number. */
 export function newTrackingNumber(): string {
   return `SP${Math.floor(Math.random() * 1e10)
     .toString()

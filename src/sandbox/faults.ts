@@ -6,9 +6,9 @@ import type { Answer, ServiceName } from './http.js';
 export type Act =
   /** Never answers. */
   | { readonly kind: 'hang' }
-  /** Ends the connection at once. */
+  /** Drops the connection at once. */
   | { readonly kind: 'refuse' }
-  /** Handles the request, then ends the connection in the middle of the answer's body. */
+  /** Handles the request, then drops the connection in the middle of the response body. */
   | { readonly kind: 'cut'; readonly afterBytes?: number }
   /** Answers this instead of handling the request. */
   | {
@@ -18,16 +18,16 @@ export type Act =
       readonly body?: string;
       readonly contentType?: string;
     }
-  /** Waits, by the sandbox's clock, then does `act`; without one, handles the request as usual. */
+  /** Waits (on the sandbox's clock), then does `act`; without one, handles the request as usual. */
   | { readonly kind: 'delay'; readonly ms: number; readonly act?: Act }
   /** Handles the request (it takes effect), and only then does `act`. */
   | { readonly kind: 'afterwards'; readonly act: Act };
 
-/** Which requests misbehave, how often (by default for ever), and how. */
+/** Which requests to misbehave on, how many times (by default without end), and how. */
 export interface Fault {
   readonly service: ServiceName;
   readonly method?: string;
-  /** Tried against the path below the service's prefix, with its query string. */
+  /** Matched against the path below the service's prefix, including its query string. */
   readonly path?: RegExp;
   readonly times?: number;
   readonly act: Act;
@@ -35,26 +35,26 @@ export interface Fault {
 
 /** The faults in force. */
 export interface Faults {
-  /** Puts a fault in force, behind those added before; returns a function that takes it back. */
+  /** Adds a fault, after those added before; returns a function that removes it. */
   add(fault: Fault): () => void;
-  /** Takes back every fault. */
+  /** Removes every fault. */
   clear(): void;
 }
 
-/** What a fault is matched against. */
+/** The request that a fault is matched against. */
 interface Asked {
   readonly service: ServiceName;
   readonly method: string;
   readonly path: string;
 }
 
-/** Faults, together with what the listener needs: `take` spends one use of the first fault that fits. */
+/** Faults, and for the listener `take`, which uses the first fault that matches, once. */
 export function createFaults(): Faults & { take(asked: Asked): Act | undefined } {
   const inForce = new Map<Fault, number>();
 
   function take(asked: Asked): Act | undefined {
     for (const [fault, left] of inForce) {
-      if (!fits(fault, asked)) continue;
+      if (!matches(fault, asked)) continue;
       if (left > 1) inForce.set(fault, left - 1);
       else inForce.delete(fault);
       return fault.act;
@@ -71,13 +71,13 @@ export function createFaults(): Faults & { take(asked: Asked): Act | undefined }
   return { add, clear: () => inForce.clear(), take };
 }
 
-function fits(fault: Fault, asked: Asked): boolean {
+function matches(fault: Fault, asked: Asked): boolean {
   if (fault.service !== asked.service) return false;
   if (fault.method && fault.method !== asked.method) return false;
   return !fault.path || asked.path.search(fault.path) >= 0;
 }
 
-/** Misbehaves on one response; `handle` is what would have answered it. */
+/** Misbehaves on one response; `handle` produces the regular answer. */
 export async function enact(
   act: Act,
   response: ServerResponse,
@@ -111,7 +111,7 @@ export async function enact(
   }
 }
 
-/** Sends a whole answer. */
+/** Sends a complete answer. */
 export function send(response: ServerResponse, { status, headers, body }: Answer): void {
   response.writeHead(status, headers).end(body);
 }

@@ -9,18 +9,18 @@ export interface Request {
   readonly params: Readonly<Record<string, string>>;
   /** The bearer token, if the request carries one. */
   readonly bearer: string | undefined;
-  /** The body as a JSON object; refuses with 415 or 400 whatever is not one. */
+  /** The body as a JSON object; throws a 415 or 400 refusal if it is not one. */
   json(): Record<string, unknown>;
 }
 
-/** What is sent back. */
+/** The response to a request. */
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** One operation: a method, a path such as `/notes/:id`, and what answers it. */
+/** One endpoint: a method, a path such as `/notes/:id`, and its handler. */
 export interface Route {
   readonly method: string;
   readonly path: string;
@@ -32,7 +32,7 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
-/** Thrown by a handler to answer with something other than success. */
+/** Thrown by a handler to answer with an error. */
 export class Refusal extends Error {
   readonly answer: Answer;
 
@@ -42,7 +42,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal with the body `{error:{code,message}}` (no document shows the shape of an error's body). */
+/** A refusal with the body `{error:{code,message}}` (the shape of an error's body is undocumented). */
 export function refuse(
   status: number,
   code: string,
@@ -52,7 +52,7 @@ export function refuse(
   return new Refusal(json(status, { error: { code, message } }, headers));
 }
 
-/** Answers a request by the first route that fits: 404 for an unknown path, 405 for an unknown method. */
+/** Answers a request by the first matching route: 404 for an unknown path, 405 for an unknown method. */
 export async function answer(
   routes: readonly Route[],
   message: IncomingMessage,
@@ -74,12 +74,12 @@ export async function answer(
 }
 
 function findRoute(routes: readonly Route[], method: string, path: string) {
-  const fitting = routes.flatMap((route) => {
+  const candidates = routes.flatMap((route) => {
     const params = matchPath(route.path, path);
     return params ? [{ route, params }] : [];
   });
-  if (fitting.length === 0) throw refuse(404, 'not_found', `There is nothing at ${path}.`);
-  const found = fitting.find(({ route }) => route.method === method);
+  if (candidates.length === 0) throw refuse(404, 'not_found', `There is nothing at ${path}.`);
+  const found = candidates.find(({ route }) => route.method === method);
   if (!found) throw refuse(405, 'method_not_allowed', `${path} does not take ${method}.`);
   return found;
 }
@@ -100,15 +100,15 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw refuse(400, 'invalid_path', 'The path is not well encoded.');
+    throw refuse(400, 'invalid_path', 'The path is not correctly encoded.');
   }
 }
 
 function parseObject(contentType: string | undefined, body: string): Record<string, unknown> {
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? ''))
-    throw refuse(415, 'unsupported_media_type', 'The body has to be application/json.');
+    throw refuse(415, 'unsupported_media_type', 'The body must be application/json.');
   const value = parse(body);
-  if (!isObject(value)) throw refuse(400, 'invalid_json', 'The body has to be a JSON object.');
+  if (!isObject(value)) throw refuse(400, 'invalid_json', 'The body must be a JSON object.');
   return value;
 }
 

@@ -3,13 +3,13 @@ import type { Clock } from './clock.js';
 import { type Answer, json, Refusal, type Request, type Route } from './http.js';
 import { createTokens } from './tokens.js';
 
-/** What a test can see and do of the token issuer. */
+/** How a test inspects and controls the token issuer. */
 export interface IssuerControl {
   /** Makes every access token invalid. */
   revokeTokens(): void;
-  /** Lets the client have these scopes and no others, in the tokens given out from now on. */
+  /** Limits the tokens issued from now on to these scopes. */
   grantScopes(...scopes: readonly string[]): void;
-  /** The access tokens given out so far. */
+  /** The access tokens issued so far. */
   readonly issued: readonly string[];
 }
 
@@ -19,14 +19,14 @@ export interface Issuer {
   readonly routes: readonly Route[];
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The scopes of a live token. */
+  /** The scopes of a valid token. */
   scopesOf(token: string | undefined): readonly string[] | undefined;
 }
 
 const lifetimeSeconds = 3600;
 const knownScopes = ['records:read', 'appointments:read', 'appointments:write'];
 
-/** An issuer with one registered client; OAuth 2.0 client credentials (apis/appointments.md §4, §5). */
+/** An issuer with one registered client, for OAuth 2.0 client credentials (apis/appointments.md §4, §5). */
 export function createIssuer(clock: Clock): Issuer {
   const clientId = 'sandbox-client';
   const clientSecret = randomBytes(24).toString('base64url');
@@ -66,7 +66,7 @@ function readScopes(scope: unknown): string[] {
   return scopes;
 }
 
-/** A refusal in the shape of OAuth 2.0. */
+/** An OAuth 2.0 error response. */
 function refuseOAuth(status: number, error: string): Refusal {
   return new Refusal(json(status, { error }));
 }

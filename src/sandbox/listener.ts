@@ -4,24 +4,24 @@ import { type createFaults, enact, send } from './faults.js';
 import { type Answer, answer, json, readBody, type Route, type ServiceName } from './http.js';
 import { keepLatest } from './latest.js';
 
-/** A request that was received. It never holds credentials. */
+/** A request that was received, without its credentials. */
 export interface Call {
   readonly service: ServiceName;
   readonly method: string;
   /** Below the service's prefix, with its query string. */
   readonly path: string;
-  /** Milliseconds since 1970, by the sandbox's clock. */
+  /** Milliseconds since 1970, on the sandbox's clock. */
   readonly at: number;
 }
 
-/** Routes below a prefix; those without a service's name are neither recorded nor made to fail. */
+/** Routes below a prefix; those without a service are neither recorded nor subject to faults. */
 export interface Mount {
   readonly prefix: string;
   readonly service?: ServiceName;
   readonly routes: readonly Route[];
 }
 
-/** A server that records calls, lets faults have their way with them, and otherwise answers by the routes. */
+/** A server that records calls, applies faults to them, and otherwise answers by its routes. */
 export function createListener(
   mounts: readonly Mount[],
   clock: Clock,
@@ -30,9 +30,9 @@ export function createListener(
 ): http.Server {
   return http.createServer((request, response) => {
     receive(request, response).catch(() => {
-      // The caller has gone, or a handler broke a law of its own: there is nobody or nothing to answer with.
+      // The caller has gone, or a handler has failed.
       if (response.headersSent) response.destroy();
-      else send(response, json(500, { error: { code: 'broken', message: 'The sandbox has a fault.' } }));
+      else send(response, json(500, { error: { code: 'broken', message: 'The sandbox failed.' } }));
     });
   });
 

@@ -1,13 +1,13 @@
 import { refuse } from './http.js';
 import type { NoteFields, PageQuery } from './notebook.js';
 
-/** The greatest page that `GET /notes` gives, and what becomes of a `limit` above it (both undocumented). */
+/** The largest page of `GET /notes`, and what it does with a `limit` above that (both undocumented). */
 export interface PageLimit {
   max: number;
   mode: 'reject' | 'clamp';
 }
 
-/** A share as it was asked for. */
+/** A share as requested. */
 export interface Share {
   readonly email: string;
   readonly permission: string;
@@ -19,14 +19,14 @@ const longestContent = 10_000;
 const defaultPageSize = 20;
 const permissions = ['read', 'comment', 'edit'];
 
-/** A new note's fields: `title` and `content` have to be there (apis/notes.md §4). */
+/** A new note's fields: `title` and `content` are required (apis/notes.md §4). */
 export function readNewNote(body: Body): NoteFields {
   if (!body['title']) throw invalid('title is missing');
   if (!body['content']) throw invalid('content is missing');
   return { title: '', content: '', tags: [], is_pinned: false, ...readNoteChange(body) };
 }
 
-/** Those fields of a note that were sent, each checked. */
+/** The fields of a note that were sent, validated. */
 export function readNoteChange({ title, content, tags, is_pinned }: Body): Partial<NoteFields> {
   return {
     ...(title !== undefined && { title: readText(title, 'title') }),
@@ -44,7 +44,7 @@ export function readShare({ email, permission }: Body): Share {
   return { email, permission };
 }
 
-/** The query of `GET /notes`; 400 for a parameter that is not valid. */
+/** The query of `GET /notes`; 400 for an invalid parameter. */
 export function readPageQuery(query: URLSearchParams, pageLimit: PageLimit): PageQuery {
   const tag = query.get('tag') ?? undefined;
   if (tag === '') throw invalid('tag is empty');
@@ -72,11 +72,11 @@ function readLimit(value: string | null, { max, mode }: PageLimit): number {
 }
 
 function readText(value: unknown, name: string): string {
-  if (typeof value !== 'string' || value === '') throw invalid(`${name} is not a text`);
+  if (typeof value !== 'string' || value === '') throw invalid(`${name} is not a non-empty string`);
   return value;
 }
 
-/** The limit is in characters, which are counted as code points. */
+/** The limit is in characters, counted as code points. */
 function readContent(value: unknown): string {
   const content = readText(value, 'content');
   if (content.length > longestContent && Array.from(content).length > longestContent)

@@ -13,7 +13,7 @@ export interface Note {
   readonly updated_at: string;
 }
 
-/** What a client sends of a note; a change sends any part of it. */
+/** The fields of a note that clients send; an update sends any of them. */
 export interface NoteFields {
   readonly title: string;
   readonly content: string;
@@ -32,7 +32,7 @@ export interface PageQuery {
 /** One user's notes. */
 export type Notebook = ReturnType<typeof createNotebook>;
 
-/** A note's place in the order, newest first; it stays when notes around it come and go. */
+/** A note's position in the order, newest first, which does not depend on other notes. */
 interface Place {
   readonly createdAt: number;
   readonly sequence: number;
@@ -47,12 +47,12 @@ const mostPinned = 50;
 const recoveryWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * How tags are spelled, whose names are case-insensitive: as each was used first; or in notes as it was given, and in
- * the list in lower case.
+ * How tags, whose names are case-insensitive, are spelled. `first`: as each was first used; `given`: in notes as
+ * submitted, in the list of tags in lower case.
  */
 export type TagSpelling = 'first' | 'given';
 
-/** An empty notebook, which keeps the rules of apis/notes.md §2, §3 and §8. */
+/** An empty notebook, which enforces the rules of apis/notes.md §2, §3 and §8. */
 export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   const active: Entry[] = [];
   const deleted = new Set<Entry>();
@@ -80,7 +80,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
       throw refuse(422, 'too_many_pinned', `At most ${mostPinned} notes can be pinned.`);
   }
 
-  /** Adds a note; 422 where it would be one pinned note too many. */
+  /** Adds a note; 422 if that would exceed the limit of pinned notes. */
   function add(fields: NoteFields, createdAt = clock.now()): Note {
     if (fields.is_pinned) allowPin();
     const at = new Date(createdAt).toISOString();
@@ -92,7 +92,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
     return note;
   }
 
-  /** Changes only the fields given; 404 where there is no such note. */
+  /** Changes only the fields given; 404 if there is no such note. */
   function change(id: string, fields: Partial<NoteFields>): Note {
     const entry = find(id);
     if (fields.is_pinned && !entry.note.is_pinned) allowPin();
@@ -101,7 +101,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
     return entry.note;
   }
 
-  /** Marks a note as deleted; after 30 days it is gone for good. 404 where there is no such note. */
+  /** Marks a note as deleted; after 30 days it is gone for good. 404 if there is no such note. */
   function remove(id: string): void {
     const entry = find(id);
     active.splice(active.indexOf(entry), 1);
@@ -109,7 +109,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
     clock.setTimeout(() => void deleted.delete(entry), recoveryWindowMs);
   }
 
-  /** One page, the cursor of what follows it, now or later, and whether anything does now. */
+  /** One page, the cursor from which the next one would start, and whether there is a next one now. */
   function page({ tag, pinned, cursor, limit }: PageQuery): {
     notes: Note[];
     next: string | undefined;
@@ -164,6 +164,6 @@ function encodeCursor({ createdAt, sequence }: Place): string {
 
 function decodeCursor(cursor: string): Place {
   const match = /^(\d+)\/(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString());
-  if (!match) throw refuse(400, 'invalid_cursor', 'The cursor is not one of ours.');
+  if (!match) throw refuse(400, 'invalid_cursor', 'The cursor is not valid.');
   return { createdAt: Number(match[1]), sequence: Number(match[2]) };
 }

@@ -12,38 +12,38 @@ import {
 } from './note-fields.js';
 import { createTokens } from './tokens.js';
 
-/** A user to be known to the notes service. */
+/** A user to add to the notes service. */
 export interface NewUser {
   readonly email: string;
   readonly password: string;
   readonly name: string;
 }
 
-/** What a test can see and set of the notes service. */
+/** How a test inspects and controls the notes service. */
 export interface NotesControl {
   addUser(user: NewUser): void;
   /** Makes every access token invalid. */
   revokeTokens(): void;
-  /** The access tokens given out so far. */
+  /** The access tokens issued so far. */
   readonly issued: readonly string[];
   /** How many notes a user has. */
   noteCount(email: string): number;
-  /** How many notes of a user are marked as deleted and not yet gone for good. */
+  /** How many notes of a user are marked as deleted but not yet gone for good. */
   deletedCount(email: string): number;
-  /** Adds a note past the API. */
+  /** Adds a note without an API call. */
   insert(email: string, fields: Partial<NoteFields>, createdAt?: number): Note;
-  /** Deletes a note past the API. */
+  /** Deletes a note without an API call. */
   delete(email: string, id: string): void;
   /** Every share that was made. */
   readonly shares: readonly (Share & { readonly noteId: string })[];
   readonly pageLimit: PageLimit;
   /**
-   * How the last page says that it is the last (undocumented). `repeated`: not at all, and a page without notes has the
-   * cursor that it was asked by.
+   * How the last page indicates that it is the last (undocumented). `repeated`: not at all; an empty page repeats the
+   * cursor that it was requested with.
    */
   nextCursorAtEnd: 'null' | 'empty' | 'absent' | 'repeated';
   tagSpelling: TagSpelling;
-  /** Requests that one token may make in an hour (apis/notes.md §8). */
+  /** The number of requests that one token may make per hour (apis/notes.md §8). */
   requestsPerHour: number;
 }
 
@@ -53,7 +53,7 @@ interface User extends NewUser {
   readonly notebook: Notebook;
 }
 
-/** What a token stands for, and how much of its hour it has used. */
+/** What a token stands for, and how much of its hourly quota it has used. */
 interface Session {
   readonly user: User;
   hourEndsAt: number;
@@ -112,7 +112,7 @@ export function createNotes(clock: Clock): {
   function giveToken(request: Request): Answer {
     const { email, password } = request.json();
     if (typeof email !== 'string' || typeof password !== 'string')
-      throw refuse(400, 'invalid', 'email and password have to be given.');
+      throw refuse(400, 'invalid', 'email and password are required.');
     const user = users.get(email.toLowerCase());
     if (user?.password !== password) throw refuse(401, 'wrong_credentials', 'E-mail or password is wrong.');
     const token = tokens.issue({ user, hourEndsAt: clock.now() + hourMs, used: 0 });
@@ -125,10 +125,12 @@ export function createNotes(clock: Clock): {
     session.used += 1;
     if (session.used <= control.requestsPerHour) return;
     const seconds = Math.ceil((session.hourEndsAt - now) / 1000);
-    throw refuse(429, 'too_many_requests', 'The hour is used up.', { 'retry-after': String(seconds) });
+    throw refuse(429, 'too_many_requests', 'The hourly quota is used up.', {
+      'retry-after': String(seconds),
+    });
   }
 
-  /** A route that needs a live token and counts against its hour. */
+  /** A route that requires a valid token and counts against its hourly quota. */
   function route(method: string, path: string, handle: (request: Request, user: User) => Answer): Route {
     return {
       method,

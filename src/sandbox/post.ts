@@ -2,17 +2,17 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 
-/** Posts to receivers over connections that are kept open. */
+/** Posts to receivers over keep-alive connections. */
 export interface Poster {
-  /** The status of the receiver's answer; null where none came within ten seconds. */
+  /** The status of the receiver's answer; null if there was none within ten seconds. */
   post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number | null>;
   /** Whether something listens at the address. */
   reaches(url: string): Promise<boolean>;
-  /** Ends every connection at once. */
+  /** Closes every connection at once. */
   stop(): void;
 }
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /** A poster with its own connections. */
 export function createPoster(): Poster {
@@ -33,9 +33,9 @@ export function createPoster(): Poster {
     return new Promise((resolve) => {
       const length = { 'content-length': Buffer.byteLength(body) };
       const request = open(url, { method: 'POST', headers: { ...headers, ...length } });
-      const patience = setTimeout(() => request.destroy(new Error('no answer')), patienceMs).unref();
+      const patience = setTimeout(() => request.destroy(new Error('no answer')), timeoutMs).unref();
       request.on('response', (response) => resolve(response.resume().statusCode ?? null));
-      // A kept connection may have been closed just before it was used: that is no answer of the receiver.
+      // A kept-alive connection may have been closed just before it was reused: the receiver did not get this request.
       request.on('error', (error: NodeJS.ErrnoException) => {
         const again = request.reusedSocket && error.code === 'ECONNRESET' && !stopped;
         resolve(again ? post(url, headers, body) : null);
@@ -67,9 +67,9 @@ function reaches(url: string): Promise<boolean> {
   });
 }
 
-/** Where a socket for a URL connects to; the brackets that a URL has around an IPv6 address are no part of it. */
+/** The host and port to connect to for a URL, without the brackets around an IPv6 address. */
 export function socketAddress(url: string): { readonly host: string; readonly port: number } {
   const { protocol, hostname, port } = new URL(url);
-  const usualPort = protocol === 'https:' ? 443 : 80;
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || usualPort };
+  const defaultPort = protocol === 'https:' ? 443 : 80;
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || defaultPort };
 }

@@ -10,15 +10,15 @@ import { createPoster } from './post.js';
 import { startTraffic } from './traffic.js';
 import { createWebhooks, type WebhooksControl } from './webhooks.js';
 
-/** What a sandbox is to be like. */
+/** How to set up a sandbox. */
 export interface SandboxOptions {
-  /** 0, the default, takes a port from the system. */
+  /** 0, the default, takes a free port. */
   readonly port?: number;
-  /** Whether shipments and payments move by themselves; by default they do not. */
+  /** Whether to generate shipment and payment events; by default off. */
   readonly traffic?: boolean;
-  /** Whether there is a demo user with notes; by default there is. */
+  /** Whether to add a demo user with notes; by default on. */
   readonly demo?: boolean;
-  /** The base address of the receiver of webhooks, as `deliverTo` sets it. */
+  /** The base URL to deliver webhooks to, as set by `deliverTo`. */
   readonly deliverTo?: string;
 }
 
@@ -26,7 +26,7 @@ export interface SandboxOptions {
 export interface Sandbox {
   readonly url: string;
   readonly clock: Clock;
-  /** The environment settings with which a gateway uses this sandbox, as of now. */
+  /** The current environment settings for a gateway that uses this sandbox. */
   readonly settings: Readonly<Record<string, string>>;
   readonly notes: NotesControl;
   readonly appointments: AppointmentsControl;
@@ -36,17 +36,17 @@ export interface Sandbox {
   readonly faults: Faults;
   /** From now on webhooks go to `<url>/webhooks/shipments/<id>` and `<url>/webhooks/payments/<id>`. */
   deliverTo(url: string): void;
-  /** Ends timers and sockets at once. */
+  /** Stops timers and closes sockets at once. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the three services of apis/ on one port of the loopback interface, complete to what is written there.
+ * Starts the three services of apis/ on one port of the loopback interface, with everything that is documented there.
  *
- * The sandbox is a stand-in for development and tests, and not more than that: it keeps everything in memory, shares no
- * code with the gateway, hands its secrets out in `settings`, and lets whoever reaches it move its clock and have its
- * services fail. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real
- * services. It is not for production, for measuring them, or for a network that others can reach.
+ * The sandbox is a stand-in for development and tests only: it keeps everything in memory, shares no code with the
+ * gateway, exposes its secrets in `settings`, and lets anyone who can reach it move its clock and make its services
+ * fail. Where apis/ says "not shown" it picks one plausible behaviour, which says nothing about the real services. It
+ * is not for production, for benchmarks of the services, or for a network that others can reach.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, traffic = false, demo = true } = options;
@@ -129,7 +129,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-/** Secrets as a gateway's settings have them: `id=secret`, separated by commas. */
+/** Secrets in the form of the gateway's settings: `id=secret`, separated by commas. */
 function pairs(endpoints: readonly { readonly id: string; readonly secret: string }[]): string {
   return endpoints.map(({ id, secret }) => `${id}=${secret}`).join(',');
 }

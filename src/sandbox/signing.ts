@@ -5,7 +5,7 @@ export function signShipment(secret: string, seconds: number, body: string): str
   return `t=${seconds},v1=${hmac(secret, body)}`;
 }
 
-/** The value of `Payments-Signature`, with `v0` while a previous secret is valid (apis/webhooks.md §5). */
+/** The value of `Payments-Signature`, with a `v0` while a previous secret is valid (apis/webhooks.md §5). */
 export function signPayment(
   secret: string,
   previous: string | undefined,

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { keepLatest } from './latest.js';
 
-/** Bearer tokens, each with what it stands for. */
+/** Bearer tokens, each with the data that it stands for. */
 export interface Tokens<Grant> {
-  /** A new token that lives as long as all of these do; of very many the oldest end sooner. */
+  /** Issues a token with the usual lifetime; if there are very many, the oldest ones end sooner. */
   issue(grant: Grant): string;
-  /** What a live token stands for. */
+  /** What a valid token stands for. */
   find(token: string | undefined): Grant | undefined;
-  /** Makes every token given out so far invalid. */
+  /** Makes every token issued so far invalid. */
   revoke(): void;
-  /** The tokens given out so far, valid or not. */
+  /** The tokens issued so far, valid or not. */
   readonly issued: readonly string[];
 }
 
-/** Tokens that expire `lifetimeMs` after they were issued, by the sandbox's clock. */
+/** Tokens that expire `lifetimeMs` after they were issued, on the sandbox's clock. */
 export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Grant> {
   const live = new Map<string, { readonly grant: Grant; readonly expiresAt: number }>();
   const issued: string[] = [];

@@ -24,8 +24,8 @@ const stageAfter: Readonly<Record<string, string>> = {
 };
 
 /**
- * Keeps shipments and payments moving, by real time: a first burst as soon as the receiver listens, then one
- * event every two seconds. Now and then an event is sent twice, late or never, as apis/webhooks.md §6 allows.
+ * Generates shipment and payment events in real time: a burst as soon as the receiver listens, then one event every two
+ * seconds. Now and then an event is sent twice, late or never, as apis/webhooks.md §6 allows.
  */
 export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: () => Promise<boolean>) {
   const now = () => clock.now();
@@ -41,7 +41,7 @@ export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: (
     timer = ready ? setInterval(beat, beatMs) : setTimeout(() => void begin(), lookMs);
   }
 
-  /** Shipments at every stage and a few payments, of the last hours. */
+  /** Sends shipments at every stage and a few payments, dated within the last hours. */
   function burst(): void {
     for (let index = 0; index < onTheWay; index++) {
       const startedAt = now() - 5 * hourMs + index * 60_000;
@@ -85,7 +85,7 @@ export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: (
     return shipment;
   }
 
-  /** The event of a shipment's present stage, for every subscription that names it. */
+  /** Prepares the event of a shipment's current stage, for every subscription to its type. */
   function announce(shipment: Shipment, at: number): Send {
     const type = `shipment.${shipment.status}`;
     const event = {
@@ -100,7 +100,7 @@ export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: (
     };
   }
 
-  /** The event of a new payment, for every endpoint. */
+  /** Prepares the event of a new payment, for every endpoint. */
   function charge(type: string, at: number): Send {
     const status = type.slice('payment.'.length);
     const amount = 500 + Math.floor(Math.random() * 20_000);
@@ -111,7 +111,7 @@ export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: (
     };
   }
 
-  /** Sends an event, or keeps it until after the next one, or sends it twice. */
+  /** Sends an event, or delays it until after the next one, or sends it twice. */
   function loosely(send: Send): void {
     if (!late && chance(0.1)) {
       late = send;

@@ -16,19 +16,19 @@ import { type Answer, json, refuse, type Request, type Route } from './http.js';
 import { keepLatest } from './latest.js';
 import type { Poster } from './post.js';
 
-/** What a test can see and do of the sender of webhooks. */
+/** How a test inspects and controls the webhook sender. */
 export interface WebhooksControl extends EndpointsControl {
-  /** Sends an event; resolves after the first attempt. Rejects where the subscription does not name its type. */
+  /** Sends an event; resolves after the first attempt. Rejects if the subscription does not include its type. */
   emitShipment(choice?: ShipmentChoice): Promise<Delivery>;
   /** Sends an event; resolves after the first attempt. */
   emitPayment(choice?: PaymentChoice): Promise<Delivery>;
-  /** Sends an event of before again, rendered in the version currently set on the endpoint. */
+  /** Sends an earlier event again, rendered in the version currently set on the endpoint. */
   replay(eventId: string, endpointId: string): Promise<Delivery>;
-  /** Sends any body at all, rightly signed. */
+  /** Sends an arbitrary body with a correct signature. */
   sendBody(endpointId: string, body: string, about?: { eventId?: string; type?: string }): Promise<Delivery>;
   /** Every delivery, in order. */
   readonly deliveries: readonly Delivery[];
-  /** The bearer token that rotate-secret asks for; none unless set. */
+  /** The bearer token that rotate-secret requires; none unless set. */
   apiToken: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export function createWebhooks(
     return emit(event, endpointId);
   }
 
-  /** Each attempt is signed anew: with its own time, and the secrets that are valid then. */
+  /** Each attempt is signed anew, with its own time and the secrets that are valid then. */
   async function send(endpointId: string, body: string, eventId: string, type: string): Promise<Delivery> {
     async function post(): Promise<number | null> {
       const to = find(endpointId);
@@ -75,7 +75,7 @@ export function createWebhooks(
     return found;
   }
 
-  /** The names of the answer's fields are not documented. */
+  /** The field names of the response are undocumented. */
   function rotateSecret({ params, bearer }: Request): Answer {
     if (control.apiToken !== undefined && bearer !== control.apiToken)
       throw refuse(401, 'unauthorized', 'The token is missing or invalid.');
@@ -107,7 +107,7 @@ function render(event: Event, to: Endpoint): string {
   if (event.family === 'payments' && to.family === 'payments') return renderPayment(event, to.apiVersion);
   if (event.family === 'shipments' && to.family === 'shipments') {
     if (to.events.includes(event.type)) return renderShipment(event);
-    throw new Error(`The subscription ${to.id} does not name ${event.type}.`);
+    throw new Error(`The subscription ${to.id} does not include ${event.type}.`);
   }
-  throw new Error(`The event ${event.id} is not for ${to.id}: it is of the ${event.family}.`);
+  throw new Error(`The event ${event.id} cannot be sent to ${to.id}: it belongs to ${event.family}.`);
 }

@@ -112,7 +112,7 @@ describe('the control door', () => {
   test.each([
     [{}, 'service'],
     [{ service: 'notes', act: { kind: 'explode' } }, 'act.kind'],
-    [{ service: 'notes', act: { kind: 'hang' }, path: '(' }, 'is no regular expression'],
+    [{ service: 'notes', act: { kind: 'hang' }, path: '(' }, 'is not a regular expression'],
     [{ service: 'notes', act: { kind: 'delay', ms: 1, act: { kind: 'answer' } } }, 'act.act.status'],
     [{ service: 'notes', act: { kind: 'hang' }, often: 1 }, 'often'],
     [{ service: 'notes', act: { kind: 'answer', status: 503, headers: { 'a b': 'c' } } }, 'cannot be sent'],

@@ -55,7 +55,7 @@ describe('shipment events', () => {
   test('go only to subscriptions that name their type', async () => {
     const { id } = sandbox.webhooks.addShipmentSubscription({ events: ['shipment.delivered'] });
     await expect(sandbox.webhooks.emitShipment({ type: 'shipment.created', to: id })).rejects.toThrow(
-      'not name',
+      'not include',
     );
     await sandbox.webhooks.emitShipment({ type: 'shipment.delivered', to: id });
     expect(newest().path).toBe(`/webhooks/shipments/${id}`);
