@@ -9,41 +9,42 @@ import {
 const { code: terminated } = new TerminatedCloseEvent();
 const longestPauseMs = 30_000;
 const pingEveryMs = 10_000;
-/** How many times as long as at first something may take to come, at most. */
-const greatestPatience = 32;
-/** A message may have 1 MiB; this leaves room for a cursor. */
-const greatestOperation = 1024 * 1024 - 1024;
+/** By how much the wait for a pong may grow, at most. */
+const longestPatience = 32;
+/** A message may have up to 1 MiB; this leaves room for a cursor. */
+const longestOperationBytes = 1024 * 1024 - 1024;
 
 /**
- * Options for graphql-ws' `createClient` under which subscriptions resume: when the client connects again, a
- * subscription that has a variable `$after` and selects `cursor`, both by these very names, is sent with the last
- * cursor seen, so that nothing is missed and nothing is shown twice. By itself graphql-ws would send the `after` of the
- * first time again, and so it does for any other subscription.
+ * Options for graphql-ws' `createClient` that make subscriptions resume: when the client reconnects, a subscription
+ * that has a variable `$after` and selects `cursor`, by exactly these names, is sent again with the last cursor
+ * received, so that no event is missed or repeated. graphql-ws alone would send the original `after` again, and it
+ * still does for any other subscription.
  *
- * It serves whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
- * `subscriptionExchange`. An `after` that is no longer good comes as a message with errors; a place that is lost while
- * the subscription stands, as when a backup was restored, ends it with them: `client.iterate` throws them. Either way
- * `extensions.code` is `CURSOR_EXPIRED`: ask anew for what is shown, and subscribe from its `liveCursor`.
+ * This works for whatever is built on such a client: graphql-ws itself, Apollo Client's `GraphQLWsLink` and urql's
+ * `subscriptionExchange`. An `after` that is no longer valid is answered with a message that has errors. If a position
+ * is lost while the subscription is active, as when a backup is restored, the errors end the subscription, and
+ * `client.iterate` throws them. Either way `extensions.code` is `CURSOR_EXPIRED`: query again, and subscribe from the
+ * new `liveCursor`.
  *
- * Without an `after`, what happens between the first subscribing and the first message is not known to the client:
- * begin at a `liveCursor`. A filtered-out event brings no cursor, so a rarely matching filter may get a
- * `CURSOR_EXPIRED` after a cut.
+ * Without an `after`, events are missed if the connection is cut before the first message: start from a `liveCursor`.
+ * An event that the filter excludes brings no cursor, so a subscription whose filter rarely matches may
+ * get `CURSOR_EXPIRED` when it reconnects.
  *
- * By default the client connects again after each fault of the connection, for ever, also while nothing listens, after
- * pauses of half a minute at most; by itself graphql-ws would give up at the first refused connection, or pause for
- * hours. A connection that silently goes dead is one such fault (`detectingSilence`). The closes that are final to
- * graphql-ws are final here, such as `4401`. What functions among the options throw is no fault of the connection: it
- * ends what is under way.
+ * By default the client reconnects after every connection failure, for ever, even while the gateway is down, with
+ * pauses of at most half a minute; graphql-ws alone would give up at the first refused connection, or wait for hours.
+ * A connection that silently goes dead is such a failure, too (`detectingSilence`). Close codes that are fatal to
+ * graphql-ws, such as `4401`, stay fatal. An error thrown by a function among the options is not a connection failure:
+ * it ends the operations in progress.
  *
- * An operation that is too large, or cannot be written as JSON, is refused by `subscribe` and `iterate` themselves,
- * which throw: it would end all that is on the connection, or leave behind a rejection that nobody can catch.
+ * For an operation that is too large, or cannot be written as JSON, `subscribe` and `iterate` throw: sending it would
+ * end everything else on the connection, or cause a rejection that nobody can catch.
  */
 export function resuming<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
 ): ClientOptions<P> {
-  /** The last cursor seen, by the id of the subscription. */
+  /** The last cursor received, by the id of the subscription. */
   let cursors = new Map<string, string>();
-  /** Those of the connection before: a subscription that is not sent again on the next one was ended in between. */
+  /** Those of the previous connection: a subscription that is not sent again on the next one ended in between. */
   let earlier = cursors;
   let count = 0;
   const { jsonMessageReplacer, generateID = () => String((count += 1)) } = options;
@@ -53,7 +54,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
     for (const known of [cursors, earlier]) known.delete(id);
   }
 
-  /** The cursor to go on from; it is one of this connection now. */
+  /** The cursor to resume from, which from now on belongs to the current connection. */
   function carry(id: string): string | undefined {
     const cursor = cursors.get(id) ?? earlier.get(id);
     if (cursor !== undefined) cursors.set(id, cursor);
@@ -62,24 +63,24 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
 
   return {
     retryAttempts: Infinity,
-    shouldRetry: isOfConnection,
+    shouldRetry: isConnectionFailure,
     retryWait: (retries) => sleep(Math.min(2 ** retries * 500, longestPauseMs) * (0.5 + Math.random() / 2)),
     ...others,
     generateID(payload) {
       const id = generateID(payload);
       refuseTooLarge(JSON.stringify({ id, type: 'subscribe', payload }, jsonMessageReplacer));
-      forget(id); // whoever had it before has ended
+      forget(id); // an earlier operation with this id has ended
       return id;
     },
     on: {
       ...on,
       connected(...socket) {
-        // All that still stand are sent again together, or none where the connection is cut at this very moment.
+        // All active subscriptions are sent again together, or none if the connection is cut at this very moment.
         if (cursors.size > 0) [earlier, cursors] = [cursors, new Map<string, string>()];
         on?.connected?.(...socket);
       },
       message(message) {
-        if (message.type === 'next') note(cursors, message.id, message.payload.data);
+        if (message.type === 'next') rememberCursor(cursors, message.id, message.payload.data);
         if (message.type === 'error' || message.type === 'complete') forget(message.id);
         on?.message?.(message);
       },
@@ -88,17 +89,17 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
       const replaced: unknown = jsonMessageReplacer ? jsonMessageReplacer.call(this, key, value) : value;
       if (key !== '' || !isMessage(replaced)) return replaced;
       if (replaced.type === 'complete') forget(replaced.id);
-      return replaced.type === 'subscribe' ? from(replaced, carry(replaced.id)) : replaced;
+      return replaced.type === 'subscribe' ? withAfter(replaced, carry(replaced.id)) : replaced;
     },
   };
 }
 
 /**
- * Options for graphql-ws' `createClient` under which a connection that has gone dead without a word, as when a laptop
- * slept or a router forgot it, is let go of with `4499`; by itself graphql-ws would listen to it for ever. After every
- * ten seconds, or as `keepAlive` says (0: never), a ping is sent, and something has to be heard within as long; likewise
- * once a connection is closed, since the next one waits for its end. A pong may be late behind a message that takes long
- * to arrive, so the next connection is given twice as long.
+ * Options for graphql-ws' `createClient` that drop a connection which has silently gone dead, as when a laptop slept or
+ * a router forgot it, with code `4499`; graphql-ws alone would keep it for ever. A ping is sent every ten seconds, or
+ * every `keepAlive` milliseconds (0: never), and something must be received within the same time. The same limit holds
+ * for closing a connection, since the next one waits for that. As a long message may delay a pong, the wait is doubled
+ * for the next connection.
  */
 export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   options: ClientOptions<P>,
@@ -106,18 +107,18 @@ export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   const { on, keepAlive = pingEveryMs } = options;
   let patience = 1;
   let socket: Socket;
-  /** There is one while a pong, or the end of a close, is waited for. */
+  /** Set while waiting for a pong, or for a close to complete. */
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function expectWord(): void {
+  function expectAnswer(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      patience = Math.min(patience * 2, greatestPatience);
-      letGo(socket);
+      patience = Math.min(patience * 2, longestPatience);
+      drop(socket);
     }, keepAlive * patience);
   }
 
-  function rest(): void {
+  function stopWaiting(): void {
     clearTimeout(timer);
     timer = undefined;
   }
@@ -128,31 +129,31 @@ export function detectingSilence<P extends ConnectionInitMessage['payload']>(
     on: {
       ...on,
       opened(opened) {
-        rest();
+        stopWaiting();
         socket = opened as Socket;
-        if (keepAlive > 0 && Number.isFinite(keepAlive)) onClosing(socket, expectWord);
+        if (keepAlive > 0 && Number.isFinite(keepAlive)) onClosing(socket, expectAnswer);
         on?.opened?.(opened);
       },
       ping(isReceived, payload) {
-        if (!isReceived) expectWord();
+        if (!isReceived) expectAnswer();
         on?.ping?.(isReceived, payload);
       },
       message(message) {
         if (message.type === 'pong') {
-          rest();
+          stopWaiting();
           patience = 1;
-        } else if (timer) expectWord();
+        } else if (timer) expectAnswer();
         on?.message?.(message);
       },
       closed(event) {
-        rest();
+        stopWaiting();
         on?.closed?.(event);
       },
     },
   };
 }
 
-/** What is used of a socket. Only that of `ws` has a `terminate`. */
+/** What is used of a socket. Only those of `ws` have a `terminate`. */
 interface Socket {
   readonly onmessage: unknown;
   readonly onclose: ((event: unknown) => void) | null;
@@ -160,7 +161,7 @@ interface Socket {
   readonly close: (code?: number, reason?: string) => void;
 }
 
-/** Acts when the socket begins to close, but not when it was let go of, which graphql-ws closes after all is told. */
+/** Acts when the socket begins to close, but not when it was dropped: graphql-ws closes such a socket afterwards. */
 function onClosing(socket: Socket, act: () => void): void {
   const { close } = socket;
   const closing: Socket['close'] = (code, reason) => {
@@ -171,11 +172,11 @@ function onClosing(socket: Socket, act: () => void): void {
 }
 
 /**
- * Ends a socket as `client.terminate` does, so that the client goes on at once: after a `close` browsers, and `ws` too,
- * tell of the end only once they have waited for the other side in vain.
+ * Ends a socket as `client.terminate` does, so that the client reconnects at once: after a `close`, browsers and `ws`
+ * report the end only once their wait for the other side has timed out.
  */
-function letGo(socket: Socket): void {
-  Object.assign(socket, { onmessage: null }); // what is still to come of it comes again on the next one
+function drop(socket: Socket): void {
+  Object.assign(socket, { onmessage: null }); // whatever it would still receive is sent again on the next one
   socket.terminate?.();
   socket.onclose?.(new TerminatedCloseEvent());
 }
@@ -184,28 +185,28 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Sockets report their faults by events, and `client.terminate` by an error with a `reason`: all else was thrown. */
-function isOfConnection(cause: unknown): boolean {
+/** Sockets report failures as events, `client.terminate` as an error with a `reason`; any other error was thrown. */
+function isConnectionFailure(cause: unknown): boolean {
   return !(cause instanceof Error) || 'reason' in cause;
 }
 
 function refuseTooLarge(message: string): void {
-  if (new TextEncoder().encode(message).length > greatestOperation)
-    throw new RangeError('The operation is larger than a websocket takes: send it over HTTP.');
+  if (new TextEncoder().encode(message).length > longestOperationBytes)
+    throw new RangeError('The operation is too large for a websocket: send it over HTTP.');
 }
 
-/** The whole message comes under an empty key; within variables, so does a member whose name is empty. */
+/** The whole message has an empty key, but so has a member of the variables whose name is empty. */
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-/** The cursor stands beside the event, under whatever alias the update was asked for. */
-function note(cursors: Map<string, string>, id: string, data: unknown): void {
+/** Remembers the cursor of an update, whatever alias the update was selected under. */
+function rememberCursor(cursors: Map<string, string>, id: string, data: unknown): void {
   const [update] = Object.values(data ?? {}) as { readonly cursor?: unknown }[];
   if (typeof update?.cursor === 'string') cursors.set(id, update.cursor);
 }
 
-function from(message: SubscribeMessage, after: string | undefined): SubscribeMessage {
+function withAfter(message: SubscribeMessage, after: string | undefined): SubscribeMessage {
   if (after === undefined) return message;
   const { payload } = message;
   return { ...message, payload: { ...payload, variables: { ...payload.variables, after } } };
