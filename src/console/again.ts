@@ -1,20 +1,20 @@
-const usualSeconds = 5;
+const defaultSeconds = 5;
 
 /**
- * Acts once: after some seconds, or as soon as the window is looked at again or the network is back. Returns a function
- * that calls it off.
+ * Acts once: after some seconds, or as soon as the window gets the focus or the network is back. Returns a function
+ * that cancels it.
  */
-export function soonAgain(act: () => void, seconds = usualSeconds): () => void {
+export function soonAgain(act: () => void, seconds = defaultSeconds): () => void {
   const hints = ['focus', 'online'] as const;
-  const callOff = (): void => {
+  const cancel = (): void => {
     clearTimeout(timer);
     for (const hint of hints) removeEventListener(hint, now);
   };
   const now = (): void => {
-    callOff();
+    cancel();
     act();
   };
   const timer = setTimeout(now, seconds * 1000);
   for (const hint of hints) addEventListener(hint, now);
-  return callOff;
+  return cancel;
 }

@@ -12,58 +12,58 @@ type Type = OperationTypeNode | undefined;
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Runs the explorer's operations: subscriptions over `graphql-transport-ws`, all else by POST. Headers that were
- * typed in go with both (on a websocket as the `connection_init` payload). The session follows an operation that
- * signs somebody in or out, and is refreshed when the gateway says that nobody is signed in.
+ * Runs the explorer's operations: subscriptions over `graphql-transport-ws`, everything else by POST. Headers from the
+ * headers editor are sent with both (on a websocket as the `connection_init` payload). The session follows operations
+ * that sign in or out, and is refreshed when the gateway says that nobody is signed in.
  */
 export function createFetcher(session: Following): Fetcher {
   const run = (typed: Operation, { headers = {} }: { readonly headers?: Headers } = {}) => {
-    const { operation, type } = chosen(typed);
+    const { operation, type } = selected(typed);
     return type === OperationTypeNode.SUBSCRIPTION
       ? subscribe(operation, headers, session)
       : ask(operation, headers, type, session);
   };
-  return run as Fetcher; // it asks for instances of GraphQLError, and only prints them
+  return run as Fetcher; // the type wants instances of GraphQLError, but GraphiQL only prints them
 }
 
-/** The operation that is meant, and its type where it is known. */
-function chosen(typed: Operation): { readonly operation: Operation; readonly type?: Type } {
+/** The operation to run, and its type if that can be determined. */
+function selected(typed: Operation): { readonly operation: Operation; readonly type?: Type } {
   try {
     const document = parse(typed.query);
     const named = getOperationAST(document, typed.operationName);
     if (named) return { operation: typed, type: named.operation };
-    // Just after a change of tabs GraphiQL still gives the name of the other tab's operation.
+    // Just after a change of tabs GraphiQL still passes the name of the other tab's operation.
     return { operation: { ...typed, operationName: null }, type: getOperationAST(document)?.operation };
   } catch {
-    return { operation: typed }; // the gateway says best what is wrong with it
+    return { operation: typed }; // the gateway will say what is wrong with it
   }
 }
 
-/** Nobody gets the answer to what was stopped: a query is cut off, a mutation is still done. */
+/** When the run is stopped, its answer is dropped: a query is aborted, a mutation still completes. */
 function ask(operation: Operation, headers: Headers, type: Type, session: Following): AsyncIterable<Answer> {
   const isMutation = type === OperationTypeNode.MUTATION;
   const cut = new AbortController();
   const answer = post(operation, headers, isMutation ? undefined : cut.signal);
-  const isSigning = isMutation && /\bsign(In|Out)\b/.test(operation.query); // by whatever alias
+  const signsInOrOut = isMutation && /\bsign(In|Out)\b/.test(operation.query); // under any alias
   void answer.then((given) => {
-    if (isSigning) return session.follow(tellsOnlyOfSigning(given) ? given : undefined);
+    if (signsInOrOut) return session.follow(isOnlySigning(given) ? given : undefined);
     if (isUnauthenticated(given)) return session.refresh();
     return given.data && session.heard();
   });
   return stoppable(answer, () => cut.abort());
 }
 
-function tellsOnlyOfSigning({ data }: Answer): boolean {
+function isOnlySigning({ data }: Answer): boolean {
   return Object.keys(data ?? {}).every((member) => ['signIn', 'signOut'].includes(member));
 }
 
-/** One connection a subscription, so that each is made with the cookie and headers of its moment. */
+/** Opens one connection per subscription, so that each uses the current cookie and headers. */
 function subscribe(operation: Operation, headers: Headers, session: Following): AsyncIterable<Answer> {
   const client = createClient(
     detectingSilence({
       url: `${location.origin.replace(/^http/, 'ws')}${path}`,
       connectionParams: lowerCased(headers),
-      // The library would subscribe again with the same variables and so lose what happened meanwhile.
+      // The library would subscribe again with the same variables, and so miss what happened meanwhile.
       retryAttempts: 0,
     }),
   );
@@ -71,13 +71,13 @@ function subscribe(operation: Operation, headers: Headers, session: Following): 
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-/** The updates, and when they break off, the last one once more with the reason beside it. */
+/** The updates; if they break off, the last one again, with the reason as an error. */
 function answers(
   updates: AsyncIterableIterator<Answer>,
   { refresh }: Following,
 ): AsyncIterator<Answer, undefined> {
   let last: Answer = {};
-  // No generator: its `return` would wait for the update that is pending, and Stop would do nothing until then.
+  // Not a generator: its `return` would wait for the pending update, and Stop would do nothing until then.
   return {
     next: async () => {
       try {
@@ -102,7 +102,7 @@ function lowerCased(headers: Headers): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Whether the socket's end is told: by itself, or by what let go of it. */
+/** Whether this is the close of the socket, reported by the socket itself or by `detectingSilence`. */
 function isClose(cause: unknown): cause is CloseEvent | TerminatedCloseEvent {
   return cause instanceof CloseEvent || cause instanceof TerminatedCloseEvent;
 }
@@ -110,9 +110,9 @@ function isClose(cause: unknown): cause is CloseEvent | TerminatedCloseEvent {
 const resume = 'Run it again with `after` set to the last cursor: nothing is lost.';
 
 const closings: Readonly<Record<number, string>> = {
-  4290: `The updates came faster than this page took them. ${resume}`,
+  4290: `The updates came faster than this page could take them. ${resume}`,
   4401: 'Nobody is signed in, or the session has ended. Sign in above and run the subscription again.',
-  4499: `Nothing was heard of the gateway any more. ${resume}`,
+  4499: `The gateway stopped responding. ${resume}`,
 };
 
 function explain(cause: unknown): NonNullable<Answer['errors']> {

@@ -3,8 +3,8 @@ import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import type { Session } from './session.js';
 
 /**
- * Stops what runs and empties the answers of all tabs when their owner is another: when the person has signed out, or
- * somebody else has signed in.
+ * Stops the running operation and clears the answers of all tabs when their owner changes: when the user has signed
+ * out, or somebody else has signed in.
  */
 export function ForgetAnswers({ session: { owner, spared } }: { readonly session: Session }): null {
   const tabs = useGraphiQL((state) => state.tabs);

@@ -1,6 +1,6 @@
 import type { GraphQLFormattedError } from 'graphql';
 
-/** Where the gateway answers, on the page's own origin: by POST, and as a websocket. */
+/** The gateway's GraphQL endpoint on the page's own origin, for POST and websockets. */
 export const path = '/graphql';
 
 /** A GraphQL operation as it is sent. */
@@ -17,7 +17,7 @@ export interface Answer<Data = unknown> {
 }
 
 /**
- * Posts one operation; the browser adds the session's cookie. Never rejects: where no GraphQL answer came, the
+ * Posts one operation; the browser adds the session's cookie. Never rejects: if there is no GraphQL response, the
  * answer is one error that says so.
  */
 export async function post<Data>(
@@ -43,21 +43,21 @@ export async function post<Data>(
   }
 }
 
-/** Whether the gateway knows the page's origin: to others it gives no session, and no leave to read its answers. */
+/** Whether the gateway allows the page's origin; it lets other origins neither use a session nor read its answers. */
 export async function knowsOrigin(): Promise<boolean> {
   try {
-    // With a GET to its own origin a browser does not say what that is.
+    // A browser sends no Origin header with a GET to its own origin.
     const { headers } = await fetch(path, { method: 'OPTIONS', credentials: 'same-origin' });
     return headers.has('access-control-allow-origin');
   } catch {
-    return true; // nothing says that it does not
+    return true; // there is no sign that it does not
   }
 }
 
 async function answerOf<Data>(response: Response): Promise<Answer<Data>> {
   const isJson = /^application\/(graphql-response\+)?json\b/.test(response.headers.get('content-type') ?? '');
   if (!isJson)
-    return { errors: [{ message: `The gateway answered with status ${response.status}, no JSON.` }] };
+    return { errors: [{ message: `The gateway answered with status ${response.status} and no JSON.` }] };
   return (await response.json()) as Answer<Data>;
 }
 

@@ -1,15 +1,15 @@
 import type { Answer } from './gateway.js';
 
-/** What went wrong, as the page says it. */
+/** What went wrong, as the page shows it. */
 export interface Problem {
   readonly message: string;
-  /** Whether the person can mend it by typing something else. */
+  /** Whether the user can correct it by typing something else. */
   readonly mendable: boolean;
-  /** How many seconds to wait, where that was told. */
+  /** How many seconds to wait, if the answer says so. */
   readonly retryAfter?: number;
 }
 
-/** The first error of an answer, with the time to wait where there is one; undefined for an answer without. */
+/** The first error of an answer, with the time to wait if there is one; undefined if there are no errors. */
 export function problemOf({ errors }: Answer): Problem | undefined {
   const error = errors?.[0];
   if (!error) return undefined;

@@ -4,13 +4,13 @@ import shipments from './samples/shipments.graphql?raw';
 import shipmentUpdates from './samples/shipment-updates.graphql?raw';
 import payments from './samples/payments.graphql?raw';
 
-/** An operation that waits in a tab, with its variables as JSON. */
+/** An operation to open in a tab, with its variables as JSON. */
 interface Sample {
   readonly query: string;
   readonly variables?: string;
 }
 
-/** The tabs of a first visit, in the order in which they are best read. */
+/** The tabs shown on a first visit, in the order in which they are best read. */
 export const samples: Sample[] = [
   { query: notesPage }, // GraphiQL shows no variables in the first tab
   { query: bookAppointment, variables: json({ input: tomorrowAtNine() }) },
@@ -33,7 +33,7 @@ function tomorrowAtNine(): object {
       { actor: { reference: 'Patient/42' }, status: 'ACCEPTED' },
       { actor: { reference: 'Practitioner/7' }, status: 'NEEDS_ACTION' },
     ],
-    // Not `randomUUID`, which browsers have only at https and loopback addresses.
+    // Not `randomUUID`, which browsers offer only at https and loopback addresses.
     idempotencyKey: crypto.getRandomValues(new Uint32Array(4)).join('-'),
   };
 }

@@ -6,27 +6,27 @@ import type { Problem } from './problem.js';
 type Fetcher = GraphiQLProps['fetcher'];
 type Tell = (problem: Problem | undefined) => void;
 
-/** The name of the query by which GraphiQL asks for the schema. */
+/** The name of GraphiQL's introspection query. */
 export const schemaQuery = 'SchemaOfTheExplorer';
 
 /**
- * Answers GraphiQL when it asks for the schema, from where that is public, be introspection on or off; all else goes to
- * `fetcher`. While the schema cannot be had, that is told, and it is tried again.
+ * Answers GraphiQL's introspection query from `/schema.graphql`, which is public even if introspection is off; passes
+ * all other operations to `fetcher`. While the schema cannot be loaded, calls `tell` with the problem and retries.
  */
 export function withSchema(fetcher: Fetcher, tell: Tell): Fetcher {
   return (operation, options) =>
-    operation.operationName === schemaQuery ? insistOnSchema(tell) : fetcher(operation, options);
+    operation.operationName === schemaQuery ? loadSchema(tell) : fetcher(operation, options);
 }
 
-async function insistOnSchema(tell: Tell): Promise<{ readonly data: Record<string, unknown> }> {
+async function loadSchema(tell: Tell): Promise<{ readonly data: Record<string, unknown> }> {
   try {
     const schema = await readSchema();
     tell(undefined);
     return { data: { ...schema } };
   } catch {
-    tell({ message: 'The schema cannot be read.', mendable: false });
+    tell({ message: 'The schema could not be loaded.', mendable: false });
     await new Promise<void>((resolve) => void soonAgain(resolve));
-    return insistOnSchema(tell);
+    return loadSchema(tell);
   }
 }
 

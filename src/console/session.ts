@@ -11,33 +11,33 @@ export interface Viewer {
 }
 
 interface State {
-  /** Who is signed in; null for nobody, undefined until that could be found out. */
+  /** Who is signed in; null for nobody, undefined until that is known. */
   readonly viewer: Viewer | null | undefined;
-  /** Whose answers the page may show: who is signed in, or was until the session ended without being asked to. */
+  /** Whose answers the page may show: the user who is signed in, or was until the session ended by itself. */
   readonly owner: string | undefined;
-  /** The answer to the sign-in or sign-out that made the owner another one: nothing in it is the former owner's. */
+  /** The answer to the sign-in or sign-out that changed the owner: it holds no data of the former owner. */
   readonly spared: Answer | undefined;
-  /** What went wrong last; undefined when nothing did. */
+  /** What went wrong last; undefined if nothing did. */
   readonly problem: Problem | undefined;
-  /** Why it is not known who is signed in now; each time it is found anew. */
+  /** Why it is not known who is signed in now; a new object after each failed look-up. */
   readonly doubt: Problem | undefined;
 }
 
-/** The page's session: the gateway keeps it in a cookie that no script can read. */
+/** The page's session, which the gateway keeps in a cookie that scripts cannot read. */
 export interface Session extends State {
   readonly signIn: (email: string, password: string) => Promise<void>;
   readonly signOut: () => Promise<void>;
-  /** Asks the gateway who is signed in, after a hint that the session has ended. */
+  /** Looks up who is signed in, after a hint that the session has ended. */
   readonly refresh: () => void;
-  /** Asks it after a sign-in or sign-out in the editor, and tells the other windows. */
+  /** Looks it up after a sign-in or sign-out in the editor, and notifies the other windows. */
   readonly follow: (spared: Answer | undefined) => void;
-  /** Asks it where that could not be found out, after a hint that the gateway answers again. */
+  /** Looks it up if the last look-up failed, after a hint that the gateway answers again. */
   readonly heard: () => void;
   /** Clears the problem. */
   readonly dismiss: () => void;
 }
 
-/** The explorer's windows, which share the cookie: each tells the others that it signed somebody in or out. */
+/** Connects the explorer's windows, which share the cookie: each notifies the others of a sign-in or sign-out. */
 const windows = new BroadcastChannel('trivium-session');
 
 const viewerQuery = 'query Viewer { viewer { email name grants } }';
@@ -58,16 +58,16 @@ const unknown: State = {
 };
 
 const notKept: Problem = {
-  message: 'The browser did not keep the session: are cookies blocked, or is https expected?',
+  message: 'The browser did not store the session cookie: are cookies blocked, or is https required?',
   mendable: false,
 };
 
 const notKnown: Problem = {
-  message: `This address (${location.origin}) is not one the gateway knows: set PUBLIC_URL or ALLOWED_ORIGINS.`,
+  message: `The gateway does not accept this origin (${location.origin}): set PUBLIC_URL or ALLOWED_ORIGINS.`,
   mendable: false,
 };
 
-/** Asks who is signed in when the page opens, and keeps that up to date. */
+/** The session of the page: looks up who is signed in when the page opens, and keeps that up to date. */
 export function useSession(): Session {
   const [state, setState] = useState(unknown);
   const { look, heard, signedOut, failed } = useLookUps(setState);
@@ -94,11 +94,11 @@ export function useSession(): Session {
   useEffect(() => (doubt ? soonAgain(() => void look(false), doubt.retryAfter) : undefined), [doubt, look]);
 
   const signIn = async (email: string, password: string): Promise<void> => {
-    dismiss(); // so that the same words are told again
+    dismiss(); // so that the same message is announced again
     const refused = await trySignIn(email, password);
     if (refused) return tell(refused);
     windows.postMessage(null);
-    // That a session was made does not mean that the browser kept its cookie.
+    // A session was created, but the browser may not have stored its cookie.
     if ((await look(true)) === null) tell((await knowsOrigin()) ? notKept : notKnown);
     return undefined;
   };
@@ -106,7 +106,7 @@ export function useSession(): Session {
   const signOut = async (): Promise<void> => {
     const answer = await post({ query: signOutMutation });
     const problem = problemOf(answer);
-    // A session that has ended elsewhere is as good as signed out.
+    // If the session has already ended, the user is signed out as well.
     if (problem && !isUnauthenticated(answer)) return failed(problem);
     windows.postMessage(null);
     return signedOut();
@@ -117,22 +117,22 @@ export function useSession(): Session {
 
 interface LookUps {
   /**
-   * Asks who is signed in, `asked` where somebody signed in or out just before, and shows it. Gives who it is;
-   * undefined when that is not known, or out of date already.
+   * Looks up who is signed in, and shows it; `asked` says that somebody has just signed in or out. Resolves to who it
+   * is; undefined if that is unknown or already out of date.
    */
   readonly look: (asked: boolean, spared?: Answer) => Promise<Viewer | null | undefined>;
-  /** Looks where the last time it failed. */
+  /** Looks again if the last look-up failed. */
   readonly heard: () => void;
-  /** Shows why it is not known who is signed in, and keeps who was. */
+  /** Shows why it is not known who is signed in, and keeps the last known viewer. */
   readonly failed: (problem: Problem) => void;
-  /** Shows that nobody is signed in, whatever a look-up that is under way will find. */
+  /** Shows that nobody is signed in, whatever a pending look-up returns. */
   readonly signedOut: () => void;
 }
 
-/** The look-ups, of which only the one begun last is believed. */
+/** The look-ups; only the result of the latest one counts. */
 function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
   const latest = useRef(0);
-  /** Whether somebody signed in or out since a look-up was last shown: it may not be the one that was begun for it. */
+  /** Whether somebody has signed in or out since a result was last shown; a later look-up may be the one to show it. */
   const wasAsked = useRef(false);
   const isInDoubt = useRef(false);
 
@@ -164,7 +164,7 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
         viewer,
         owner: viewer?.email ?? (leaves ? undefined : owner),
         spared,
-        // What was wrong with a sign-in stands beside its fields.
+        // The problem of a failed sign-in stays beside the form.
         problem: viewer || told === doubt ? undefined : told,
       }));
       return viewer;

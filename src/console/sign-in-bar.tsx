@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState, type ReactElement, type RefObject, type SubmitEvent } from 'react';
 import type { Session, Viewer } from './session.js';
 
-/** The bar on top of a page: who is signed in, or the form to sign in with. */
+/** The bar at the top of a page: who is signed in, or the sign-in form. */
 export function SignInBar({ session }: { readonly session: Session }): ReactElement {
   const { viewer, problem } = session;
-  const bar = useHandedFocus(viewer && viewer.email);
+  const bar = useKeptFocus(viewer && viewer.email);
   return (
     <header className="bar" ref={bar}>
       <a className="bar-brand" href="/graphql">
@@ -89,7 +89,7 @@ function SignedIn({ session: { signOut }, viewer }: SignedInProps): ReactElement
   );
 }
 
-/** Whether an action runs, and a function that runs one; while one does, no other begins. */
+/** Whether an action is running, and a function that starts one unless another is running. */
 function useBusy(): readonly [boolean, (action: () => Promise<void>) => void] {
   const [busy, setBusy] = useState(false);
   const run = (action: () => Promise<void>): void => {
@@ -100,8 +100,8 @@ function useBusy(): readonly [boolean, (action: () => Promise<void>) => void] {
   return [busy, run];
 }
 
-/** Gives the focus to what takes the place of an element of the bar that had it; not when the page opens. */
-function useHandedFocus(who: string | null | undefined): RefObject<HTMLElement | null> {
+/** Moves the focus to what replaces the focused element of the bar; not when the page opens. */
+function useKeptFocus(who: string | null | undefined): RefObject<HTMLElement | null> {
   const bar = useRef<HTMLElement>(null);
   const before = useRef(who);
   useEffect(() => {

@@ -1,11 +1,11 @@
 const done = { done: true, value: undefined } as const;
 
-/** A value to come, as the one update of a run. A run that is stopped calls `onStop` and ends without the value. */
+/** A promised value as the only update of a run. If the run is stopped, calls `onStop` and ends without the value. */
 export function stoppable<Value>(value: Promise<Value>, onStop: () => void): AsyncIterable<Value> {
   let end: (result: typeof done) => void;
   const stopped = new Promise<typeof done>((resolve) => (end = resolve));
   const updates = [value.then((only) => ({ done: false, value: only }) as const)];
-  // No generator: its `return` would wait for the value.
+  // Not a generator: its `return` would wait for the value.
   const iterator: AsyncIterator<Value, undefined> = {
     next: () => Promise.race([stopped, updates.shift() ?? done]),
     return: () => {

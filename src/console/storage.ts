@@ -3,17 +3,17 @@ import type { GraphiQLProps } from 'graphiql';
 const own = 'graphiql:';
 const setting = `${own}shouldPersistHeaders`;
 
-/** Whether the settings say to keep headers, which may hold a token. */
+/** Whether GraphiQL is set to keep headers, which may hold a token. */
 export function keepsHeaders(): boolean {
   return localStorage.getItem(setting) === 'true';
 }
 
 /**
- * Where GraphiQL keeps tabs, history and settings; headers only where the settings say so. By itself GraphiQL keeps
- * them with the history all the same, and after the setting is switched off.
+ * Where GraphiQL keeps tabs, history and settings; headers only if the settings say so. GraphiQL alone would keep them
+ * in the history anyway, and after the setting is switched off.
  */
 export function openStorage(): NonNullable<GraphiQLProps['storage']> {
-  stripUnlessKept(); // what was kept by another setting, or by an earlier version of this page
+  stripUnlessKept(); // what was kept under another setting, or by an earlier version of this page
   return {
     getItem: (key) => localStorage.getItem(key),
     setItem(key, value) {
@@ -48,7 +48,7 @@ function strip(key: string): void {
     const stripped = withoutHeaders(json);
     if (stripped !== json) localStorage.setItem(key, stripped);
   } catch {
-    localStorage.removeItem(key); // no JSON, so GraphiQL could not read it either
+    localStorage.removeItem(key); // not JSON, so GraphiQL could not read it either
   }
 }
 

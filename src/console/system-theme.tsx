@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 
-/** Lets the editors follow when the system turns dark or light; GraphiQL looks at it only when it starts. */
+/** Keeps the editors in the system's theme when that changes; GraphiQL reads it only at start. */
 export function SystemTheme(): null {
   const theme = useGraphiQL((state) => state.theme);
   const { setTheme } = useGraphiQLActions();

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
-/** Builds the pages into `dist/console`: the HTML beside `assets/`, whose names bear the hash of their content. */
+/** Builds the pages into `dist/console`: the HTML beside `assets/`, whose names include a hash of their content. */
 export default defineConfig({
   root: import.meta.dirname,
   build: {
     outDir: '../../dist/console',
     emptyOutDir: true,
     target: 'es2023',
-    // Files, not data URLs: the page's content security policy lets no data through but images and fonts.
+    // Files, not data URLs: the page's content security policy allows data URLs only for images and fonts.
     assetsInlineLimit: 0,
-    // The editor is one part of several megabytes, loaded after the page stands; there is no use in a warning.
+    // The editor is one chunk of several megabytes, loaded after the page is shown; a warning would be of no use.
     chunkSizeWarningLimit: 8_000,
     reportCompressedSize: false,
     rolldownOptions: {
@@ -27,7 +27,7 @@ export default defineConfig({
 
 /** Puts a Brotli-compressed `….br` beside each asset, a quarter of its size, for the server to send instead. */
 function compress(): Plugin {
-  // At the greatest quality, 11, the result is a tenth smaller and takes ten times as long.
+  // At the highest quality, 11, the result is a tenth smaller but takes ten times as long.
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
   return {
     name: 'compress',

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { useGraphiQL } from '@graphiql/react';
 
-/** Lets the wheel scroll the page where an editor has nothing more to scroll; by itself it swallows every turn. */
+/** Lets the wheel scroll the page once an editor cannot scroll further; by itself Monaco swallows every event. */
 export function Wheel(): null {
   const query = useGraphiQL((state) => state.queryEditor);
   const variables = useGraphiQL((state) => state.variableEditor);
@@ -22,13 +22,13 @@ interface Scrolling {
   getLayoutInfo(): { readonly height: number };
 }
 
-// Monaco has an option for it, but reads it only when an editor is made, and GraphiQL makes them without it.
+// Monaco has an option for this, but reads it only when an editor is created, and GraphiQL does not set it.
 function share(editor: Scrolling | undefined): () => void {
   const turn = (event: WheelEvent): void => {
     const upOrDown = Math.abs(event.deltaY) > Math.abs(event.deltaX) && !event.shiftKey;
     if (editor && upOrDown && !hasRoom(editor, event.deltaY)) event.stopPropagation();
   };
-  // Not the whole editor: what it lays over the page, such as suggestions, scrolls by itself.
+  // Not the whole editor: its overlays, such as suggestions, scroll by themselves.
   const text = editor?.getDomNode()?.querySelector<HTMLElement>('.overflow-guard');
   text?.addEventListener('wheel', turn, { capture: true, passive: true });
   return () => text?.removeEventListener('wheel', turn, { capture: true });

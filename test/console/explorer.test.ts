@@ -32,7 +32,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
 
   test('says that it cannot read the schema, and tries again', async () => {
     const { page } = explorer;
-    const problem = page.getByRole('alert').filter({ hasText: 'The schema cannot be read.' });
+    const problem = page.getByRole('alert').filter({ hasText: 'The schema could not be loaded.' });
     await page.route('**/schema.graphql', (route) => route.fulfill({ status: 503 }));
     await page.reload();
     await problem.waitFor();
@@ -114,7 +114,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await expect.poll(answerTo('shp_heard'), soon).toContain('"shipmentId": "shp_heard"');
     isMute = true;
     for (const _ of ['a ping', 'its pong']) await page.clock.fastForward(10_000);
-    await expect.poll(answer, soon).toMatch(/Nothing was heard.*shp_heard/);
+    await expect.poll(answer, soon).toMatch(/stopped responding.*shp_heard/);
   });
 
   test('says that one must sign in for live updates', async () => {

@@ -42,7 +42,7 @@ export function signInTests(explorer: Explorer): void {
 
   test('says what is wrong with a sign-in, at the fields, until one types anew', async () => {
     await signIn({ ...demo, password: 'wrong' });
-    const told = problem('do not belong together');
+    const told = problem('password is wrong');
     await told.waitFor();
     expect(await focused()).toBe('Sign in');
     for (const name of ['E-mail', 'Password']) {
@@ -63,11 +63,11 @@ export function signInTests(explorer: Explorer): void {
       Boolean(response.request().postData()?.includes('query Viewer')),
     );
     await signIn({ ...demo, password: 'wrong' });
-    await problem('do not belong together').waitFor();
+    await problem('password is wrong').waitFor();
     await explorer.page.evaluate(() => dispatchEvent(new Event('online')));
     await looked;
     await explorer.page.waitForTimeout(500); // as long as the page takes to show what has come, and longer
-    expect(await problem('do not belong together').count()).toBe(1);
+    expect(await problem('password is wrong').count()).toBe(1);
   });
 
   test('hands the focus on, and says who is signed in', async () => {
@@ -220,7 +220,7 @@ export function signInTests(explorer: Explorer): void {
       return route.fulfill({ contentType: 'application/json', body: await response.text() });
     });
     await signIn();
-    await problem('The browser did not keep the session').waitFor();
+    await problem('The browser did not store the session cookie').waitFor();
     expect(await field('E-mail').getAttribute('aria-invalid')).toBe('false');
   });
 
@@ -235,7 +235,7 @@ export function signInTests(explorer: Explorer): void {
     await page.getByLabel('E-mail').fill(demo.email);
     await page.getByLabel('Password').fill(demo.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    const told = `This address (${proxy.url}) is not one the gateway knows: set PUBLIC_URL or ALLOWED_ORIGINS.`;
+    const told = `The gateway does not accept this origin (${proxy.url}): set PUBLIC_URL or ALLOWED_ORIGINS.`;
     const alert = page.getByRole('alert').filter({ hasText: 'This address' });
     expect(await alert.innerText()).toBe(told);
   });
