@@ -57,7 +57,7 @@ const settings = z.object({
   PAYMENTS_API_TOKEN: sendable.optional(),
   PAYMENTS_ROTATED_SECRET_FIELD: z.string().optional(),
   PAYMENT_EVENT_TYPES: list
-    .refine(({ length }) => length > 0, 'must name a type')
+    .refine(({ length }) => length > 0, 'must name at least one type')
     .default(['payment.succeeded']),
   PAYMENTS_CREATED_UNIT: z.enum(['auto', 's', 'ms']).default('auto'),
   SHIPMENT_WEBHOOKS: endpoints.optional(),

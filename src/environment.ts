@@ -6,7 +6,7 @@ export class ConfigError extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(`The settings are not usable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    super(`Invalid settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     this.faults = faults;
   }
 }
@@ -33,7 +33,7 @@ export function withFiles(
   for (const name of names) {
     const path = given[`${name}_FILE`];
     if (path === undefined) continue;
-    if (given[name] !== undefined) faults.push(`${name}: give it or ${name}_FILE, not both`);
+    if (given[name] !== undefined) faults.push(`${name}: set either it or ${name}_FILE, not both`);
     try {
       const text = read(path).replace(/[\r\n]+$/, '');
       if (text.trim() === '') faults.push(`${name}_FILE: the file is empty`);

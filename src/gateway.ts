@@ -75,7 +75,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       try {
         await close();
       } catch (err) {
-        telemetry.log.error({ err }, 'a part did not end as it should');
+        telemetry.log.error({ err }, 'a component failed to stop');
         faults.push(err);
       }
     }
@@ -85,7 +85,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   const stop = async () => {
     const late = sleep(longestStopMs, 'late', { ref: false });
     if ((await Promise.race([closeAll(), late])) === 'late')
-      telemetry.log.error('not all that was under way has ended in time: none of that was acknowledged');
+      telemetry.log.error('shutdown timed out: what was still in progress was not acknowledged');
   };
   /** Registers a part to be stopped; parts stop in reverse order. */
   const begun = <T extends { stop(): unknown }>(part: T): T => {
@@ -99,7 +99,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const cursors = createCursors(sealer);
     const database = begun(await openDatabase(config.databaseUrl, telemetry));
     void database.lost.then((err) =>
-      telemetry.log.fatal({ err }, 'the database can no longer be written by this process, which must end'),
+      telemetry.log.fatal({ err }, 'this process can no longer write to the database and must exit'),
     );
     const calls = {
       telemetry,

@@ -115,7 +115,7 @@ function onSignal(stop: () => Promise<void>): (code: number) => void {
 }
 
 function endUnfinished(): never {
-  console.error('Not all that was under way has ended in time.');
+  console.error('Shutdown timed out: not everything in progress could be finished.');
   process.exit(1);
 }
 
@@ -135,7 +135,7 @@ function isMendable(error: unknown): error is Error {
 async function run(command: string | undefined): Promise<void> {
   if (command === undefined) return runGateway();
   if (command === 'sandbox') return runSandbox();
-  return fail(`There is no ${command} here: say sandbox, or nothing.`);
+  return fail(`Unknown command ${command}: the only one is sandbox.`);
 }
 
 await run(process.argv[2]).catch(fail);

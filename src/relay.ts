@@ -149,7 +149,7 @@ export function createCursors(sealer: Sealer): Cursors {
       if (position === undefined)
         throw new GatewayError(
           'CURSOR_INVALID',
-          'This cursor is not one of this connection, filter and caller.',
+          'This cursor is not valid, or belongs to another connection, filter or caller.',
         );
       return JSON.parse(position) as unknown;
     },

@@ -39,7 +39,7 @@ function findNode(globalId: string, context: Context): Promise<Node | null> {
 function toDateTime(value: unknown, node: ValueNode | null = null): string {
   if (typeof value === 'string' && instant(value) !== undefined) return value;
   throw new GraphQLError(
-    `DateTime is an ISO 8601 date-time with an offset, as 2026-11-21T09:30:00Z; this is ${JSON.stringify(value)}.`,
+    `DateTime must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00Z; got ${JSON.stringify(value)}.`,
     { nodes: node },
   );
 }
@@ -74,7 +74,10 @@ const baseResolvers: Resolvers<Context> = {
     nodes(_, { ids }, context) {
       signedIn(context);
       if (ids.length > mostNodes)
-        throw new GatewayError('BAD_USER_INPUT', `\`ids\` has ${ids.length} ids; it may have ${mostNodes}.`);
+        throw new GatewayError(
+          'BAD_USER_INPUT',
+          `\`ids\` has ${ids.length} ids; at most ${mostNodes} are allowed.`,
+        );
       const found = ids.map((id) => findNode(id, context));
       // Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item.
       const foundOrError = () =>

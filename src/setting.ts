@@ -13,12 +13,9 @@ const grantNames = {
 /** An http or https address; slashes at its end are dropped. */
 export const httpUrl = z
   .string()
-  .refine(
-    (text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text),
-    'must be an http or https address',
-  )
-  .refine((text) => !/[?#]/.test(text), 'must have neither a query nor a fragment')
-  .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'must hold neither a user nor a password')
+  .refine((text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text), 'must be an http or https URL')
+  .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment')
+  .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'must not contain a user name or password')
   .transform((text) => text.replace(/\/+$/, ''));
 
 /** An http or https address without a path. */
@@ -35,7 +32,9 @@ export const whole = (least: number, most: number) =>
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
 
 /** A token that can be sent in a header: visible ASCII. */
-export const sendable = z.string().refine(isSendable, 'must be of visible ASCII characters, without blanks');
+export const sendable = z
+  .string()
+  .refine(isSendable, 'must consist of visible ASCII characters, without spaces');
 
 /** Items, separated by commas; empty ones are dropped. */
 export const list = z.string().transform((text) =>
@@ -73,7 +72,7 @@ export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
   return keys.map((text, place) => {
     const key = Buffer.from(text, 'base64');
     if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
-      context.addIssue(`key ${place + 1} is not the base64 of 32 bytes`);
+      context.addIssue(`key ${place + 1} is not 32 bytes in base64`);
     return key;
   });
 });
@@ -96,7 +95,7 @@ export const grants = z.string().transform((text, context): Grants => {
   for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
   for (const who of Object.keys(data))
     if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
-    else if (who !== who.trim()) context.addIssue(`"${who}" has blanks around it`);
+    else if (who !== who.trim()) context.addIssue(`"${who}" has white space around it`);
   for (const who of repeatedNames(text)) context.addIssue(`${who} is given twice`);
   const table = new Map<string, readonly Granted[]>();
   for (const [spelling, names] of Object.entries(data)) {
@@ -137,7 +136,7 @@ export const trustProxy = list.transform((proxies, context): number | readonly s
     const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
     if (!known && !isRange(proxy))
       context.addIssue(
-        `${proxy} is neither an address, a range, loopback, linklocal, uniquelocal nor a count`,
+        `${proxy} is not an IP address, an address range, loopback, linklocal, uniquelocal or a count`,
       );
   }
   return proxies;

@@ -318,7 +318,7 @@ describe('where it was looked for', () => {
       '101 Switching Protocols',
       '"paymentUpdates"',
       '{"received":true}',
-      'do not belong together',
+      'e-mail address or the password is wrong',
       'RATE_LIMITED',
       'UPSTREAM_INVALID_RESPONSE',
       'UPSTREAM_TIMEOUT',

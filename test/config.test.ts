@@ -178,7 +178,7 @@ describe('a sandbox by itself', () => {
   test('names what it cannot use', () => {
     expect(sandboxFaults({ SANDBOX_PORT: '0x10', GATEWAY_URL: 'ftp://gateway' })).toEqual([
       'SANDBOX_PORT: must be a whole number',
-      'GATEWAY_URL: must be an http or https address',
+      'GATEWAY_URL: must be an http or https URL',
     ]);
   });
 });
@@ -288,7 +288,7 @@ describe('a setting out of a file', () => {
   test('given both ways is a fault', () => {
     const both = { ...upstreams, APPOINTMENTS_CLIENT_SECRET_FILE: '/run/secret' };
     expect(faultsOf(both, { '/run/secret': 'other' })).toEqual([
-      'APPOINTMENTS_CLIENT_SECRET: give it or APPOINTMENTS_CLIENT_SECRET_FILE, not both',
+      'APPOINTMENTS_CLIENT_SECRET: set either it or APPOINTMENTS_CLIENT_SECRET_FILE, not both',
     ]);
   });
 
@@ -318,31 +318,31 @@ describe('faults', () => {
     ['PORT', '65536', 'must be from 0 to 65535'],
     ['PORT', '-1', 'must be a whole number'],
     ['PORT', '0x10', 'must be a whole number'],
-    ['PUBLIC_URL', 'api.example', 'must be an http or https address'],
-    ['PUBLIC_URL', 'ftp://api.example', 'must be an http or https address'],
+    ['PUBLIC_URL', 'api.example', 'must be an http or https URL'],
+    ['PUBLIC_URL', 'ftp://api.example', 'must be an http or https URL'],
     ['PUBLIC_URL', 'https://api.example/graphql', 'must have no path'],
-    ['TRUST_PROXY', 'true', 'true is neither an address'],
-    ['TRUST_PROXY', '99999999', '99999999 is neither an address'],
-    ['TRUST_PROXY', '10.0.0.0/33', '10.0.0.0/33 is neither an address'],
-    ['TRUST_PROXY', '10.0.0.0/8/8', '10.0.0.0/8/8 is neither an address'],
+    ['TRUST_PROXY', 'true', 'true is not an IP address'],
+    ['TRUST_PROXY', '99999999', '99999999 is not an IP address'],
+    ['TRUST_PROXY', '10.0.0.0/33', '10.0.0.0/33 is not an IP address'],
+    ['TRUST_PROXY', '10.0.0.0/8/8', '10.0.0.0/8/8 is not an IP address'],
     ['NOTES_TOKEN_LIFETIME_SECONDS', '0', 'must be from 1 to'],
-    ['PAYMENT_EVENT_TYPES', ',', 'must name a type'],
+    ['PAYMENT_EVENT_TYPES', ',', 'must name at least one type'],
     ['PAYMENTS_CREATED_UNIT', 'us', 'expected one of "auto"|"s"|"ms"'],
     ['PAYMENT_TIMESTAMP_TOLERANCE_SECONDS', 'never', 'must be off or a whole number of seconds'],
     ['WEBHOOK_CLOCK_SKEW_SECONDS', '1.5', 'must be a whole number'],
     ['DATABASE_URL', 'mysql://db', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'sqlite:', 'must be sqlite:<path> or postgres://…'],
     ['SECRET_KEYS', ',', 'must have at least one key'],
-    ['SECRET_KEYS', `${key(1).toString('base64')},c2hvcnQ=`, 'key 2 is not the base64 of 32 bytes'],
-    ['SECRET_KEYS', `!${key(1).toString('base64')}`, 'key 1 is not the base64 of 32 bytes'],
+    ['SECRET_KEYS', `${key(1).toString('base64')},c2hvcnQ=`, 'key 2 is not 32 bytes in base64'],
+    ['SECRET_KEYS', `!${key(1).toString('base64')}`, 'key 1 is not 32 bytes in base64'],
     ['GRANTS', '{"*":', 'must be a JSON object'],
     ['GRANTS', '[]', 'must be a JSON object'],
     ['GRANTS', '{"*":["payments:write"]}', '*: 0: Invalid option: expected one of "appointments:read"'],
     ['GRANTS', '{"ann":[]}', 'ann is neither an e-mail address, *@domain nor *'],
     ['GRANTS', '{"*@*":[]}', '*@* is neither an e-mail address, *@domain nor *'],
-    ['GRANTS', '{" ann@example.com":[]}', '" ann@example.com" has blanks around it'],
+    ['GRANTS', '{" ann@example.com":[]}', '" ann@example.com" has white space around it'],
     ['GRANTS', '{"*":["payments:read"],"\\u002a" : []}', '* is given twice'],
-    ['ALLOWED_ORIGINS', 'https://app.example,*', 'entry 2 must be an http or https address'],
+    ['ALLOWED_ORIGINS', 'https://app.example,*', 'entry 2 must be an http or https URL'],
     ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
     ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
     ['LOG_LEVEL', 'loud', 'expected one of "fatal"'],
@@ -357,9 +357,9 @@ describe('faults', () => {
     '%s is an http address without credentials, query or fragment',
     (name) => {
       const fault = (value: string) => faultsOf({ ...upstreams, [name]: value });
-      expect(fault('localhost:8080')).toEqual([`${name}: must be an http or https address`]);
-      expect(fault('https://a/v1?b=c')).toEqual([`${name}: must have neither a query nor a fragment`]);
-      expect(fault('https://u:p@a/v1')).toEqual([`${name}: must hold neither a user nor a password`]);
+      expect(fault('localhost:8080')).toEqual([`${name}: must be an http or https URL`]);
+      expect(fault('https://a/v1?b=c')).toEqual([`${name}: must have no query and no fragment`]);
+      expect(fault('https://u:p@a/v1')).toEqual([`${name}: must not contain a user name or password`]);
     },
   );
 
@@ -367,7 +367,7 @@ describe('faults', () => {
     'a token that cannot stand in a header is refused: %j',
     (token) => {
       expect(faultsOf({ ...upstreams, PAYMENTS_API_TOKEN: token })).toEqual([
-        'PAYMENTS_API_TOKEN: must be of visible ASCII characters, without blanks',
+        'PAYMENTS_API_TOKEN: must consist of visible ASCII characters, without spaces',
       ]);
     },
   );
@@ -424,7 +424,7 @@ describe('the process', () => {
     expect(await start(partial)).toEqual({
       code: 1,
       out: '',
-      told: 'The settings are not usable:\n  APPOINTMENTS_AUTH_URL: missing\n  PAYMENT_WEBHOOKS: missing\n',
+      told: 'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing\n  PAYMENT_WEBHOOKS: missing\n',
     });
   });
 
@@ -437,17 +437,17 @@ describe('the process', () => {
   test('ends with 1 at a host that nobody knows, and names the setting', async () => {
     const { code, told } = await start({ HOST: 'no such host', DATABASE_URL: await createTestFile() });
     expect(code).toBe(1);
-    expect(told).toMatch(/^The settings are not usable:\n  HOST: getaddrinfo \w+ no such host\n$/);
+    expect(told).toMatch(/^Invalid settings:\n  HOST: getaddrinfo \w+ no such host\n$/);
   });
 
   test('ends with 1 at a command that it does not know', async () => {
-    const told = 'There is no sandbx here: say sandbox, or nothing.\n';
+    const told = 'Unknown command sandbx: the only one is sandbox.\n';
     expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });
   });
 
   test('says which file it cannot read by the name of the setting', async () => {
     const { code, told } = await start({ SECRET_KEYS_FILE: '/nowhere/keys' });
     expect(code).toBe(1);
-    expect(told).toBe('The settings are not usable:\n  SECRET_KEYS_FILE: the file cannot be read\n');
+    expect(told).toBe('Invalid settings:\n  SECRET_KEYS_FILE: the file cannot be read\n');
   });
 });

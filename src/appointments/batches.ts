@@ -60,7 +60,7 @@ export function createBatches<Item, Outcome>(
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         waiting = waiting.filter((other) => other !== entry);
-        reject(new Error(`The database had no time for this within ${patienceMs} ms.`));
+        reject(new Error(`The database was too busy to run this within ${patienceMs} ms.`));
       }, patienceMs);
       const entry = { item, resolve, reject, timer };
       waiting.push(entry);

@@ -40,7 +40,7 @@ export interface AppointmentsClient {
 /** The gateway itself failed before anything was sent. */
 export class NotSent extends Error {
   constructor(cause: unknown) {
-    super('A booking was not sent, for no token could be looked up.', { cause });
+    super('The booking was not sent: no access token could be looked up.', { cause });
     this.name = 'NotSent';
   }
 }
@@ -91,7 +91,7 @@ export function createAppointmentsClient(
     if ('token' in outcome) return outcome;
     telemetry.log.error(
       { status: outcome.refused },
-      'the token issuer refuses the client credentials or the scope',
+      'the token issuer refused the client credentials or the scope',
     );
     throw new UpstreamError('issuer', 'locked');
   }
@@ -119,7 +119,7 @@ export function createAppointmentsClient(
     const names = granted.split(' ');
     const missing = scope.split(' ').filter((name) => name !== '' && !names.includes(name));
     if (missing.length > 0)
-      telemetry.log.warn({ missing }, 'the token issuer grants less than the scope asked for');
+      telemetry.log.warn({ missing }, 'the token issuer granted less than the requested scope');
   }
 
   /** Replaces a token after a 403, as a scope may have been granted since; not often, as there may be other reasons. */
@@ -133,7 +133,10 @@ export function createAppointmentsClient(
   /** A 404 may mean an unknown patient, of which the user is told, or a wrong base address, which is for the log. */
   function warnOfRefusal(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
-    telemetry.log.warn({ status }, 'the appointment service refused a booking for what may not lie in it');
+    telemetry.log.warn(
+      { status },
+      'the appointment service refused a booking, perhaps for a reason other than its content',
+    );
   }
 
   return {

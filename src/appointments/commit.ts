@@ -120,7 +120,9 @@ async function changeAsOne({ engine, kysely }: Store, changes: Changes): Promise
 }
 
 function inDoubt(cause: unknown): Error {
-  const error = new Error(`A booking may be kept, or not: ${(cause as Error).message}`, { cause });
+  const error = new Error(`A booking may or may not have been stored: ${(cause as Error).message}`, {
+    cause,
+  });
   return Object.assign(error, { code: doubtCode });
 }
 

@@ -43,7 +43,7 @@ function required(value: unknown, message: string, ...path: readonly string[]): 
 /** The service only says "ISO 8601 datetime", but we return it as a `DateTime`, which needs an offset. */
 function checkDateTime(text: string | null | undefined, member: string): readonly UserError[] {
   if (!text) return required(text, `The appointment needs its ${member}.`, member);
-  const message = `The ${member} is no ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00+01:00.`;
+  const message = `The ${member} must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00+01:00.`;
   return instant(text) === undefined ? [fault('INVALID', message, member)] : [];
 }
 
@@ -61,7 +61,7 @@ function checkParticipants(
     ({ actor }) => isReference(actor?.reference) && actor.reference.startsWith('Patient/'),
   );
   return [
-    ...(hasPatient ? [] : [fault('REQUIRED', 'One participant has to be Patient/<id>.', 'participants')]),
+    ...(hasPatient ? [] : [fault('REQUIRED', 'One participant must be Patient/<id>.', 'participants')]),
     ...all.flatMap((participant, index) => checkParticipant(participant, String(index))),
   ];
 }
@@ -73,10 +73,10 @@ function checkParticipant(
   const path = ['participants', index, 'actor', 'reference'];
   const text = actor?.reference;
   return [
-    ...required(text, 'Say who takes part.', ...path),
+    ...required(text, 'The participant needs a reference.', ...path),
     ...(!text || isReference(text)
       ? []
-      : [fault('INVALID', 'A reference has the form <ResourceType>/<id>.', ...path)]),
+      : [fault('INVALID', 'A reference must have the form <ResourceType>/<id>.', ...path)]),
     ...required(status, 'The participant needs a status.', 'participants', index, 'status'),
   ];
 }
@@ -87,7 +87,7 @@ function isReference(text: string | null | undefined): text is string {
 
 function checkKey(key: string | null | undefined): readonly UserError[] {
   if (key == null || keyForm.test(key)) return [];
-  return [fault('INVALID', 'An idempotency key has 1 to 255 characters.', 'idempotencyKey')];
+  return [fault('INVALID', 'An idempotency key must have 1 to 255 characters.', 'idempotencyKey')];
 }
 
 /** The participant without what clients may have sent as null; none if it is incomplete. */

@@ -115,7 +115,7 @@ export function createLedger({
   /** Deletes a row stored too late: the call could outlast those who wait, and the client may have booked again. */
   async function eraseLate(booking: Booking): Promise<Error> {
     await settling.settle(booking.id, () => bookings.erase(booking));
-    return new Error('The database took too long to keep the booking.');
+    return new Error('The database took too long to store the booking.');
   }
 
   /** Stores the row. If it is in doubt whether it is stored, it is deleted: nothing was, or will be, posted for it. */
@@ -152,7 +152,7 @@ export function createLedger({
       return settlementOf(await client.book(appointment, ending));
     } catch (error) {
       if (error instanceof NotSent || (error instanceof UpstreamError && !error.uncertain)) throw error;
-      telemetry.log.warn({ err: error }, 'the outcome of a booking is not known');
+      telemetry.log.warn({ err: error }, 'the outcome of a booking is unknown');
       return { state: 'UNCONFIRMED', upstreamId: null };
     } finally {
       clearTimeout(timer);

@@ -95,9 +95,11 @@ async function createAppointment(
   const { userId, email } = caller;
   const result = await context.appointments.book({ userId, email, ...booking });
   if ('conflict' in result)
-    return { errors: [fault('CONFLICT', 'This key was used for another appointment.', 'idempotencyKey')] };
+    return {
+      errors: [fault('CONFLICT', 'This key was already used for a different appointment.', 'idempotencyKey')],
+    };
   if ('refused' in result)
-    return { errors: [fault('INVALID', 'The appointment service does not take this appointment.')] };
+    return { errors: [fault('INVALID', 'The appointment service did not accept this appointment.')] };
   const { appointment } = result;
   const appointmentEdge = toEdge(appointment, () =>
     context.cursors.seal(placeOf(caller, {}), pack(appointment)),

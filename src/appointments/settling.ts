@@ -54,9 +54,9 @@ export function createSettling({ log }: Pick<Telemetry, 'log'>): Settling {
   async function retryInBackground(booking: string, write: () => Promise<void>): Promise<void> {
     try {
       await writeWithRetries(write, laterPausesMs, pauseBetween);
-      log.info({ booking }, 'a booking is settled after all');
+      log.info({ booking }, 'the outcome of a booking was stored after retries');
     } catch (error) {
-      log.error({ err: error, booking }, 'a booking was not settled');
+      log.error({ err: error, booking }, 'the outcome of a booking could not be stored');
     } finally {
       retries.delete(booking);
     }
@@ -67,7 +67,7 @@ export function createSettling({ log }: Pick<Telemetry, 'log'>): Settling {
       try {
         await writeWithRetries(write, firstPausesMs, (ms) => pause(ms));
       } catch (error) {
-        log.warn({ err: error, booking }, 'a booking cannot be settled yet');
+        log.warn({ err: error, booking }, 'the outcome of a booking could not be stored yet; retrying');
         retries.set(booking, retryInBackground(booking, write));
       }
     },

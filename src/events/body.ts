@@ -34,10 +34,10 @@ export function readEvent(body: Buffer): ReadBody | BodyFault {
   if (!isId(id))
     return {
       code: 'BODY_WITHOUT_ID',
-      message: 'The body has no `id` that is a string of 1 to 255 characters.',
+      message: 'The body needs an `id`: a string of 1 to 255 characters.',
     };
   if (typeof type !== 'string')
-    return { code: 'BODY_WITHOUT_TYPE', message: 'The body has no `type` that is a string.' };
+    return { code: 'BODY_WITHOUT_TYPE', message: 'The body needs a `type`: a string.' };
   return { text, event: { ...event, id, type } };
 }
 

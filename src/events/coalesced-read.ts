@@ -40,7 +40,7 @@ export function createCoalescedRead<T>(
   }
 
   return async () => {
-    if (isLong && waiting >= most) throw new Crowded('Enough wait for this already.');
+    if (isLong && waiting >= most) throw new Crowded('Too many callers are already waiting for this.');
     waiting += 1;
     try {
       return await (next ??= begin());

@@ -114,5 +114,5 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
 }
 
 function refuseToIterate(): never {
-  throw new Error('Updates are not pulled: who follows joins the multicast.');
+  throw new Error('Updates cannot be pulled: a follower joins the multicast.');
 }

@@ -34,7 +34,7 @@ export function selections(filter: Filter): readonly Selection[] {
     if (values.length > mostValues)
       throw new GatewayError(
         'BAD_USER_INPUT',
-        `\`${name}\` has ${values.length} values; it may have no more than ${mostValues}.`,
+        `\`${name}\` has ${values.length} values; at most ${mostValues} are allowed.`,
       );
     return { of, values: new Set(values) };
   });

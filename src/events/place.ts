@@ -11,7 +11,10 @@ export interface Place {
 
 /** The error of a place that the log cannot be read on from. */
 export function expired(): GatewayError {
-  return new GatewayError('CURSOR_EXPIRED', 'The events after this place in the log are no longer kept.');
+  return new GatewayError(
+    'CURSOR_EXPIRED',
+    'The cursor has expired: the log can no longer be read from there. Query again and use the new `liveCursor`.',
+  );
 }
 
 const witnessLength = 8;

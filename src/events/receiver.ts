@@ -100,7 +100,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     } catch (err) {
       // Anybody can have us ask for them.
       if (!(err instanceof Crowded))
-        warn('webhook keys could not be read again', () => ({ err, family: name }), name);
+        warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
       // The sender must come again: it may have signed with what a rotation gave it.
       if (rotates) throw unavailable();
       return undefined;

@@ -13,15 +13,15 @@ export function createReport({ log, counter }: Telemetry): (delivery: Delivery, 
     const { family, known } = delivery;
     if (outcome === 'duplicate') return duplicate(family);
     if (outcome === 'altered') {
-      log.warn(about(delivery), 'an event came again with another body');
+      log.warn(about(delivery), 'a duplicate of an event has a different body');
       return altered(family);
     }
     stored(family);
     if (known?.undated)
-      log.warn(about(delivery), 'an event tells no time that can be read: that of its receipt counts');
+      log.warn(about(delivery), 'an event has no readable timestamp: its time of receipt is used');
     if (known) return;
     skipped(family);
-    log.info(about(delivery), 'an event of an unknown kind was kept and skipped');
+    log.info(about(delivery), 'an event of an unknown kind was stored but not processed');
   };
 }
 

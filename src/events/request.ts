@@ -33,7 +33,7 @@ export const mostDiscarded = 17 * maxBodyBytes;
 /** Only POST will do. */
 export function checkMethod({ method }: WebhookRequest): void {
   if (method !== 'POST')
-    throw new Refusal(405, 'METHOD_NOT_ALLOWED', 'Webhooks are sent by POST.', { allow: 'POST' });
+    throw new Refusal(405, 'METHOD_NOT_ALLOWED', 'Webhooks must be sent by POST.', { allow: 'POST' });
 }
 
 /** No encoding but `identity` will do. */
@@ -60,10 +60,10 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const refuse = () => {
       kept = [];
-      reject(new Refusal(413, 'BODY_TOO_LARGE', `The body is over ${maxBodyBytes} bytes.`));
+      reject(new Refusal(413, 'BODY_TOO_LARGE', `The body is larger than ${maxBodyBytes} bytes.`));
     };
     const breakOff = () => {
-      if (!body.readableEnded) reject(new Refusal(400, 'BODY_INCOMPLETE', 'The body broke off.'));
+      if (!body.readableEnded) reject(new Refusal(400, 'BODY_INCOMPLETE', 'The body is incomplete.'));
     };
     if (announced > maxBodyBytes) refuse();
     body.on('data', (chunk: Buffer) => {

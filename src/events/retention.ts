@@ -24,7 +24,7 @@ export interface Retention {
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const stepSize = 500;
-const skewed = 'no old events are deleted: the clock here and the clock of the database differ by minutes';
+const skewed = 'old events are not deleted: the clocks of this process and of the database differ by minutes';
 
 /** Starts to prune in the background, now and every hour; a failure is logged and made good the next time. */
 export function startRetention({ database, clock, telemetry, retentionDays }: RetentionOptions): Retention {

@@ -46,8 +46,8 @@ export class Unrenderable extends Error {
   override readonly name = 'Unrenderable';
 }
 
-const logAway = 'the log cannot be read; trying again';
-const eventFailed = 'an event could not be read or rendered; trying again';
+const logAway = 'the event log cannot be read; retrying';
+const eventFailed = 'an event could not be read or rendered; retrying';
 const firstPauseMs = 100;
 const usualLongestPauseMs = 10_000;
 const usualBound: GivingUp = { failures: 10, ms: 60_000 };
@@ -109,7 +109,7 @@ export function createRetrier(options: RetrierOptions): Retrier {
       if (failures < bound.failures || performance.now() - since < bound.ms) return;
       telemetry.log.error(
         { err: cause, seq },
-        'an event cannot be read or rendered; its subscribers are turned away',
+        'an event cannot be read or rendered; its subscribers are disconnected',
       );
       throw new Unrenderable(`The event ${seq} cannot be read or rendered.`, { cause });
     };

@@ -126,7 +126,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   }
 
   const tellUnread = (err: unknown, what?: object) =>
-    telemetry.log.error({ err, ...what }, 'webhook keys could not be read again');
+    telemetry.log.error({ err, ...what }, 'webhook secrets could not be reloaded');
 
   /** What the signals that came since the last read name. */
   const stale = new Set<string>();
@@ -177,7 +177,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     held.put('payments', endpointId, next);
     database.signal('secrets', nameOf('payments', endpointId));
     const previousValidUntil = isoText(now + overlapMs);
-    telemetry.log.info({ family: 'payments', endpointId, previousValidUntil }, 'a webhook key was rotated');
+    telemetry.log.info({ family: 'payments', endpointId, previousValidUntil }, 'webhook secret rotated');
     return { rotatedAt: isoText(now), previousValidUntil };
   }
 
@@ -185,7 +185,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     endpointId: string,
     why: { readonly err: unknown } | { readonly refusal: object },
   ): void {
-    telemetry.log.warn({ family: 'payments', endpointId, ...why }, 'a webhook key could not be rotated');
+    telemetry.log.warn({ family: 'payments', endpointId, ...why }, 'webhook secret could not be rotated');
   }
 
   const find = await vault.readAll();
@@ -237,12 +237,12 @@ function endpointsOf(configured: Configured): readonly Endpoint[] {
 }
 
 const notStored =
-  'The payment service rotated the secret, but the new one could not be stored here. ' +
-  'The old one goes on working for 24 hours: rotate it again.';
+  'The payment service rotated the secret, but the gateway could not store the new one. ' +
+  'The old one stays valid for 24 hours: rotate it again.';
 
 const notNew =
-  'The payment service rotated the secret, but what its answer holds in a known field is one from before. ' +
-  'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.';
+  'The payment service rotated the secret, but the one in its response is an earlier one. ' +
+  'Set PAYMENTS_ROTATED_SECRET_FIELD to the field that has the new one, and rotate it again.';
 
 /** The configured value, if it differs from that of the last start; a payment secret it replaces stays valid. */
 function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {

@@ -152,9 +152,9 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   };
 }
 
-const restored = 'the log is another now: the database was restored';
+const restored = 'the event log was replaced: the database was restored';
 const overtaken =
-  'events are gone that were not read yet: this process was held up for longer than the retention';
+  'unread events were already deleted: this process was stalled for longer than the retention';
 
 /** Why the log cannot be read on from a place, and where it ends instead. */
 interface Cut {

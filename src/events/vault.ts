@@ -155,8 +155,8 @@ function readPrevious(opened: string, until: number | null): readonly Replaced[]
 
 function unopened(row: Selectable<WebhookSecretTable>): string {
   return (
-    `The stored secret of the webhook endpoint ${row.family}/${row.endpoint_id} was sealed by a key that is not among ` +
-    'SECRET_KEYS: add that key, behind the others.'
+    `The stored secret of the webhook endpoint ${row.family}/${row.endpoint_id} was sealed with a key that is not in ` +
+    'SECRET_KEYS: add that key after the others.'
   );
 }
 

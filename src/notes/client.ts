@@ -114,7 +114,7 @@ export function createNotesClient(
   /** Logs a refusal that is no fault of what was written. */
   function logFaultOfCall(status: number): void {
     if (faultOfCall(status))
-      telemetry.log.warn({ status }, 'the notes service refused a write for what does not lie in it');
+      telemetry.log.warn({ status }, 'the notes service refused a write for a reason other than its content');
   }
 
   async function write<T>(

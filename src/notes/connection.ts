@@ -150,7 +150,7 @@ async function* resumeAfterNew(
 function tooMany(): GatewayError {
   return new GatewayError(
     'QUERY_TOO_COMPLEX',
-    'There are too many notes to look for the one of this cursor: list them from the start instead.',
+    'There are too many notes to search for the one at this cursor: list them from the start instead.',
   );
 }
 

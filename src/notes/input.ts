@@ -18,7 +18,9 @@ export function checkNewNote({ title, content }: CreateNoteInput): readonly User
 export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonly UserError[] {
   const nulls = Object.entries({ ...input, content }).filter(([, value]) => value === null);
   return [
-    ...nulls.map(([name]) => fault('INVALID', `Leave ${name} out to keep it: it cannot be null.`, name)),
+    ...nulls.map(([name]) =>
+      fault('INVALID', `${name} cannot be null: leave it out to keep its value.`, name),
+    ),
     ...checkLength(content),
   ];
 }
@@ -26,9 +28,9 @@ export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonl
 /** The errors in a share that can be found before any call. */
 export function checkShare({ email, permission }: ShareNoteInput): readonly UserError[] {
   return [
-    ...(email ? [] : [fault('REQUIRED', 'Say with whom to share.', 'email')]),
-    ...(email && !address.test(email) ? [fault('INVALID', 'This is no e-mail address.', 'email')] : []),
-    ...(permission ? [] : [fault('REQUIRED', 'Say what that person may do.', 'permission')]),
+    ...(email ? [] : [fault('REQUIRED', 'Enter the e-mail address of the person to share with.', 'email')]),
+    ...(email && !address.test(email) ? [fault('INVALID', 'This is not an e-mail address.', 'email')] : []),
+    ...(permission ? [] : [fault('REQUIRED', 'Choose what that person may do.', 'permission')]),
   ];
 }
 
@@ -49,7 +51,7 @@ export function isLongOtherwise(content: string | null | undefined): content is 
 export function tooLong(): UserError {
   return fault(
     'TOO_LONG',
-    'The content is longer than the 10,000 characters that the service keeps.',
+    'The content is too long: the notes service accepts at most 10,000 characters.',
     'content',
   );
 }

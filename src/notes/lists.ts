@@ -57,7 +57,7 @@ export class NoteLists {
 
   private async read(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refused | TooLarge> {
     // Limited, since a note may have any number of tags, and each tag any number of pages.
-    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages of the notes service`);
+    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages from the notes service`);
     const { client, sightings } = this.source;
     const { token, sessionId, signal } = this.owner;
     const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);
@@ -67,5 +67,5 @@ export class NoteLists {
 }
 
 function tooMuch(most: string): OperationTooComplex {
-  return new OperationTooComplex(`One operation reads no more than ${most}.`);
+  return new OperationTooComplex(`One operation may read no more than ${most}: request less.`);
 }

@@ -99,7 +99,7 @@ export function createPager(): Pager {
       if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
       for (const { upstreamId } of notes) givenIds.add(upstreamId);
       if (askedCursors.has(nextCursor) || repeated > maxRepeatedPages)
-        throw unusable('gave pages of notes without an end');
+        throw unusable('returned an endless series of pages');
       if (cursor !== undefined) askedCursors.add(cursor);
       cursor = nextCursor;
       limit = page.limit;
@@ -123,9 +123,12 @@ export function orTooLarge(error: unknown): TooLarge {
 /** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what was sent. */
 function invalidQuery({ tag }: NoteFilter, cursor: string | undefined): GatewayError {
   if (cursor !== undefined)
-    return new GatewayError('CURSOR_EXPIRED', 'The notes service no longer takes this cursor: start again.');
+    return new GatewayError(
+      'CURSOR_EXPIRED',
+      'The notes service no longer accepts this cursor: start again from the first page.',
+    );
   if (tag !== undefined)
-    return new GatewayError('BAD_USER_INPUT', 'The notes service does not take this tag.');
+    return new GatewayError('BAD_USER_INPUT', 'The notes service does not accept this tag.');
   return unusable('refused to list notes');
 }
 

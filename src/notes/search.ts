@@ -76,6 +76,6 @@ function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => b
 function tooMany(): GatewayError {
   return new GatewayError(
     'QUERY_TOO_COMPLEX',
-    'There are too many notes to look for this one: list them with `notes` instead.',
+    'There are too many notes to search for this one: list them with `notes` instead.',
   );
 }

@@ -76,7 +76,7 @@ export async function shareNote(
   if (!refusal) return { sharedNoteId, errors };
   failWhereCallIsAtFault(refusal);
   if (refusal.refused === 409)
-    return { errors: [fault('CONFLICT', 'The note is shared with this person already.', 'email')] };
+    return { errors: [fault('CONFLICT', 'The note is already shared with this person.', 'email')] };
   return { errors: [refusal.refused === 404 ? noteOrPersonNotFound : refused('email')] };
 }
 
@@ -100,7 +100,9 @@ async function explain(
   const empty = blanks(change);
   if (empty.length > 0 && !faultOfCall(refusal.refused)) return empty;
   if (change.isPinned === true && (await notes.hasPinned(pinnedAtMost, id)))
-    return [fault('TOO_MANY_PINNED', `${pinnedAtMost} notes are pinned already.`, 'isPinned')];
+    return [
+      fault('TOO_MANY_PINNED', `${pinnedAtMost} notes are already pinned: unpin one first.`, 'isPinned'),
+    ];
   failWhereCallIsAtFault(refusal);
   const blankTag = change.tags?.findIndex((tag) => tag.trim() === '') ?? -1;
   if (blankTag >= 0) return [refused('tags', String(blankTag))];
@@ -117,7 +119,7 @@ function failWhereCallIsAtFault({ refused: status }: Refused): void {
 
 const noteOrPersonNotFound = fault(
   'NOT_FOUND',
-  'There is no such note, or the notes service knows nobody with this address.',
+  'There is no such note, or the notes service has no user with this e-mail address.',
   'id',
 );
 
@@ -126,5 +128,5 @@ function notFound(): UserError {
 }
 
 function refused(...path: readonly string[]): UserError {
-  return fault('INVALID', 'The notes service does not take this.', ...path);
+  return fault('INVALID', 'The notes service did not accept this.', ...path);
 }

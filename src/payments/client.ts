@@ -68,8 +68,8 @@ function refusal(status: number): UpstreamError {
 }
 
 const unread =
-  'The payment service rotated the secret, but its answer holds none in a known field. ' +
-  'Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again.';
+  'The payment service rotated the secret, but no known field of its response has the new one. ' +
+  'Set PAYMENTS_ROTATED_SECRET_FIELD to the field that has it, and rotate it again.';
 
 /** The call; if it fails although it took effect, or may have, the error says what to do. */
 async function withAdvice<T>(call: Promise<T>): Promise<T> {

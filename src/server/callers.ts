@@ -36,7 +36,7 @@ export function createCallers(
     const shown = origin.slice(0, longestTold);
     if (told.size === mostTold || told.has(shown)) return;
     told.add(shown);
-    log.warn({ origin: shown }, 'pages of this origin are not admitted: see ALLOWED_ORIGINS and PUBLIC_URL');
+    log.warn({ origin: shown }, 'requests from this origin are refused: see ALLOWED_ORIGINS and PUBLIC_URL');
   }
 
   return {

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Telemetry } from '../telemetry.js';
 
 const forgotten =
-  'a request names its client in X-Forwarded-For, but TRUST_PROXY does not name the proxy it comes from: ' +
-  'all who come by that proxy count as one client where sign-ins are limited';
+  'a request has X-Forwarded-For, but TRUST_PROXY does not include the proxy that sent it: ' +
+  'all clients behind that proxy share one limit of sign-ins';
 
 /**
  * Gives the address of a request's client, for the limits. A public address means that browsers come through a proxy:

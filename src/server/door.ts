@@ -105,7 +105,7 @@ function watchRest(request: IncomingMessage): void {
 export function refuseExpectation(
   refuse: (request: IncomingMessage, status: number, fault: string) => Answer,
 ): RequestListener {
-  const fault = 'Nothing is expected here but 100-continue.';
+  const fault = 'The only expectation that can be met here is 100-continue.';
   const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
   return (request, response) => {
     const isDelivery = originForm(request.url!).startsWith(deliveries);
@@ -133,8 +133,8 @@ function refusal(status: number, code: string, message: string): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
 
-const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a request of HTTP/1.1.');
+const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a valid HTTP/1.1 request.');
 const malformed: Readonly<Record<string, Answer>> = {
   HPE_HEADER_OVERFLOW: refusal(431, 'HEADERS_TOO_LARGE', 'The headers are too large.'),
-  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'REQUEST_TIMEOUT', 'The request took too long to come.'),
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.'),
 };

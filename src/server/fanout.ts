@@ -73,7 +73,7 @@ export function createFanout(options: {
     const lasting = (args.contextValue as Context).lasting();
     const toPayload = (result: ExecutionResult, context: Context): string => {
       const answer = rules.answer(result, context);
-      if (answer.errors?.some(isInternal)) throw new Error('An event could not be made into a message.');
+      if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
       return JSON.stringify(answer);
     };
     return {
@@ -95,7 +95,8 @@ export function createFanout(options: {
     async subscribe({ socket, operationId, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
-      if (!isFollowing(source)) throw new Error('A subscription resolver gives what `Feed.follow` gives.');
+      if (!isFollowing(source))
+        throw new Error('A subscription resolver must return what `Feed.follow` returns.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.wish.after);
       const { key, release } = hold(args, source);
       try {
@@ -179,7 +180,8 @@ function userOf(context: unknown): string {
 }
 
 function tooMuchHeld(): GatewayError {
-  const message = 'Your subscriptions take up all that one user may: complete some, or filter by less.';
+  const message =
+    'Your subscriptions use all the memory allowed per user: complete some, or use shorter filters.';
   return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
 }
 

@@ -137,7 +137,7 @@ function operationPlugin(
             : operation && rules.costs.tooCostly(document, operation, request.variables);
           if (refusal) throw refusal;
           if (operation?.operation !== 'subscription') return lane?.admit(source, document);
-          throw new GraphQLError('Subscriptions go over a websocket.', {
+          throw new GraphQLError('Send subscriptions over a websocket.', {
             extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
           });
         },

@@ -17,10 +17,10 @@ const mostFields = 10_000;
 export const mostCharacters = 32_000_000;
 /** How many fields an operation may ask for, and how many it may have with its fragments expanded. */
 export const greatestCost = 50_000;
-export const tooMuch = `The operation may answer with over ${greatestCost} fields: ask for smaller pages, or for less below them.`;
-export const tooMuchWritten = `The operation has over ${greatestCost} fields, its fragments written out: spread them less often.`;
-export const mayBeDone = 'What it was to do may be done.';
-const tooLong = `The answer has over ${mostCharacters} characters: ask for less.`;
+export const tooMuch = `The response could have more than ${greatestCost} fields: request smaller pages, or fewer fields of each item.`;
+export const tooMuchWritten = `The operation has more than ${greatestCost} fields once its fragments are expanded: spread them less often.`;
+export const mayBeDone = 'The mutation may still have taken effect.';
+const tooLong = `The response has more than ${mostCharacters} characters: request less.`;
 
 /** The error for an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
@@ -33,7 +33,7 @@ export function tooComplex(message: string): GraphQLError {
  */
 export function refuseText(query: string): GraphQLError | undefined {
   if (hasMore(query, /\r\n|[\n\r]/g, mostLines - 1))
-    return tooComplex(`The document has more than ${mostLines} lines; long texts can be given as variables.`);
+    return tooComplex(`The document has more than ${mostLines} lines: pass long texts as variables.`);
   // Without fragments, and with few brackets, a document cannot be nested too deep; most are like that.
   if (!hasMore(query, /[[({]/g, greatestDepth) && !/\bfragment\b/.test(query)) return undefined;
   const { depth, cycle } = nestingOf(new Source(query), greatestDepth, parseOptions.maxTokens);

@@ -16,7 +16,7 @@ export type Fault = Error & { readonly statusCode?: number };
 /** The body of a refusal before any operation began, in the shape of a GraphQL response. */
 export function toErrors(status: number, fault: string, id: string) {
   const [code, message] =
-    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Something went wrong here.'] : ['BAD_REQUEST', fault];
+    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Internal server error.'] : ['BAD_REQUEST', fault];
   return { errors: [{ message, extensions: { code, requestId: id } }] };
 }
 
@@ -56,13 +56,13 @@ export function serveGraphql(
       return reply;
     },
   });
-  refuseOthers(routes, '/graphql', ['GET', 'POST'], 'GraphQL is asked by GET or POST.');
+  refuseOthers(routes, '/graphql', ['GET', 'POST'], 'Use GET or POST for GraphQL.');
 }
 
 /** Serves an address that is only read. */
 export function serveReading(routes: FastifyInstance, url: string, handler: RouteHandlerMethod): void {
   routes.get(url, handler);
-  refuseOthers(routes, url, ['GET', 'HEAD'], 'This is read by GET.');
+  refuseOthers(routes, url, ['GET', 'HEAD'], 'Use GET or HEAD here.');
 }
 
 /** Refuses all methods but these at an address; OPTIONS names these to anybody, even to a page that is not allowed. */

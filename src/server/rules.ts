@@ -50,7 +50,7 @@ const safeBeginnings = [
   /^Expected non-nullable type "[^"]+" not to be null/,
   /^Argument "\w+" has invalid value/,
   /^Field "[\w.]+" (?:of required|is not defined by) type [^]+/,
-  /^DateTime is [^;.]+/,
+  /^DateTime must be [^;.]+/,
 ] as const;
 
 /** The rules over a schema. */
@@ -94,7 +94,7 @@ export function createRules(options: {
     telemetry.log.error({ err: origin, requestId }, 'an operation failed');
     const { path, locations } = error instanceof GraphQLError ? error : {};
     return {
-      message: 'Something went wrong here; it was logged under the request id.',
+      message: 'Internal server error; the log has the details under this request id.',
       ...(path && { path }),
       ...(locations && { locations }),
       extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },
@@ -161,7 +161,7 @@ function wrapInGraphQLError(originalError: GatewayError | GraphQLError): GraphQL
 }
 
 const tooLongToValidate = tooComplex(
-  'The document takes too long to validate: write fewer fields that are alike.',
+  'The document takes too long to validate: select the same fields less often.',
 );
 
 /** With a code, whichever part of GraphQL the error came from; without `http`, which is meant for Apollo Server. */

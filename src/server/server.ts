@@ -84,7 +84,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     return refuse(request, reply, status, error.message);
   };
   const drain = createDrain((requests) =>
-    telemetry.log.warn({ requests }, 'what was not answered in time was cut off'),
+    telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   );
   const lane = options.lane
     ? createLane({
@@ -133,7 +133,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
   app.setErrorHandler(fail);
   app.setNotFoundHandler((request, reply) =>
-    refuse(request, reply, 404, 'There is nothing at this address by this method.'),
+    refuse(request, reply, 404, 'There is nothing at this address for this method.'),
   );
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);

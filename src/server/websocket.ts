@@ -69,7 +69,7 @@ export function createGraphqlSockets(options: {
     try {
       session = await callers.find(headers, connectionParams?.authorization);
     } catch (err) {
-      telemetry.log.warn({ err }, 'a websocket could not be admitted');
+      telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');
       socket.close(tryAgainLater, 'Try again later');
       return false;
     }
@@ -89,7 +89,8 @@ export function createGraphqlSockets(options: {
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
     if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
-    if (operation.operation === 'mutation') return [refusal('Mutations go over HTTP, not over a websocket.')];
+    if (operation.operation === 'mutation')
+      return [refusal('Send mutations over HTTP, not over a websocket.')];
     const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
     if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
@@ -209,7 +210,7 @@ function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
 }
 
 function tooMany(): GraphQLError {
-  const message = `No more than ${mostRunning} operations may be under way on one socket.`;
+  const message = `No more than ${mostRunning} operations may run at once on one websocket.`;
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
 }
 

@@ -21,7 +21,7 @@ export interface SessionsContext extends OperationContext {
 function credentialErrors(input: { email?: string | null; password?: string | null }): UserError[] {
   return (['email', 'password'] as const)
     .filter((name) => !input[name])
-    .map((name) => fault('REQUIRED', `Give the ${name}.`, name));
+    .map((name) => fault('REQUIRED', `Enter your ${name}.`, name));
 }
 
 const failed = (errors: readonly UserError[]) => ({
@@ -40,10 +40,11 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     async signIn(_, { input }, { sessions, ip, cookie }) {
       const { email, password } = input;
       if (!email || !password) return failed(credentialErrors(input));
-      if (ip === undefined) throw new Error('This door does not tell who comes: nobody can sign in here.');
+      if (ip === undefined)
+        throw new Error('Sign-in needs the IP address of the client, which is not known here.');
       const outcome = await sessions.signIn({ email, password, ip });
       if (outcome === 'WRONG_CREDENTIALS')
-        return failed([fault(outcome, 'E-mail address and password do not belong together.')]);
+        return failed([fault(outcome, 'The e-mail address or the password is wrong.')]);
       const { token, session, user } = outcome;
       cookie?.set(token, session.expiresAt);
       return {

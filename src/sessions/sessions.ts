@@ -65,7 +65,7 @@ const collectMs = 100;
 /** Between two warnings: anybody can cause refused sign-ins. */
 const quietMs = 60_000;
 const crowdedNetwork =
-  'sign-ins from one network are refused, as a hundred have failed: if it is that of a proxy, see TRUST_PROXY';
+  'sign-ins from one network are refused after a hundred failures: if it is the network of a proxy, see TRUST_PROXY';
 /** The maximum life of a session, whatever the service says of its token's. */
 const maxLifetimeMs = 366 * 24 * 3_600_000;
 
@@ -205,9 +205,13 @@ export function createSessions(options: {
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
       // Not `SessionEnded`: the caller may be signed in already, and that session has not ended.
-      throw new GatewayError('UPSTREAM_INVALID_RESPONSE', 'The notes service refuses its own token.', {
-        cause,
-      });
+      throw new GatewayError(
+        'UPSTREAM_INVALID_RESPONSE',
+        'The notes service rejected the token that it had just issued.',
+        {
+          cause,
+        },
+      );
     }
   }
 

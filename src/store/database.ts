@@ -50,7 +50,7 @@ async function open(url: string, log: Logger) {
     const { openPostgres } = await import('./postgres.js'); // loaded on demand: its driver takes time
     return openPostgres(url, log);
   }
-  throw new UnusableDatabase('The address of a database is sqlite:<path> or postgres://….');
+  throw new UnusableDatabase('The address of a database must be sqlite:<path> or postgres://….');
 }
 
 /**

@@ -26,8 +26,7 @@ export function keyBeside(databaseUrl: string): Buffer {
     makeKey(path);
   }
   const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
-  if (key.length !== 32)
-    throw new UnusableDatabase(`The key file ${path} does not hold the base64 of 32 bytes.`);
+  if (key.length !== 32) throw new UnusableDatabase(`The key file ${path} does not hold 32 bytes in base64.`);
   return key;
 }
 
@@ -38,8 +37,8 @@ function isEmpty(path: string): boolean {
 /** A newly generated key could open nothing in the existing database. */
 function lost(path: string, database: string): UnusableDatabase {
   return new UnusableDatabase(
-    `The key file ${path} is missing beside the database ${database}: put it back, or give a key as SECRET_KEYS ` +
-      '(what the missing one sealed only that one opens).',
+    `The key file ${path} is missing for the database ${database}: put it back, or set SECRET_KEYS to another key ` +
+      '(which cannot open what the missing one sealed).',
   );
 }
 

@@ -200,7 +200,7 @@ export async function migrate(kysely: Kysely<Tables>, engine: Engine): Promise<v
   const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in migrations));
   if (unknown === undefined) throw error as Error;
   throw new UnusableDatabase(
-    `A newer version of this program has changed the database (${unknown}): run that version, or one later.`,
+    `A newer version of this program has changed the database (${unknown}): run that version, or a later one.`,
     { cause: error },
   );
 }

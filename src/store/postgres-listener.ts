@@ -50,10 +50,10 @@ export async function startListener(config: ClientConfig, signals: Signals, log:
     while (!stopped.aborted) {
       await ended(client);
       if (stopped.aborted) return;
-      log.warn('the connection that listens to the database was lost');
+      log.warn('lost the connection that listens for database notifications');
       client = (await reconnect()) ?? client;
       if (stopped.aborted) return client.end();
-      log.info('listening to the database again');
+      log.info('listening for database notifications again');
       for (const channel of channels) signals.hear(channel, '');
     }
   };

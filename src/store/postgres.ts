@@ -164,7 +164,7 @@ async function checkVersion(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ server_version_num: string }>('show server_version_num');
   const version = Math.floor(Number(rows[0]!.server_version_num) / 10_000);
   if (version < oldestVersion)
-    throw new Error(`it is PostgreSQL ${version}, and ${oldestVersion} or later is needed`);
+    throw new Error(`it is PostgreSQL ${version}, but ${oldestVersion} or later is required`);
 }
 
 function nameOf(config: ClientConfig): string {
@@ -173,7 +173,7 @@ function nameOf(config: ClientConfig): string {
     return `${database} at ${host}:${port}`;
   } catch {
     throw new UnusableDatabase(
-      'The address of the database is not of the form postgres://user:password@host:port/name.',
+      'The address of the database must have the form postgres://user:password@host:port/name.',
     );
   }
 }

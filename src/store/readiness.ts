@@ -40,10 +40,10 @@ export function createReadiness(
   async function checkAndLog(): Promise<void> {
     try {
       await check();
-      if (!isReady) log.info('the database takes writes again');
+      if (!isReady) log.info('the database accepts writes again');
       isReady = true;
     } catch (err) {
-      if (isReady) log.error({ err }, 'the database takes no writes: this process is not ready');
+      if (isReady) log.error({ err }, 'the database accepts no writes: this process is not ready');
       isReady = false;
       throw err;
     } finally {

@@ -64,10 +64,10 @@ export class Reads {
   }
 }
 
-const tooLate = 'The operation took too long to read all that it asks for: ask for less.';
+const tooLate = 'The operation took too long to read what it requests: request less.';
 
 function tooMuch(mebibytes: number): string {
-  return `One operation reads no more than about ${mebibytes} MiB of what is stored here: ask for smaller pages.`;
+  return `One operation may read no more than about ${mebibytes} MiB from the database: request smaller pages.`;
 }
 
 /** How many octets each of so many rows may have for one statement to read all of them. */

@@ -25,7 +25,7 @@ export function createSignals(log: Logger): Signals {
       try {
         hear(payload);
       } catch (error) {
-        log.error({ err: error, channel }, 'a listener failed');
+        log.error({ err: error, channel }, 'a signal listener failed');
       }
     }
   };

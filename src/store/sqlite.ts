@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   SQLITE_READONLY: 'the file cannot be written',
   SQLITE_FULL: 'its disk is full',
   SQLITE_CANTOPEN: 'the file or its directory cannot be opened for writing',
-  EACCES: 'its directory cannot be made',
+  EACCES: 'its directory cannot be created',
   ENOTDIR: 'a part of its path is not a directory',
   EEXIST: 'a part of its path is not a directory',
 };
@@ -61,7 +61,7 @@ function cannotOpen(path: string, error: unknown): UnusableDatabase {
 /** Opens the database in a file; creates the file and its directory if they are missing. */
 export async function openSqlite(given: string, log: Logger) {
   if (!given || given === ':memory:')
-    throw new UnusableDatabase('The address of an embedded database is sqlite:<path of a file>.');
+    throw new UnusableDatabase('The address of an embedded database must be sqlite:<path of a file>.');
   const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock per file, whatever link leads to it
   const damage = createDamage(log);
   const parts = await openParts(path, damage);

@@ -17,24 +17,24 @@ const reasons = {
   /** An answer of 500 or above. */
   failing: ['UPSTREAM_UNAVAILABLE', 'failed'],
   /** The breaker is open: the call was not made. */
-  resting: ['UPSTREAM_UNAVAILABLE', 'has failed often and is left alone for some seconds'],
+  resting: ['UPSTREAM_UNAVAILABLE', 'has failed repeatedly, so calls to it are paused for some seconds'],
   /** A token is refused however fresh it is. */
-  locked: ['UPSTREAM_UNAVAILABLE', 'does not let the gateway in'],
+  locked: ['UPSTREAM_UNAVAILABLE', 'does not authorise the gateway'],
   /** The call's own deadline. */
   late: ['UPSTREAM_TIMEOUT', 'did not answer in time'],
   /** The caller's other calls went on until its deadline: the call was not made. */
   crowded: [
     'UPSTREAM_TIMEOUT',
-    'had so many calls of one caller to answer that this one was not made in time',
+    'had too many calls of one caller in progress, so this one was not made in time',
   ],
   /** The operation ended first: at its own deadline, because its client has gone, or as the gateway stopped. */
   abandoned: ['UPSTREAM_TIMEOUT', 'had not answered when the operation ended'],
-  oversized: ['UPSTREAM_INVALID_RESPONSE', 'answered with more than the gateway takes'],
+  oversized: ['UPSTREAM_INVALID_RESPONSE', 'answered with more than the gateway accepts'],
   redirected: ['UPSTREAM_INVALID_RESPONSE', 'answered with a redirect'],
-  misshapen: ['UPSTREAM_INVALID_RESPONSE', 'answered with something unexpected'],
+  misshapen: ['UPSTREAM_INVALID_RESPONSE', 'answered with an unexpected response'],
   /** The token that it gave cannot stand in a header: the call was not made. */
-  unsendable: ['UPSTREAM_INVALID_RESPONSE', 'gave a token that cannot be used'],
-  limited: ['RATE_LIMITED', 'takes no more calls for now'],
+  unsendable: ['UPSTREAM_INVALID_RESPONSE', 'issued a token that cannot be used'],
+  limited: ['RATE_LIMITED', 'accepts no more calls for now'],
 } as const satisfies Readonly<Record<string, readonly [ErrorCode, string]>>;
 
 /** Why a call failed. */

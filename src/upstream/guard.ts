@@ -48,8 +48,8 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     halfOpenAfter: openForMs,
     breaker: new ConsecutiveBreaker(failuresToOpen),
   });
-  breaker.onBreak(() => log.warn({ upstream: name }, 'upstream fails and is left alone'));
-  breaker.onReset(() => log.info({ upstream: name }, 'upstream is back'));
+  breaker.onBreak(() => log.warn({ upstream: name }, 'upstream keeps failing: circuit breaker opened'));
+  breaker.onReset(() => log.info({ upstream: name }, 'upstream works again: circuit breaker closed'));
   /** Whether a failure has counted since the last success. */
   let hasFailed = false;
   /** Callers with a late call since the last success; few, since the breaker opens at the tenth. */

@@ -66,7 +66,7 @@ test('what waits too long is refused, and done no more', async () => {
   const take = createBatches(work, { ...each, patienceMs: 200 });
   const first = take('a');
   await begun(1);
-  await expect(take('b')).rejects.toThrow('no time for this within 200 ms');
+  await expect(take('b')).rejects.toThrow('too busy to run this within 200 ms');
   const last = take('c');
   goOn[0]!();
   expect(await first).toBe('A');

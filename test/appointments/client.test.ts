@@ -370,7 +370,7 @@ describe('the token', () => {
     const other = connect({ scope: 'records:read  appointments:write' });
     await failure(other);
     await other.stop();
-    const lines = log.split('\n').filter((line) => line.includes('grants less'));
+    const lines = log.split('\n').filter((line) => line.includes('granted less'));
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
       { level: 40, missing: ['appointments:write'] },
     ]);
@@ -382,7 +382,7 @@ describe('the token', () => {
     const other = connect({ clientId: 'another' });
     await other.book(appointment).catch(() => undefined);
     await other.stop();
-    expect(log).not.toContain('grants less');
+    expect(log).not.toContain('granted less');
   });
 
   it('is renewed before its hour is over', async () => {

@@ -28,7 +28,7 @@ async function ride(
   await sender.expectRefused(weight);
   await sender.expectRefused(weight);
   await expectReadiness(gateway, 503);
-  await expect.poll(() => gateway.output()).toMatch(/"level":50.*the database takes no writes/);
+  await expect.poll(() => gateway.output()).toMatch(/"level":50.*the database accepts no writes/);
   expect(gateway.output()).toMatch(word);
   expect(await stored(database)).toEqual(sender.acknowledged);
   go();

@@ -34,7 +34,7 @@ describe.skipIf(noPostgres)('a Postgres whose password is changed, and whose con
     await sender.expectRefused();
     await expectReadiness(gateway, 503);
     expect(gateway.output()).toMatch(
-      /"level":50.*password authentication failed.*the database takes no writes/,
+      /"level":50.*password authentication failed.*the database accepts no writes/,
     );
     expect(gateway.output()).not.toContain('first-password');
     expect(await stored(asOwner)).toEqual(sender.acknowledged);

@@ -57,8 +57,8 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     const url = await createTestFile();
     await (await startGatewayProcess(settingsFor(url))).end();
     expect(await refusal(url)).toBe(
-      'The stored secret of the webhook endpoint shipments/sub_demo was sealed by a key that is not among ' +
-        'SECRET_KEYS: add that key, behind the others.',
+      'The stored secret of the webhook endpoint shipments/sub_demo was sealed with a key that is not in ' +
+        'SECRET_KEYS: add that key after the others.',
     );
   });
 
@@ -99,7 +99,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
   test('on a Postgres of an unsupported version', async () => {
     const port = await startOldPostgres();
     expect(await refusal(`postgres://user:hidden@127.0.0.1:${port}/old`)).toBe(
-      `Cannot open the database old at 127.0.0.1:${port}: it is PostgreSQL 12, and 13 or later is needed.`,
+      `Cannot open the database old at 127.0.0.1:${port}: it is PostgreSQL 12, but 13 or later is required.`,
     );
   });
 

@@ -34,11 +34,11 @@ const tooMuch =
 
 describe('a gateway whose writing thread ends', () => {
   test.each([
-    ['by itself', 'last.terminate()', /can no longer be written by this process/],
+    ['by itself', 'last.terminate()', /process can no longer write to the database/],
     [
       'for want of memory',
       `last.postMessage({ sql: '${tooMuch}', parameters: [] })`,
-      /terminate called|out of memory|can no longer be written/,
+      /terminate called|out of memory|can no longer write/,
     ],
   ])(
     '%s ends too, with a word and a code that say so',

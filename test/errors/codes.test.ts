@@ -256,7 +256,7 @@ describe('QUERY_TOO_COMPLEX', () => {
       undefined,
       [
         {
-          message: 'One operation reads no more than 250 pages of the notes service.',
+          message: 'One operation may read no more than 250 pages from the notes service: request less.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ],

@@ -5,8 +5,7 @@ import { toGlobalId } from '../../src/relay.js';
 import { codesOf } from '../support/house.js';
 import { type Person, type Room, startRoom } from './room.js';
 
-const message =
-  'One operation reads no more than about 64 MiB of what is stored here: ask for smaller pages.';
+const message = 'One operation may read no more than about 64 MiB from the database: request smaller pages.';
 const refused = { data: undefined, errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }] };
 
 let room: Room;

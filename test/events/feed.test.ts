@@ -313,7 +313,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         for (const { got } of members) expect(got).toEqual([]);
         const head = read + 3 + since;
         expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
-          { from: read, to: head, msg: expect.stringMatching(/held up .* retention/) as string },
+          { from: read, to: head, msg: expect.stringMatching(/stalled .* retention/) as string },
         ]);
         expect(frozen.place().seq).toBe(head);
         const anew = follow(undefined, { of: frozen });

@@ -58,7 +58,7 @@ test('a list of a filter has no more than 1,000 values', () => {
   expect(() => select(ids)).toThrow(
     expect.objectContaining({
       code: 'BAD_USER_INPUT',
-      message: '`ids` has 1001 values; it may have no more than 1000.',
+      message: '`ids` has 1001 values; at most 1000 are allowed.',
     }),
   );
 });

@@ -515,7 +515,7 @@ describe('rotation', () => {
     expect(told.filter(({ level }) => level > 40)).toEqual([]);
     expect(told.filter(({ msg }) => msg.startsWith('webhook'))).toMatchObject([
       {
-        msg: 'webhook keys could not be read again',
+        msg: 'webhook secrets could not be reloaded',
         family: 'payments',
         err: { message: `The database did not answer, or a rotation did not end, within ${patienceMs} ms.` },
       },

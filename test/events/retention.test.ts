@@ -52,7 +52,7 @@ describe.each(engines)('retention on %s', (engine, freshUrl) => {
       expect(left).toEqual(engine === 'sqlite' ? [] : ['one', 'two']);
       if (engine === 'sqlite') return;
       expect(told()).toMatchObject([
-        { level: 50, msg: expect.stringMatching(/clock here .* of the database/) },
+        { level: 50, msg: expect.stringMatching(/clocks of this process .* database/) },
       ]);
       const [{ aheadMs: seen }] = told() as [{ aheadMs: number }];
       expect(Math.abs(seen - aheadMs)).toBeLessThan(60_000);

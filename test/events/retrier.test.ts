@@ -85,7 +85,7 @@ describe('what the log says of failures', () => {
     const { told, failures } = await listen(100, (retrier, read) => retrier.retry(read, { given }));
     // They fail at 0, 100, 300, 700, 1,500 and 3,100 ms.
     expect(failures).toBe(600);
-    const msg = 'the log cannot be read; trying again';
+    const msg = 'the event log cannot be read; retrying';
     const err = expect.objectContaining({ message: 'The database is away.' }) as unknown;
     expect(told).toMatchObject([
       { level: 40, msg, err, pauseMs: 100, suppressed: 0 },
@@ -103,8 +103,8 @@ describe('what the log says of failures', () => {
       ]),
     );
     expect(told.slice(0, 2).map(({ msg }) => msg)).toEqual([
-      'the log cannot be read; trying again',
-      'an event could not be read or rendered; trying again',
+      'the event log cannot be read; retrying',
+      'an event could not be read or rendered; retrying',
     ]);
     expect(told).toHaveLength(6);
   });

@@ -211,10 +211,10 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
         level: 30,
         ...about,
         previousValidUntil: '2026-01-02T00:00:00.000Z',
-        msg: 'a webhook key was rotated',
+        msg: 'webhook secret rotated',
       },
-      { level: 40, ...about, refusal: { refused: 404 }, msg: 'a webhook key could not be rotated' },
-      { level: 40, ...about, err: { message: 'cut' }, msg: 'a webhook key could not be rotated' },
+      { level: 40, ...about, refusal: { refused: 404 }, msg: 'webhook secret could not be rotated' },
+      { level: 40, ...about, err: { message: 'cut' }, msg: 'webhook secret could not be rotated' },
     ]);
     expect(lines.join('')).not.toContain('clear-');
   });
@@ -294,7 +294,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     for (const known of ['clear-1', 'clear-2'])
       await expect(secrets.rotate('pe_1', async () => known)).rejects.toMatchObject({
         code: 'UPSTREAM_INVALID_RESPONSE',
-        message: expect.stringContaining('Set PAYMENTS_ROTATED_SECRET_FIELD and rotate it again'),
+        message: expect.stringContaining('Set PAYMENTS_ROTATED_SECRET_FIELD to the field'),
       });
     expect(await rows()).toEqual(before);
     expect(lines.join('')).not.toContain('clear-');

@@ -535,7 +535,7 @@ describe('writing', () => {
     const input = { id: noteId('none'), email: 'friend@example.com', permission: 'EDIT' };
     const { data } = await ask(share.replace('code path', 'code message path'), { input });
     expect(data.shareNote.errors).toEqual([
-      { code: 'NOT_FOUND', message: expect.stringMatching(/no such note, or .* nobody/), path: ['id'] },
+      { code: 'NOT_FOUND', message: expect.stringMatching(/no such note, or .* no user/), path: ['id'] },
     ]);
   });
 

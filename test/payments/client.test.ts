@@ -139,7 +139,7 @@ describe('the new secret', () => {
       answering(200, body);
       await expect(rotate()).rejects.toMatchObject({
         code: 'UPSTREAM_INVALID_RESPONSE',
-        message: expect.stringContaining('PAYMENTS_ROTATED_SECRET_FIELD and rotate it again'),
+        message: expect.stringContaining('Set PAYMENTS_ROTATED_SECRET_FIELD to the field'),
       });
     },
   );

@@ -241,7 +241,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       expect((await backends(`query ilike 'listen %'`)).length).toBeGreaterThanOrEqual(2);
       ids.push(await ship(a), await ship(a));
       await expect.poll(() => subscriber.got).toEqual(ids);
-      await expect.poll(() => b.logged().includes('listening to the database again')).toBe(true);
+      await expect.poll(() => b.logged().includes('listening for database notifications again')).toBe(true);
       ids.push(await ship(b), await ship(a));
       await expect.poll(() => subscriber.got).toEqual(ids);
     });

@@ -98,7 +98,7 @@ describe('the operator', () => {
     house
       .logged()
       .split('\n')
-      .filter((line) => line.includes('not admitted'))
+      .filter((line) => line.includes('from this origin are refused'))
       .map((line) => JSON.parse(line) as { readonly origin: string; readonly msg: string });
 
   test('is told once of an origin that is not admitted, at every door, and of a few in all', async () => {
@@ -125,7 +125,7 @@ describe('the operator', () => {
       `http://${'long.'.repeat(100)}`.slice(0, 100),
     ]);
     expect(new Set(lines.map(({ msg }) => msg))).toEqual(
-      new Set(['pages of this origin are not admitted: see ALLOWED_ORIGINS and PUBLIC_URL']),
+      new Set(['requests from this origin are refused: see ALLOWED_ORIGINS and PUBLIC_URL']),
     );
     for (let number = 0; number < 30; number += 1) await ask(`http://${number}.example`);
     expect(told(house)).toHaveLength(20);

@@ -340,7 +340,7 @@ describe('errors', () => {
     const query = `{ ${'__typename '.repeat(1_000)} }`;
     for (const session of [undefined, token, token]) {
       const { status, data, errors } = await house.ask(query, {}, session);
-      const message = 'The document takes too long to validate: write fewer fields that are alike.';
+      const message = 'The document takes too long to validate: select the same fields less often.';
       expect([status, data, errors]).toEqual([
         400,
         undefined,
@@ -551,15 +551,15 @@ describe('health', () => {
 });
 
 describe('a fault of the request, in the shape of all faults', () => {
-  const nothing = 'There is nothing at this address by this method.';
+  const nothing = 'There is nothing at this address for this method.';
 
   test.each([
     ['GET', '/nothing?secret', 404, nothing],
     ['GET', '/assets/nothing.js', 404, nothing],
     ['OPTIONS', '/graphql/nothing', 404, nothing],
-    ['POST', '/livez', 405, 'This is read by GET.'],
-    ['DELETE', '/readyz', 405, 'This is read by GET.'],
-    ['PROPFIND', '/schema.graphql', 405, 'This is read by GET.'],
+    ['POST', '/livez', 405, 'Use GET or HEAD here.'],
+    ['DELETE', '/readyz', 405, 'Use GET or HEAD here.'],
+    ['PROPFIND', '/schema.graphql', 405, 'Use GET or HEAD here.'],
     ['GET', '/%ff%', 400, "'/%ff%' is not a valid url component"],
   ])('%s %s: %i', async (method, path, code, message) => {
     const response = await fetch(house.url + path, { method });

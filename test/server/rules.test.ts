@@ -134,7 +134,7 @@ describe('a text of many lines', () => {
     expect(rules.prepare(withLines(10_000, end))).toHaveProperty('kind', 'Document');
     expect(rules.prepare(withLines(10_001, end))).toMatchObject([
       {
-        message: 'The document has more than 10000 lines; long texts can be given as variables.',
+        message: 'The document has more than 10000 lines: pass long texts as variables.',
         extensions: { code: 'QUERY_TOO_COMPLEX' },
       },
     ]);
@@ -169,7 +169,11 @@ describe('what was given is not repeated', () => {
     ['Int', 1e12, 'Int cannot represent non 32-bit signed integer value.'],
     ['SafeInt', secret, 'SafeInt cannot represent non-integer value.'],
     ['Boolean', secret, 'Boolean cannot represent a non boolean value.'],
-    ['DateTime', secret, 'DateTime is an ISO 8601 date-time with an offset, as 2026-11-21T09:30:00Z.'],
+    [
+      'DateTime',
+      secret,
+      'DateTime must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00Z.',
+    ],
   ])('of a variable of %s that is %o', (type, given, reason) => {
     expect(showRefusal(type, given)).toEqual([`Variable "$given" got an invalid value; ${reason}`]);
   });

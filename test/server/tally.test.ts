@@ -40,7 +40,7 @@ async function threeTimes(query: string, variables = {}) {
 }
 
 const message =
-  'The operation may answer with over 50000 fields: ask for smaller pages, or for less below them.';
+  'The response could have more than 50000 fields: request smaller pages, or fewer fields of each item.';
 const refused = {
   status: 400,
   data: undefined,
@@ -175,7 +175,7 @@ describe('a mutation', () => {
       { one: { note: null, errors: [] }, other: { note: { title: 'Newer' } } },
     ]);
     expect(errors).toMatchObject([
-      { message: `${message} What it was to do may be done.`, path: ['one', 'note', 'tags'] },
+      { message: `${message} The mutation may still have taken effect.`, path: ['one', 'note', 'tags'] },
     ]);
   });
 });
@@ -205,7 +205,7 @@ test('an answer of over 32 million characters is refused', async () => {
       undefined,
       [
         {
-          message: 'The answer has over 32000000 characters: ask for less.',
+          message: 'The response has more than 32000000 characters: request less.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ],

@@ -77,7 +77,7 @@ describe('the key beside an embedded database', () => {
   test('is left alone where it is none', async () => {
     const path = await freshPath();
     await writeFile(`${path}.key`, '');
-    expect(() => keyBeside(`sqlite:${path}`)).toThrow('does not hold the base64 of 32 bytes');
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow('does not hold 32 bytes in base64');
     expect(await readFile(`${path}.key`, 'utf8')).toBe('');
   });
 });

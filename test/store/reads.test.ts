@@ -56,9 +56,7 @@ describe('what one operation reads', () => {
     reads.take(mebibyte);
     expect(await reads.long(rowsOf(mebibyte), async () => ['read'])).toEqual(['read']);
     const beyond = reads.long(rowsOf(1), never);
-    await expect(beyond).rejects.toThrow(
-      'One operation reads no more than about 2 MiB of what is stored here',
-    );
+    await expect(beyond).rejects.toThrow('One operation may read no more than about 2 MiB from the database');
     await expect(reads.next(never)).rejects.toMatchObject(tooComplex);
   });
 });

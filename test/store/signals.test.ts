@@ -32,7 +32,7 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     database.signal('secrets', 'a');
     await expect.poll(() => heard).toEqual(['a']);
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('a listener failed');
+    expect(lines[0]).toContain('a signal listener failed');
     await database.stop();
   });
 

@@ -125,7 +125,7 @@ describe('an embedded database', () => {
     const inside = start(`sqlite:${directory}/gateway.db`, { unprivileged: true });
     expect(await inside.line()).toMatch(/cannot be opened for writing\.$/);
     const below = start(`sqlite:${directory}/deeper/gateway.db`, { unprivileged: true });
-    expect(await below.line()).toMatch(/its directory cannot be made\.$/);
+    expect(await below.line()).toMatch(/its directory cannot be created\.$/);
   });
 
   test('at a path that is a directory, or goes through a file, is refused', async () => {
@@ -138,7 +138,9 @@ describe('an embedded database', () => {
   test.each(['sqlite:', 'sqlite::memory:', 'mysql://root@localhost/x', ''])(
     'cannot have the address %j',
     async (url) => {
-      await expect(openDatabase(url, { log: silent })).rejects.toThrow(/^The address of an? .*database is/);
+      await expect(openDatabase(url, { log: silent })).rejects.toThrow(
+        /^The address of an? .*database must be/,
+      );
     },
   );
 

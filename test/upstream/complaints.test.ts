@@ -160,7 +160,7 @@ describe('no complaint is made', () => {
     expect(farSide.received).toHaveLength(10);
     expect(told().map(({ msg }) => msg)).toEqual([
       'upstream call failed',
-      'upstream fails and is left alone',
+      'upstream keeps failing: circuit breaker opened',
     ]);
   });
 });
