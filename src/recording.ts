@@ -5,7 +5,7 @@ import type { CreatedUnit } from './payments/webhook.js';
 import { createShipmentFold } from './shipments/state.js';
 import type { Procedure } from './store/procedure.js';
 
-/** Takes deliveries into the log, each family folded as its domain does. */
+/** Commits deliveries to the log; each domain supplies the fold of its family. */
 export const procedure: Procedure<{ readonly unit: CreatedUnit }, readonly Delivery[], Commit> = {
   module: import.meta.url,
   begin: (store, { unit }) =>

@@ -1,13 +1,13 @@
 import { isObject } from '../json.js';
 
-/** The members that every event has; the others are the family's. */
+/** The members that every event has; the others depend on the family. */
 export interface EventBody {
   readonly id: string;
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
-/** A body that is not an event, and why: a sentence for the sender. */
+/** Why a body is not an event; the message is for the sender. */
 export interface BodyFault {
   readonly code: 'BODY_NOT_UTF8' | 'BODY_NOT_JSON_OBJECT' | 'BODY_WITHOUT_ID' | 'BODY_WITHOUT_TYPE';
   readonly message: string;
@@ -21,7 +21,7 @@ export interface ReadBody {
 
 const maxIdLength = 255;
 
-// A byte order mark is kept, and JSON.parse refuses it: the text stored is the bytes received.
+// Keeps a byte order mark, which JSON.parse then refuses: the stored text is exactly the bytes received.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads a delivery's raw body: strict UTF-8, a JSON object, with an `id` of 1 to 255 characters and a `type`. */
@@ -41,7 +41,7 @@ export function readEvent(body: Buffer): ReadBody | BodyFault {
   return { text, event: { ...event, id, type } };
 }
 
-/** Characters are code points; one takes at most two units. */
+/** Counts characters as code points, each of which is one or two UTF-16 code units. */
 function isId(value: unknown): value is string {
   if (typeof value !== 'string' || value === '' || value.length > 2 * maxIdLength) return false;
   return Array.from(value).length <= maxIdLength;

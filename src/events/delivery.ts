@@ -1,9 +1,9 @@
 /** A verified webhook, parsed. */
 export interface Delivery {
-  /** The family of webhooks, for example `shipments`; one of those that the log has a fold for. */
+  /** The family of webhooks, for example `shipments`; the log has a fold for it. */
   readonly family: string;
   readonly endpointId: string;
-  /** The sender's id of the event, free text: what tells a repetition from a new event, within the family. */
+  /** The sender's id of the event, free text; within the family, a repeated id means a duplicate. */
   readonly eventId: string;
   readonly type: string;
   readonly apiVersion: string | null;
@@ -11,7 +11,7 @@ export interface Delivery {
   readonly body: string;
   /** An ISO date-time in UTC with milliseconds, as `Date.toISOString` writes it. */
   readonly receivedAt: string;
-  /** Null for an event that is kept and skipped. */
+  /** Null for an event that is stored but skipped: it changes no state, and no subscriber gets it. */
   readonly known: Known | null;
 }
 
@@ -20,6 +20,6 @@ interface Known {
   readonly entityId: string;
   /** As JSON. */
   readonly event: unknown;
-  /** Whether it tells no time that can be read, so that that of its receipt counts. */
+  /** Whether it has no readable time of its own, so that the time of its receipt counts. */
   readonly undated?: boolean;
 }

@@ -5,52 +5,52 @@ import type { EntityTableName } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
-/** Where the states of a family's entities are kept; `C` are its other columns. */
+/** The table that stores the states of a family's entities; `C` names its other columns. */
 export interface StateTable<C extends string = string> {
   readonly table: EntityTableName;
   /** The column of the entity's id; the state is in the column `state`. */
   readonly key: string;
-  /** For filters and order. */
+  /** The other columns, for filtering and sorting. */
   readonly columns: Readonly<Record<C, Columns[string]>>;
 }
 
-/** How a domain folds its events `E` into the state `S` of an entity, both JSON, and where the states are kept. */
+/** How a domain folds its events `E` into the state `S` of an entity, both JSON, and where states are stored. */
 export interface Fold<E, S> extends StateTable {
   /** The state after the event, which is at `seq` in the log. Pure. */
   apply(before: S | undefined, event: E, seq: number): S;
-  /** What is in the other columns. Pure. */
+  /** The values of the other columns. Pure. */
   toRow(state: S): Row;
 }
 
 /** The folds by family. A family's events are what its own domain has parsed, so each fold gets its own `E`. */
 export type Folds = Readonly<Record<string, Fold<unknown, unknown>>>;
 
-/** A delivery that has its place in the log. */
+/** A delivery with its number in the log. */
 export interface Placed {
   readonly seq: number;
   readonly delivery: Delivery;
 }
 
-/** An entity's state, the same as JSON, and whether it differs from the one that is kept. */
+/** An entity's state, the same as JSON, and whether this batch has folded an event into it. */
 interface Folded {
   readonly state: unknown;
   readonly text: string;
   readonly changed: boolean;
 }
 
-/** The states that a batch begins with and ends with. */
+/** The entity states that one batch reads and updates. */
 export interface States {
-  /** Takes in a state as it was kept. */
+  /** Adds a state as it was stored. */
   put(family: string, key: string, text: string): void;
-  /** Folds an event; gives the entity just after it, as JSON. */
+  /** Folds an event; returns the entity's state just after it, as JSON, or null for a skipped event. */
   fold(placed: Placed): string | null;
-  /** The rows of a family's states that were folded. */
+  /** The rows to write: the family's states into which events were folded. */
   folded(family: string): readonly Row[];
 }
 
 const keyColumns: Columns = { key: 'text' };
 
-/** Selects the kept states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
+/** Selects the stored states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
 export function selectStates(
   engine: Store['engine'],
   family: string,
@@ -62,7 +62,7 @@ export function selectStates(
     join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
 }
 
-/** Keeps states. */
+/** Inserts states, or overwrites those of the same key. */
 export function saveStates(
   engine: Store['engine'],
   { table, key, columns }: StateTable,

@@ -13,7 +13,7 @@ import { startRetention } from './retention.js';
 export type { Delivery } from './delivery.js';
 export type { Fold, StateTable } from './fold.js';
 
-/** An event in the log; as a `Place`, the one just after it. */
+/** An event in the log; as a `Place`, it is the place just after the event. */
 export interface LogEntry extends Place {
   /** Its number: 1 for the first event ever, then without a gap, in the order of commits. */
   readonly seq: number;
@@ -22,30 +22,30 @@ export interface LogEntry extends Place {
   readonly type: string;
   /** As `Delivery.receivedAt`. */
   readonly receivedAt: string;
-  /** Null where the event was skipped. A very long id is shortened here; the event has it whole. */
+  /** Null if the event was skipped. Of a very long id this is only a digest; the event has it in full. */
   readonly entityId: string | null;
-  /** The domain's event; null where it was skipped. */
+  /** The domain's event; null if it was skipped. */
   readonly event: unknown;
-  /** The state of the entity as folded just after this event; null where it was skipped. */
+  /** The state of the entity as folded just after this event; null if it was skipped. */
   readonly entity: unknown;
-  /** The characters of event and entity together, for those who bound what they keep. */
+  /** The length of event and entity together, as JSON, for callers that bound their memory. */
   readonly weight: number;
 }
 
-/** The durable, ordered log of events, each of them once. */
+/** The durable, ordered log of events, each stored once. */
 export interface Log {
-  /** Resolves once the event is durable. Rejects where that is not certain: then the sender should try again. */
+  /** Resolves once the event is durable. Rejects if that is not certain: then the sender should retry. */
   append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
-  /** The place just after the entry with this number; undefined where there is none, or it is gone. */
+  /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
   place(seq: number): Promise<Place | undefined>;
   bounds(): Promise<Bounds>;
-  /** The events after this number, in order, at most `limit`; skipped ones are among them. */
+  /** The events after this number, in order, at most `limit`; skipped ones are included. */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
-  /** The same, and the place there as it is at that moment, even if its own event can no longer be read. */
+  /** The same, together with the place at `after`, even if the event there can no longer be parsed. */
   readOn(after: number, limit: number): Promise<Onward>;
-  /** Deletes the events that are older than the retention; this also happens by itself. */
+  /** Deletes the events past the retention period; this also happens in the background. */
   prune(): Promise<void>;
-  /** Stores what was taken, then ends. */
+  /** Stores the deliveries accepted so far, then stops. */
   stop(): Promise<void>;
 }
 
@@ -56,11 +56,11 @@ export interface Onward {
   readonly entries: readonly LogEntry[];
 }
 
-/** Where the log begins and ends at this time. */
+/** Where the log begins and ends at the time of reading. */
 export interface Bounds {
-  /** Which log this is: random, made with the database. A position in another log means nothing in this one. */
+  /** Identifies the log: random, created with the database. A position in another log means nothing in this one. */
   readonly id: string;
-  /** The greatest number committed; 0 when the log is empty. */
+  /** The greatest number committed; 0 before the first event. */
   readonly head: number;
   /** Events up to this number are gone (retention). */
   readonly pruned: number;
@@ -69,7 +69,7 @@ export interface Bounds {
 /** What a log works with. */
 export interface LogOptions {
   readonly database: Database;
-  /** Takes deliveries into it, in one transaction (`createCommit`). */
+  /** Appends deliveries in one transaction (`createCommit`). */
   commit(deliveries: readonly Delivery[]): Promise<Commit>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -96,7 +96,7 @@ export function createLog(options: LogOptions): Log {
 
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
     const { outcomes, head } = await options.commit(batch);
-    // On Postgres the commit has sent it.
+    // On Postgres the commit itself has sent this signal.
     if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
     batch.forEach((delivery, at) => report(delivery, outcomes[at]!));
     return outcomes;
@@ -144,12 +144,12 @@ function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
 
 /** Where to read the log, and how much of it. */
 interface Range {
-  /** The number before the first. */
+  /** The number before that of the first entry. */
   readonly after: number;
   readonly limit: number;
 }
 
-/** Whether reading failed for what an entry has come to, which is no JSON any more: the database has answered. */
+/** Whether reading failed because an entry is corrupt (no longer JSON), although the database answered. */
 export function isBroken(error: unknown): boolean {
   return error instanceof SyntaxError;
 }

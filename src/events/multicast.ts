@@ -4,15 +4,15 @@ import { createInterests } from './interests.js';
 import type { LogEntry } from './log.js';
 import type { Sources } from './reader.js';
 
-/** Subscribers who want the same get the same bytes, made once. */
+/** Subscribers that want the same get the same payloads, rendered once. */
 export interface Multicast {
-  /** Adds a member to the group of this key, made with the first one's rendering; returns a function that leaves. */
+  /** Adds a member to the group with this key, creating it with `rendering` if needed; returns a function to leave. */
   join(key: string, rendering: Rendering, member: Member): () => void;
   /** How many groups there are. */
   readonly size: number;
 }
 
-/** Multicast over the end of the log as this process reads it. */
+/** A multicast of what the tail reads. */
 export function createMulticast(sources: Sources): Multicast {
   const groups = new Map<string, Group>();
   const interests = createInterests<Group>();

@@ -5,11 +5,11 @@ import { digest } from '../seal.js';
 export interface Place {
   /** 0 before the first entry. */
   readonly seq: number;
-  /** Tells the entry from another one that got its number after a restore from a backup; '' without an entry. */
+  /** Distinguishes the entry from one that got the same number after a restore from a backup; '' without an entry. */
   readonly witness: string;
 }
 
-/** The error of a place that the log cannot be read on from. */
+/** The error for a place that the log can no longer be read from. */
 export function expired(): GatewayError {
   return new GatewayError(
     'CURSOR_EXPIRED',
@@ -19,7 +19,7 @@ export function expired(): GatewayError {
 
 const witnessLength = 8;
 
-/** The witness of an entry, the same wherever it is read: made of its family, its stored id and when it came. */
+/** The witness of an entry, the same on every replica: a digest of its family, stored id and time of receipt. */
 export function witnessOf(family: string, eventKey: string, receivedAt: number): string {
   return digest(JSON.stringify([family, eventKey, receivedAt])).slice(0, witnessLength);
 }
@@ -29,7 +29,7 @@ export function placeText({ seq, witness }: Place): string {
   return `${seq} ${witness}`;
 }
 
-/** The place that a signal tells of; undefined where it only says that there may be something new. */
+/** The place that a signal names; undefined if the signal only says that there may be something new. */
 export function placeFrom(text: string): Place | undefined {
   const [seq, witness] = text.split(' ');
   return witness === undefined ? undefined : { seq: Number(seq), witness };

@@ -2,7 +2,7 @@ import type { Executor } from '../store/database.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
-/** How many other bodies of one event are kept. */
+/** How many altered bodies of one event are kept. */
 export const mostRenderings = 16;
 
 /** A body of a known event that differs from its first one. */
@@ -11,7 +11,7 @@ export interface AlteredBody {
   readonly bodyDigest: string;
 }
 
-/** Keeps each body once, and of one event no more than `mostRenderings`; called under the lock of the log's head. */
+/** Stores each body once, and at most `mostRenderings` for one event; called under the lock on the log's head. */
 export async function keepRenderings(db: Executor, altered: readonly AlteredBody[]): Promise<void> {
   if (altered.length === 0) return;
   const kept = await findKept(db, altered);

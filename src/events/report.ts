@@ -2,7 +2,7 @@ import type { Telemetry } from '../telemetry.js';
 import type { Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
 
-/** Returns a function that counts what became of a delivery, and logs what an operator should hear of. */
+/** Returns a function that counts the outcome of a delivery, and logs what an operator should know. */
 export function createReport({ log, counter }: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
   const stored = counter('webhook_stored', 'family');
   const skipped = counter('webhook_skipped', 'family');
@@ -29,7 +29,7 @@ function about({ family, endpointId, eventId, type, apiVersion }: Delivery) {
   return { family, endpointId, eventId, type: brief(type), apiVersion: brief(apiVersion) };
 }
 
-/** As much of a sender's free text, which may be as long as a body, as goes into a log line. */
+/** Cuts a sender's free text, which may be as long as a body, to fit a log line. */
 function brief(text: string | null): string | null {
   return text === null ? null : text.slice(0, 200);
 }

@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream';
 
-/** One request to the receiver, before anything of it was believed. */
+/** One request to the receiver, before it is verified. */
 export interface WebhookRequest {
   readonly family: string;
   /** The `:id` of the route, decoded. */
   readonly endpointId: string;
   readonly method: string;
-  /** Names and values in turn, as `node:http` gives them. */
+  /** Names and values, alternating, as in `node:http`. */
   readonly rawHeaders: readonly string[];
-  /** The raw bytes; untouched where the request is refused before its body counts. */
+  /** The raw bytes; left unread if the request is refused before its body is needed. */
   readonly body: Readable;
 }
 
-/** A delivery that is not taken; its message is for the sender. */
+/** A delivery is refused; the message is for the sender. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -27,16 +27,16 @@ export class Refusal extends Error {
 }
 
 const maxBodyBytes = 1024 * 1024;
-/** So much of an unwanted body is read on: what could have been taken, and 16 MiB that may be under way. */
+/** How much of an unwanted body is read and discarded: what is allowed, plus 16 MiB that may be in transit. */
 export const mostDiscarded = 17 * maxBodyBytes;
 
-/** Only POST will do. */
+/** Refuses any method but POST. */
 export function checkMethod({ method }: WebhookRequest): void {
   if (method !== 'POST')
     throw new Refusal(405, 'METHOD_NOT_ALLOWED', 'Webhooks must be sent by POST.', { allow: 'POST' });
 }
 
-/** No encoding but `identity` will do. */
+/** Refuses any content encoding but `identity`. */
 export function checkEncoding(request: WebhookRequest): void {
   const encodings = headerValues(request, 'content-encoding');
   if (!isCompressed(encodings)) return;
@@ -45,7 +45,7 @@ export function checkEncoding(request: WebhookRequest): void {
   });
 }
 
-/** Whether values of `content-encoding` name any but `identity`. */
+/** Whether the values of `content-encoding` name any encoding but `identity`. */
 export function isCompressed(encodings: readonly string[]): boolean {
   const named = encodings.flatMap((value) => value.split(','));
   return !named.every((encoding) => ['', 'identity'].includes(encoding.trim().toLowerCase()));
@@ -73,8 +73,8 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
         return;
       }
       refuse();
-      // Read on without keeping anything: a sender that is cut off while it writes may never see the answer. One that
-      // goes on past a further bound is let go of, which closes the connection.
+      // Keep reading but discard it: a sender that is cut off while it writes may never see the answer. One that goes
+      // on past a further bound is cut off all the same: destroying the body closes the connection.
       if (size > mostDiscarded) body.destroy();
     });
     body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));

@@ -4,17 +4,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export interface SignatureScheme {
   /** The header's name, in lower case. */
   readonly header: string;
-  /** The elements whose value may match. */
+  /** The elements that hold signatures, such as `v1`. */
   readonly versions: readonly string[];
   /** The bytes under the HMAC, in order; `t` is the text as it was received. */
   signed(t: string, body: Buffer): readonly (string | Buffer)[];
-  /** The greatest age of `t` in seconds; absent where any age will do. */
+  /** The greatest age of `t` in seconds; absent if any age is accepted. */
   readonly maxAge?: number;
   /** How many seconds `t` may be ahead of our clock. */
   readonly maxAhead: number;
 }
 
-/** Why a delivery is not believed. */
+/** Why a signature is not accepted. */
 export type SignatureFault =
   | 'SIGNATURE_MISSING'
   | 'SIGNATURE_MALFORMED'
@@ -32,8 +32,8 @@ const maxElements = 8;
 const digestBytes = 32;
 
 /**
- * Reads `t=<digits>,v1=<signature>[,…]`. Undefined where `t` is missing, given twice or not plain decimal digits, or
- * where there are more than 8 elements. Elements of other schemes, and values that are no digest, are passed over.
+ * Reads `t=<digits>,v1=<signature>[,…]`. Undefined if `t` is missing, given twice or not plain decimal digits, or if
+ * there are more than 8 elements. Elements of other schemes, and values that are no digest, are ignored.
  */
 export function parseSignature(header: string, versions: readonly string[]): SignatureHeader | undefined {
   const elements = header.split(',').map(splitElement);
@@ -49,7 +49,7 @@ export function parseSignature(header: string, versions: readonly string[]): Sig
 
 /**
  * Checks a delivery against the secrets that are valid now: undefined when it is genuine, else the fault. `headers` are
- * the values of every header of the scheme's name; `now` is in milliseconds. An age of exactly `maxAge` is still good.
+ * the values of every header of the scheme's name; `now` is in milliseconds. An age of exactly `maxAge` is accepted.
  */
 export function findSignatureFault(
   scheme: SignatureScheme,
@@ -61,7 +61,7 @@ export function findSignatureFault(
   if (header === undefined) return 'SIGNATURE_MISSING';
   const parsed = headers.length === 1 ? parseSignature(header, scheme.versions) : undefined;
   if (!parsed) return 'SIGNATURE_MALFORMED';
-  // `t` is whole seconds, so our clock is cut to whole seconds as well.
+  // `t` is in whole seconds, so our clock is rounded down to whole seconds as well.
   const age = Math.floor(now / 1000) - Number(parsed.t);
   if (scheme.maxAge !== undefined && age > scheme.maxAge) return 'SIGNATURE_TOO_OLD';
   if (-age > scheme.maxAhead) return 'SIGNATURE_TOO_FAR_AHEAD';
@@ -75,7 +75,7 @@ export function mayMatch({ versions }: SignatureScheme, [header = '']: readonly 
   return signatures.length > 0;
 }
 
-/** Every pair is compared, so that the time taken does not tell which one matched. */
+/** Compares every pair, so that the time taken does not reveal which one matched. */
 function matchesAny(signatures: readonly Buffer[], digests: readonly Buffer[]): boolean {
   let matched = false;
   for (const signature of signatures)
@@ -97,8 +97,8 @@ function splitElement(element: string): readonly [scheme: string, value: string]
 }
 
 /**
- * The encoding is not shown: 64 hex digits, or base64 or base64url, padded or not. A base64 text must be the one that
- * its bytes encode to, so that no two texts but an encoding's own variants stand for one digest.
+ * The encoding is not documented, so this takes 64 hex digits, or base64 or base64url, padded or not. A base64 text
+ * must be what its bytes encode to, so that a digest has no other spellings than these.
  */
 function decodeDigest(value: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
