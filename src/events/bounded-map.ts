@@ -1,18 +1,18 @@
-/** Something that belongs to a place in the log, and what it weighs in memory, in characters. */
+/** Something that belongs to a place in the log, with its approximate size in memory, in characters. */
 export interface Weighed {
   readonly seq: number;
   readonly weight: number;
 }
 
-/** What was added last, bounded in number and in weight; one for each place. */
+/** The items added last, one per `seq`, bounded in number and in total weight. */
 export interface BoundedMap<T extends Weighed> {
   get(seq: number): T | undefined;
   add(item: T): void;
   clear(): void;
 }
 
-/** A map that forgets what was added first. */
-export function createBoundedMap<T extends Weighed>(greatest: {
+/** A map that evicts what was added first once it exceeds a limit. */
+export function createBoundedMap<T extends Weighed>(limits: {
   readonly items: number;
   readonly weight: number;
 }): BoundedMap<T> {
@@ -24,7 +24,7 @@ export function createBoundedMap<T extends Weighed>(greatest: {
       weight += item.weight - (items.get(item.seq)?.weight ?? 0);
       items.set(item.seq, item);
       for (const [seq, oldest] of items) {
-        if (items.size <= greatest.items && weight <= greatest.weight) break;
+        if (items.size <= limits.items && weight <= limits.weight) break;
         items.delete(seq);
         weight -= oldest.weight;
       }

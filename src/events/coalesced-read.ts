@@ -1,41 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Too many wait for a long read. */
+/** Too many callers already wait for a long read. */
 export class Crowded extends Error {
   override readonly name = 'Crowded';
 }
 
-/** How often may be read, and how many may wait. */
+/** How often the read may run, and how many callers may wait for it. */
 export interface CoalescedReadOptions {
-  /** Between two reads. */
+  /** The pause between two reads. */
   readonly pauseMs: number;
-  /** While a read that called `isLong` goes on, no more than these wait. */
+  /** How many callers may wait while a read that has called `markLong` is in progress. */
   readonly most: number;
 }
 
 /**
- * Bounds how often something is read, however often it is asked for: one read at a time, and a pause between two.
- * Whoever asks gets the result of a read that began later, shared with all who asked meanwhile; or `Crowded`, at once,
- * if the read under way is a long one and enough wait already.
+ * Bounds how often something is read, however often it is requested: one read at a time, with a pause between two.
+ * Each caller gets the result of a read that begins after its call, shared with all who call before that read begins.
+ * Rejects with `Crowded` at once while a long read is in progress and `most` callers are waiting.
  */
 export function createCoalescedRead<T>(
-  read: (isLong: () => void) => Promise<T>,
+  read: (markLong: () => void) => Promise<T>,
   { pauseMs, most }: CoalescedReadOptions,
 ): () => Promise<T> {
   let next: Promise<T> | undefined;
-  let free = Promise.resolve();
+  let idle = Promise.resolve();
   let waiting = 0;
   let isLong = false;
 
   async function begin(): Promise<T> {
-    await free;
-    next = undefined; // whoever asks from here on may want what this read will not see
+    await idle;
+    next = undefined; // later callers may need what this read will not see
     const reading = read(() => (isLong = true));
     const rest = () => {
       isLong = false;
       return sleep(pauseMs, undefined, { ref: false });
     };
-    free = reading.then(rest, rest);
+    idle = reading.then(rest, rest);
     return reading;
   }
 

@@ -14,25 +14,26 @@ export interface Item {
   readonly bodyDigest: string;
 }
 
-/** What a commit keeps. */
-interface Kept {
-  /** The new events in their places, each with its entity just after it, as JSON. */
+/** What a commit writes. */
+interface Changes {
+  /** The new events with their numbers, each with the state of its entity just after it, as JSON. */
   readonly events: readonly (Item & Placed & { readonly entity: string | null })[];
   readonly states: States;
-  /** Where the log ends now. */
+  /** The new end of the log. */
   readonly head: Place;
 }
 
-/** A known id, or an entity's state. */
+/** A known event id, or the stored state of an entity. */
 interface KnownRow {
   readonly family: string;
   readonly key: string;
-  /** Null where it is a state. */
+  /** Null for a state. */
   readonly seq: number | null;
+  /** The digest of the event's body, or the state as JSON. */
   readonly text: string;
 }
 
-/** The statements of a commit. Each is one for all rows, and they are few: on Postgres each is a round trip. */
+/** The statements of a commit. Each covers all rows of a batch, since on Postgres each costs a round trip. */
 export function prepareStatements(store: Store, folds: Folds) {
   const { engine, kysely } = store;
   const families = Object.keys(folds);
@@ -42,18 +43,18 @@ export function prepareStatements(store: Store, folds: Folds) {
     .where('id', '=', 1)
     .returning(['seq', 'pruned']);
   const find = prepare(kysely, (sought: Given<Sought>) => selectKnown(engine, folds, sought));
-  const keep = prepareTogether<Written>(store, (written) => ({
+  const keep = prepareTogether<ChangeRows>(store, (written) => ({
     statements: writeAll(engine, folds, written),
     signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
   }));
 
   return {
-    /** An update, since it locks the row on both engines, and returns what the holder before has committed. */
+    /** An update, since on both engines that locks the row and returns what the previous holder committed. */
     lockHead: prepare(kysely, () => lockHead),
-    /** The ids that are known already, and the states of the entities. */
+    /** The event ids of the batch that are known already, and the stored states of its entities. */
     findKnown: (db: Store['kysely'], batch: readonly Item[]) =>
       find(db, { ids: batch.map(toIdKey), entities: byFamily(families, (family) => keysOf(family, batch)) }),
-    keep: (db: Store['kysely'], { events, states, head }: Kept) =>
+    keep: (db: Store['kysely'], { events, states, head }: Changes) =>
       keep(db, {
         ids: events.map(toIdRow),
         events: events.map(toRow),
@@ -69,7 +70,7 @@ function byFamily(families: readonly string[], toRows: (family: string) => reado
   return Object.fromEntries(families.map((family) => [family, toRows(family)]));
 }
 
-/** What is looked for. */
+/** The keys to look up. */
 interface Sought {
   readonly ids: readonly Row[];
   readonly entities: RowsByFamily;
@@ -99,7 +100,7 @@ function toIdKey({ delivery: { family }, eventKey }: Item): Row {
   return { family, key: eventKey };
 }
 
-/** The keys of the entities of a family that these tell of. */
+/** The keys of the family's entities that the batch concerns. */
 function keysOf(family: string, batch: readonly Item[]): readonly Row[] {
   const ids = batch.flatMap(({ delivery: { family: other, known } }) =>
     other === family && known ? [known.entityId] : [],
@@ -107,8 +108,8 @@ function keysOf(family: string, batch: readonly Item[]): readonly Row[] {
   return [...new Set(ids)].map((id) => ({ key: keyText(id) }));
 }
 
-/** `Kept` as rows. */
-interface Written {
+/** `Changes` as rows. */
+interface ChangeRows {
   readonly ids: readonly Row[];
   readonly events: readonly Row[];
   readonly states: RowsByFamily;
@@ -118,7 +119,7 @@ interface Written {
 function writeAll(
   engine: Store['engine'],
   folds: Folds,
-  written: Given<Written>,
+  written: Given<ChangeRows>,
 ): readonly RawBuilder<unknown>[] {
   return [
     insertRows(
@@ -146,7 +147,7 @@ function writeAll(
 
 const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };
 
-function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: Kept['events'][number]): Row {
+function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: Changes['events'][number]): Row {
   return { family, event_id: eventKey, seq, body_digest: bodyDigest };
 }
 
@@ -164,7 +165,7 @@ const eventColumns: Columns = {
   entity: 'text',
 };
 
-function toRow({ seq, eventKey, delivery, entity }: Kept['events'][number]): Row {
+function toRow({ seq, eventKey, delivery, entity }: Changes['events'][number]): Row {
   const { family, endpointId, type, apiVersion, receivedAt, body, known } = delivery;
   return {
     seq,

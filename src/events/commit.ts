@@ -7,10 +7,10 @@ import { createStates, type Folds, type Placed } from './fold.js';
 import { witnessOf, type Place } from './place.js';
 import { keepRenderings } from './renderings.js';
 
-/** What became of a delivery: it is a new event; the same again; the same event with another body. */
+/** What became of a delivery: it is a new event, the same one again, or a known event with another body. */
 export type Outcome = 'stored' | 'duplicate' | 'altered';
 
-/** What one transaction did: an outcome for each delivery, and where the log ends now if it grew. */
+/** The result of one transaction: an outcome for each delivery and, if the log grew, its new end. */
 export interface Commit {
   readonly outcomes: readonly Outcome[];
   readonly head: Place | undefined;
@@ -24,8 +24,8 @@ interface Known {
 type Fresh = Item & Placed;
 
 /**
- * Takes deliveries into the log in one transaction, in their order. The lock of the head's row makes the order of
- * commits the order of numbers, without gaps: a reader past `seq` never misses a row that commits late.
+ * Creates the function that appends deliveries to the log in one transaction, in order. The lock on the head row makes
+ * numbers follow the order of commits, without gaps: a reader past `seq` never misses a row that commits late.
  */
 export function createCommit(
   store: Store,
@@ -53,9 +53,9 @@ export function createCommit(
       const last = fresh.at(-1);
       if (!last) return { outcomes, head: undefined };
       const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
-      const grown = placeOf(last);
-      await keep(db, { events, states, head: grown });
-      return { outcomes, head: grown };
+      const newHead = placeOf(last);
+      await keep(db, { events, states, head: newHead });
+      return { outcomes, head: newHead };
     });
   };
 }
@@ -66,7 +66,7 @@ function toItem(delivery: Delivery): Item {
 
 const keyOf = (family: string, eventKey: string) => `${family} ${eventKey}`;
 
-/** Sorts new events, which get the numbers after `head`, from known ones; an id may repeat within the batch. */
+/** Separates new events, which get the numbers after `head`, from known ones; an id may repeat within the batch. */
 function classify(batch: readonly Item[], known: Map<string, Known>, head: number) {
   const fresh: Fresh[] = [];
   const altered: Fresh[] = [];

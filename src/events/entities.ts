@@ -8,16 +8,16 @@ import { keyText } from '../store/text.js';
 import type { StateTable } from './fold.js';
 import { createHistory, type History, type Show } from './history.js';
 
-/** The entities of a family as folded, and their events, for one operation: what it has read it reads no more. */
+/** A family's folded entities and their events, for one operation; repeated requests share one read. */
 export interface Entities<T, F, E> {
-  /** The entity; null where no event has told of it. Those asked for at once are read together. */
+  /** The entity; null if no event has mentioned it. Requests of the same tick are read together. */
   get(id: string): Promise<T | null>;
-  /** Latest activity first, of those that match the filter exactly; positions are `EntityPosition`s. */
+  /** The entities that match the filter exactly, latest activity first; positions are `EntityPosition`s. */
   page(query: RowQuery, filter: F): Promise<readonly T[]>;
   readonly events: History<E>;
 }
 
-/** Where an entity stands among those with the latest activity. */
+/** An entity's position in the order of latest activity. */
 export type EntityPosition = readonly [instant: string, id: string];
 
 /** How a family's states `S` are read as entities `T`. */
@@ -26,9 +26,9 @@ export interface EntitiesOptions<S, T, F, E, C extends string> {
   readonly family: string;
   readonly kept: StateTable<C>;
   toEntity(state: S): T;
-  /** What the filter asks the columns to hold; where that is null or absent, they may hold anything. */
+  /** The value that the filter requires of each column; null or absent for any value. */
   toColumns(filter: F): Readonly<Partial<Record<C, Parameter | undefined>>>;
-  /** How events are shown, where it is not as they are kept. */
+  /** How events are shown, if not as they are stored. */
   readonly showEvent?: Show<E, S>;
 }
 
@@ -41,9 +41,9 @@ interface Source<T, F> {
   toColumns(filter: F): Readonly<Partial<Record<string, Parameter | undefined>>>;
 }
 
-const mostIds = 100;
+const maxIds = 100;
 
-/** Gives each operation, by its reads, the entities that are kept in this database. */
+/** Returns a function that gives an operation, from its `Reads`, the entities stored in this database. */
 export function createEntities<S, T, F, E extends object, C extends string>(
   options: EntitiesOptions<S, T, F, E, C>,
 ): (reads: Reads) => Entities<T, F, E> {
@@ -56,7 +56,7 @@ export function createEntities<S, T, F, E extends object, C extends string>(
     );
 }
 
-/** A class, since most operations need little of it; a memo is made when it is first needed. */
+/** A class, so that each cache is only created when it is first needed: most operations need few of them. */
 class OperationEntities<T, F, E> implements Entities<T, F, E> {
   private readonly source: Source<T, F>;
   private readonly openHistory: () => History<E>;
@@ -74,7 +74,7 @@ class OperationEntities<T, F, E> implements Entities<T, F, E> {
   }
 
   get(id: string): Promise<T | null> {
-    this.loader ??= new DataLoader((ids) => readEntities(this.source, ids), { maxBatchSize: mostIds });
+    this.loader ??= new DataLoader((ids) => readEntities(this.source, ids), { maxBatchSize: maxIds });
     return this.loader.load(id);
   }
 
@@ -87,15 +87,15 @@ class OperationEntities<T, F, E> implements Entities<T, F, E> {
   }
 }
 
-/** An entity's row; a state that was left out is null. */
+/** An entity's row; the state is null if it was too long to be read with the others. */
 interface StateRow {
   readonly key: string;
   readonly state: string | null;
 }
 
 async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]): Promise<(T | null)[]> {
-  const look = rowsOf(source, ids.length).where(sql.ref(source.kept.key), 'in', ids.map(keyText));
-  const entities = await entitiesOf(source, await source.reads.next(() => look.execute()));
+  const query = rowsOf(source, ids.length).where(sql.ref(source.kept.key), 'in', ids.map(keyText));
+  const entities = await entitiesOf(source, await source.reads.next(() => query.execute()));
   return ids.map((id) => entities.get(keyText(id)) ?? null);
 }
 
@@ -108,14 +108,14 @@ async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F):
 function pageOf<T, F>(source: Source<T, F>, { limit, backward, after, before }: RowQuery, filter: F) {
   const { kept, toColumns } = source;
   const order = backward ? 'asc' : 'desc';
-  const place = sql`(updated_instant, ${sql.ref(kept.key)})`;
+  const sortKey = sql`(updated_instant, ${sql.ref(kept.key)})`;
   const beyond = (sign: '<' | '>', position: unknown) => {
     const [instant, id] = position as EntityPosition;
-    return sql<boolean>`${place} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
+    return sql<boolean>`${sortKey} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
   };
-  const asked = Object.entries(toColumns(filter)).filter(([, value]) => value != null);
+  const conditions = Object.entries(toColumns(filter)).filter(([, value]) => value != null);
   return rowsOf(source, limit)
-    .where((eb) => eb.and(asked.map(([column, value]) => eb(sql.ref(column), '=', value))))
+    .where((eb) => eb.and(conditions.map(([column, value]) => eb(sql.ref(column), '=', value))))
     .$if(after !== undefined, (page) => page.where(beyond('<', after)))
     .$if(before !== undefined, (page) => page.where(beyond('>', before)))
     .orderBy('updated_instant', order)
@@ -123,19 +123,19 @@ function pageOf<T, F>(source: Source<T, F>, { limit, backward, after, before }: 
     .limit(limit);
 }
 
-/** The rows of so many entities at most, with their states where all of these can be read at once. */
-function rowsOf<T, F>({ db, kept }: Source<T, F>, most: number) {
+/** Selects the rows of at most `limit` entities, with each state that is short enough for all to be read at once. */
+function rowsOf<T, F>({ db, kept }: Source<T, F>, limit: number) {
   return db
     .selectFrom(kept.table)
     .select(keyOf(kept))
-    .select(shortTexts(shareOf(most), 'state'));
+    .select(shortTexts(shareOf(limit), 'state'));
 }
 
 function keyOf({ key }: StateTable) {
   return sql<string>`${sql.ref(key)}`.as('key');
 }
 
-/** The entities of these rows by their keys; those whose states were left out are read now. */
+/** The entities of these rows, by key; states that were too long for the first read are read now. */
 async function entitiesOf<T, F>(
   source: Source<T, F>,
   rows: readonly StateRow[],
@@ -148,11 +148,11 @@ async function entitiesOf<T, F>(
 }
 
 async function readLong<T, F>({ db, reads, kept, read }: Source<T, F>, keys: readonly string[]) {
-  const among = (some: readonly string[]) =>
-    db.selectFrom(kept.table).select(keyOf(kept)).where(sql.ref(kept.key), 'in', some);
-  const places = await reads.next(() => among(keys).select(octetsOf('state')).execute());
-  return reads.long(places, async (some) => {
-    const look = among(some.map(({ key }) => key)).select('state');
-    return (await look.execute()).map(({ key, state }) => [key, read(state)] as const);
+  const among = (wanted: readonly string[]) =>
+    db.selectFrom(kept.table).select(keyOf(kept)).where(sql.ref(kept.key), 'in', wanted);
+  const sizes = await reads.next(() => among(keys).select(octetsOf('state')).execute());
+  return reads.long(sizes, async (portion) => {
+    const query = among(portion.map(({ key }) => key)).select('state');
+    return (await query.execute()).map(({ key, state }) => [key, read(state)] as const);
   });
 }

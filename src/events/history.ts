@@ -5,18 +5,18 @@ import type { Executor } from '../store/database.js';
 import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
 
-/** An event as the log keeps it: the domain's event and its place in the log. */
+/** A stored event: the domain's event, with its number in the log. */
 export type Kept<E> = E & { readonly seq: number };
 
-/** The events of one family that the log still keeps, by entity and by id; those that were skipped are left out. */
+/** The events of one family that the log still keeps, by entity and by id, without skipped ones. */
 export interface History<E> {
-  /** An entity's events, newest in the log first; positions are `seq`. What is asked for at once is read together. */
+  /** An entity's events, newest in the log first; positions are `seq`. Requests of the same tick are read together. */
   of(entityId: string, query: RowQuery): Promise<readonly Kept<E>[]>;
-  /** The event of this id; null where it is unknown or gone. */
+  /** The event with this id; null if it is unknown, skipped or no longer kept. */
   event(eventId: string): Promise<Kept<E> | null>;
 }
 
-/** An event as it is shown, by the state of its entity just after it. */
+/** Makes an event as clients see it, given the state of its entity just after it. */
 export type Show<E, S> = (event: E, state: () => S) => E;
 
 /** What a history is read from. */
@@ -32,25 +32,25 @@ interface Asked {
   readonly query: RowQuery;
 }
 
-/** An event in the log; the text of its entity is read only where it is wanted. */
+/** An event's row; texts that were too long for the first read are null, and `entity` is only read if needed. */
 interface EventRow {
   readonly seq: number;
   readonly event: string | null;
   readonly entity: string | null;
 }
 
-/** Of each page all rows are looked up at once. */
-const mostPages = 20;
-const mostIds = 100;
+/** How many pages, each with all its rows, one statement looks up. */
+const maxPages = 20;
+const maxIds = 100;
 
-/** For one operation, the history of a family whose events are of the model `E`; what was read is not read again. */
+/** The history of a family with events `E`, for one operation; repeated requests share one read. */
 export function createHistory<E extends object, S>(source: Source<E, S>): History<E> {
   const pages = new DataLoader<Asked, readonly Kept<E>[], string>((asked) => readPages(source, asked), {
     cacheKeyFn: (asked) => JSON.stringify(asked),
-    maxBatchSize: mostPages,
+    maxBatchSize: maxPages,
   });
   const events = new DataLoader((ids: readonly string[]) => readEvents(source, ids), {
-    maxBatchSize: mostIds,
+    maxBatchSize: maxIds,
   });
   return {
     of: (entityId, query) => pages.load({ entityId, query }),
@@ -74,7 +74,7 @@ async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): P
     const event = events.get(seq); // gone if it was pruned meanwhile
     if (event) pages[slot]!.push(event);
   }
-  // A union promises no order.
+  // A union guarantees no order.
   return pages.map((page, slot) =>
     page.toSorted(asked[slot]!.query.backward ? (a, b) => a.seq - b.seq : (a, b) => b.seq - a.seq),
   );
@@ -95,14 +95,14 @@ function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked, share: n
     .limit(limit);
 }
 
-/** An entity is often as long as the event. */
+/** The texts to read: an entity's only if needed, since it is often as long as the event's. */
 function textsOf<E, S>({ show }: Source<E, S>): readonly ('event' | 'entity')[] {
   return show ? ['event', 'entity'] : ['event'];
 }
 
 async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
   const share = shareOf(ids.length);
-  const look = source.db
+  const query = source.db
     .selectFrom('event_ids')
     .innerJoin('events', 'events.seq', 'event_ids.seq')
     .select(['event_ids.event_id', 'events.seq'])
@@ -110,13 +110,13 @@ async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): P
     .where('event_ids.family', '=', source.family)
     .where('event_ids.event_id', 'in', ids.map(keyText))
     .where('events.event', 'is not', null);
-  const rows = await source.reads.next(() => look.execute());
+  const rows = await source.reads.next(() => query.execute());
   const events = await eventsOf(source, rows);
   const found = new Map(rows.map(({ event_id, seq }) => [event_id, events.get(seq)]));
   return ids.map((id) => found.get(keyText(id)) ?? null);
 }
 
-/** The events of these rows by their numbers; those whose texts were left out are read now, if they are still there. */
+/** The events of these rows, by number; texts too long for the first read are read now, if they still exist. */
 async function eventsOf<E, S>(
   source: Source<E, S>,
   rows: readonly EventRow[],
@@ -132,13 +132,13 @@ async function eventsOf<E, S>(
 async function readLong<E, S>(source: Source<E, S>, seqs: readonly number[]): Promise<readonly Kept<E>[]> {
   const { db, reads } = source;
   const texts = textsOf(source);
-  const look = db
+  const measure = db
     .selectFrom('events')
     .select(['seq', octetsOf(...texts)])
     .where('seq', 'in', seqs);
-  const places = await reads.next(() => look.execute());
-  return reads.long(places, async (some) => {
-    const numbers = some.map(({ seq }) => seq);
+  const sizes = await reads.next(() => measure.execute());
+  return reads.long(sizes, async (portion) => {
+    const numbers = portion.map(({ seq }) => seq);
     const read = db
       .selectFrom('events')
       .select(['seq', ...texts])

@@ -3,32 +3,32 @@ import { setImmediate as turn } from 'node:timers/promises';
 /** What a queue works with. */
 export interface QueueOptions<T, R> {
   /**
-   * Commits a batch, one at a time, and gives an outcome for each item. When it rejects, the batch may be committed all
-   * the same: what is tried again is then a duplicate.
+   * Commits a batch and resolves with an outcome for each item; called for one batch at a time. When it rejects, the
+   * batch may have been committed all the same: items that are retried are then duplicates.
    */
   commit(batch: readonly T[]): Promise<readonly R[]>;
   /** Whether a failed batch is worth trying in parts: false while the database as a whole does not answer. */
   worthRetrying(): Promise<boolean>;
-  /** What an item weighs in memory, in characters. */
+  /** The approximate size of an item in memory, in characters. */
   weigh(item: T): number;
   readonly greatestBatch: { readonly items: number; readonly weight: number };
-  /** What may wait; more is refused. */
+  /** How much may wait; more is refused. */
   readonly greatestQueue: { readonly items: number; readonly weight: number };
 }
 
-/** Group commit: what arrives at about the same time, or while a batch is committed, goes together into the next. */
+/** Group commit: items that arrive at about the same time, or during a commit, go into the next batch together. */
 export interface Queue<T, R> {
   /** Resolves with the item's outcome once it is committed. */
   push(item: T): Promise<R>;
-  /** Refuses new items and resolves when those that wait are settled. */
+  /** Refuses new items; resolves once the waiting ones are settled. */
   stop(): Promise<void>;
 }
 
-/** Settles one item. */
-type Tell = () => void;
+/** Settles the promise of one item. */
+type Notify = () => void;
 
-const toldATurn = 64;
-const mostGatheringMs = 5;
+const notifiedPerTurn = 64;
+const maxGatheringMs = 5;
 
 interface Waiting<T, R> {
   readonly item: T;
@@ -43,28 +43,29 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   const queue: Waiting<T, R>[] = [];
   let weight = 0;
   let running: Promise<void> | undefined;
-  let telling = Promise.resolve();
+  let notifying = Promise.resolve();
   let stopped = false;
 
-  /** The next batch is on its way before the senders of the last one are told, since telling them all takes a while. */
+  /** Starts the next batch before it notifies the senders of the last one, since notifying them takes a while. */
   async function run(): Promise<void> {
-    let tells: readonly Tell[] = [];
+    let notifications: readonly Notify[] = [];
     let enough = greatestBatch.items;
     while (queue.length > 0) {
       await gather(enough);
       const batch = takeBatch();
       enough = batch.length;
       const settling = settle(batch);
-      tellAfterOthers(tells);
-      tells = await settling;
+      notifyAfterOthers(notifications);
+      notifications = await settling;
     }
     running = undefined;
-    tellAfterOthers(tells);
+    notifyAfterOthers(notifications);
   }
 
   /**
-   * Waits for some milliseconds at most, while each turn brings more: a small batch costs hardly less than a great one.
-   * `enough` is as many as in the batch before, so that one batch gathers while another is committed.
+   * Waits, for a few milliseconds at most, while each turn of the event loop brings more items: a small batch costs
+   * hardly less than a large one. `enough` is the size of the batch before, so that one batch gathers while another is
+   * committed.
    */
   async function gather(enough: number): Promise<void> {
     const began = performance.now();
@@ -73,11 +74,11 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
       seen = queue.length;
       if (seen >= enough || weight >= greatestBatch.weight) return;
       await turn();
-    } while (queue.length > seen && performance.now() - began < mostGatheringMs);
+    } while (queue.length > seen && performance.now() - began < maxGatheringMs);
   }
 
-  function tellAfterOthers(tells: readonly Tell[]): void {
-    telling = telling.then(() => tellInTurns(tells));
+  function notifyAfterOthers(notifications: readonly Notify[]): void {
+    notifying = notifying.then(() => notifyInTurns(notifications));
   }
 
   function takeBatch(): readonly Waiting<T, R>[] {
@@ -93,10 +94,10 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   }
 
   /**
-   * Commits a batch, and returns what settles its items, in their order. An item that the database refuses must not
-   * fail its batch for ever: a failed batch is halved until it stands alone.
+   * Commits a batch and returns the functions that notify its senders, in order. An item that the database refuses must
+   * not fail the whole batch for ever: a failed batch is halved until that item stands alone.
    */
-  async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Tell[]> {
+  async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Notify[]> {
     try {
       const outcomes = await commit(batch.map(({ item }) => item));
       return batch.map(({ resolve }, at) => resolve.bind(undefined, outcomes[at]!));
@@ -123,15 +124,15 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
     async stop() {
       stopped = true;
       await running;
-      await telling;
+      await notifying;
     },
   };
 }
 
-/** A few in each turn of the event loop: what follows for each takes a while, and would hold up all else. */
-async function tellInTurns(tells: readonly Tell[]): Promise<void> {
-  for (const [at, tell] of tells.entries()) {
-    if (at > 0 && at % toldATurn === 0) await turn();
-    tell();
+/** Notifies some in each turn of the event loop, since the work that follows would otherwise hold up everything. */
+async function notifyInTurns(notifications: readonly Notify[]): Promise<void> {
+  for (const [at, notify] of notifications.entries()) {
+    if (at > 0 && at % notifiedPerTurn === 0) await turn();
+    notify();
   }
 }

@@ -21,11 +21,11 @@ export interface WebhookFamily {
   /** As in the route `/webhooks/<name>/:id`. */
   readonly name: string;
   readonly scheme: SignatureScheme;
-  /** Whether a secret may be replaced while this runs, and by others than its operator. */
+  /** Whether a secret may be rotated while the gateway runs, by others than its operator. */
   readonly rotates: boolean;
-  /** A header (in lower case) that, where it is present, must repeat the signed `type`. */
+  /** A header (in lower case) that, if present, must repeat the signed `type`. */
   readonly typeHeader?: string;
-  /** What the domain knows of an event; `known` is null for one that is kept and skipped. */
+  /** What the domain knows of an event; `known` is null for one that is stored but skipped. */
   parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
 }
 
@@ -36,7 +36,7 @@ export interface WebhookAnswer {
   readonly body: string;
 }
 
-/** Takes webhooks in. */
+/** Receives webhooks. */
 export interface Receiver {
   /** Verifies, parses and stores one delivery; never rejects, and answers 200 only once the event is durable. */
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
@@ -49,16 +49,16 @@ export interface ReceiverOptions {
   readonly log: Pick<Log, 'append'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** How long the database, or a rotation, may take, in milliseconds, before the sender is asked to come again. */
+  /** How long to wait for the database or a rotation, in milliseconds, before asking the sender to retry. */
   readonly patienceMs?: number;
 }
 
-const usualPatienceMs = 10_000;
+const defaultPatienceMs = 10_000;
 const retryAfterSeconds = '5';
 
 /** A receiver for these families; faults are answered in the order in which the contract lists them. */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { secrets, log, clock, telemetry, patienceMs = usualPatienceMs } = options;
+  const { secrets, log, clock, telemetry, patienceMs = defaultPatienceMs } = options;
   const warn = createWarnings(telemetry);
   const tellFault = createWarnings(telemetry, { level: 'error' });
   const families = new Map(options.families.map((family) => [family.name, family]));
@@ -86,22 +86,22 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const faultUnder = (valid: readonly string[] = []) =>
       findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
     let fault = faultUnder(secrets.valid(name, request.endpointId));
-    // Another replica may just have taken another secret into use, with its signal still on the way.
+    // Another replica may just have stored a new secret, with its signal still on the way.
     if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))
       fault = faultUnder(await latestSecrets(family, request.endpointId));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
   }
 
-  /** Undefined if they cannot be read and only an operator's new setting could be missed. */
+  /** Undefined if they cannot be read and the only thing missed could be an operator's new setting. */
   async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
     const lacking = `The database did not answer${rotates ? ', or a rotation did not end,' : ''}`;
     try {
       return await within(patienceMs, secrets.latest(name, endpointId), lacking);
     } catch (err) {
-      // Anybody can have us ask for them.
+      // `Crowded` is not logged, since anybody can cause it.
       if (!(err instanceof Crowded))
         warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
-      // The sender must come again: it may have signed with what a rotation gave it.
+      // The sender must retry: it may have signed with a rotated secret that is not known here yet.
       if (rotates) throw unavailable();
       return undefined;
     }
@@ -128,12 +128,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     { status, code, message, headers }: Refusal,
     request: WebhookRequest,
   ): WebhookAnswer {
-    // A name from outside must not become a label of its own.
+    // A name from outside must not become a metric label.
     const family = families.has(request.family) ? request.family : 'unknown';
     telemetry.count('webhook_refused', { family, reason: code });
-    // Nor is an id from outside written down, unless it is that of an endpoint of ours.
+    // Nor is an id from outside logged, unless it is that of a configured endpoint.
     const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
-    // What is not available has been told of, with the reason.
+    // `UNAVAILABLE` is logged, if at all, with its cause where it arises.
     if (code !== 'UNAVAILABLE')
       warn('webhook refused', () => ({ family, ...endpoint, status, reason: code }), `${family} ${code}`);
     return answer(status, { error: { code, message } }, headers);
@@ -166,7 +166,7 @@ const signatureMessages: Readonly<Record<SignatureFault, string>> = {
 
 function checkTypeHeader({ typeHeader }: WebhookFamily, request: WebhookRequest, type: string): void {
   if (typeHeader === undefined) return;
-  // A header's value is bytes, which node:http shows as Latin-1.
+  // A header's value is bytes, which node:http decodes as Latin-1.
   const expected = Buffer.from(type).toString('latin1');
   if (headerValues(request, typeHeader).some((value) => value !== expected))
     throw new Refusal(400, 'TYPE_MISMATCH', `The header ${typeHeader} differs from the signed type.`);

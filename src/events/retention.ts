@@ -11,11 +11,11 @@ export interface RetentionOptions {
   readonly retentionDays: number;
 }
 
-/** Ends the time of old events. Their ids and what was folded from them stay for ever. */
+/** Deletes old events. Their ids, and the states folded from them, are kept for ever. */
 export interface Retention {
   /**
-   * Deletes, oldest first and in small steps, the events that are too old, and with them those before them in the log,
-   * whatever a clock that was ahead said of these. None while this machine's clock is wrong.
+   * Deletes the events that are too old, oldest first and in small steps, along with any before them in the log that a
+   * fast clock dated later. Deletes nothing while this machine's clock is wrong.
    */
   prune(): Promise<void>;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ const hourMs = 3_600_000;
 const stepSize = 500;
 const skewed = 'old events are not deleted: the clocks of this process and of the database differ by minutes';
 
-/** Starts to prune in the background, now and every hour; a failure is logged and made good the next time. */
+/** Prunes in the background, now and every hour; a failure is logged, and the next run catches up. */
 export function startRetention({ database, clock, telemetry, retentionDays }: RetentionOptions): Retention {
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -34,11 +34,11 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
   async function run(): Promise<void> {
     const aheadMs = await clockSkew(database);
     if (aheadMs !== undefined) return telemetry.log.error({ aheadMs }, skewed);
-    const oldest = clock.now() - retentionDays * dayMs;
+    const cutoff = clock.now() - retentionDays * dayMs;
     let deleted = 0;
     try {
       for (let step = 1; step > 0 && !stopped; deleted += step)
-        step = await pruneStep(database.kysely, oldest);
+        step = await pruneStep(database.kysely, cutoff);
     } finally {
       if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
     }
@@ -65,20 +65,21 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
   };
 }
 
-/** Deletes, of the oldest events, all up to the last that came before `oldest`; says how many. */
-async function pruneStep(db: Executor, oldest: number): Promise<number> {
+/** Of the first events in the log, deletes all up to the last one received before `cutoff`; returns how many. */
+async function pruneStep(db: Executor, cutoff: number): Promise<number> {
   const rows = await db
     .selectFrom('events')
     .select(['seq', 'received_at'])
     .orderBy('seq')
     .limit(stepSize)
     .execute();
-  const last = rows.findLast(({ received_at }) => received_at < oldest);
+  const last = rows.findLast(({ received_at }) => received_at < cutoff);
   return last ? deleteThrough(db, last.seq) : 0;
 }
 
 async function deleteThrough(db: Executor, seq: number): Promise<number> {
-  // First, so that a cursor is refused before its events are gone; after a crash in between they go the next time.
+  // First, so that cursors are refused before their events are gone; after a crash in between, the next run deletes
+  // the events.
   await db
     .updateTable('log_head')
     .set({ pruned: seq })

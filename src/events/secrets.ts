@@ -12,28 +12,28 @@ import { createVault, type Held, type Stored } from './vault.js';
 export interface Rotation {
   /** ISO 8601. */
   readonly rotatedAt: string;
-  /** ISO 8601; from this moment on the replaced secret counts no more. */
+  /** ISO 8601; from this moment on the replaced secret is no longer valid. */
   readonly previousValidUntil: string;
 }
 
 /** The signing secrets of every configured subscription and endpoint. */
 export interface Secrets {
-  /** The secrets valid now, the current one first, as last read; undefined where the endpoint is not configured. */
+  /** The secrets valid now, the current one first, as last read; undefined if the endpoint is not configured. */
   valid(family: string, endpointId: string): readonly string[] | undefined;
   /**
-   * The same, read from the database after this call: it holds what any replica stored before, and what comes of a
-   * rotation under way. Many calls for one endpoint share a read, so it may take a moment to begin. Rejects when the
-   * database does not answer or its secrets cannot be opened, and with `Crowded` where too many wait for a rotation.
+   * The same, read from the database after this call: includes whatever any replica stored before, and the result of a
+   * rotation in progress. Calls for one endpoint share reads, so a read may take a moment to begin. Rejects if the
+   * database does not answer or its secrets cannot be opened, and with `Crowded` if too many wait for a rotation.
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
-   * Rotates a payment endpoint's secret: takes the new one from `obtain` and stores it; the replaced one stays valid
-   * for 24 hours, whatever rotations follow, while it is among the last ten. One rotation an endpoint at a time, among
-   * all replicas; others wait. What `obtain` gives instead of a secret is passed on. Undefined, and nothing obtained,
-   * where the endpoint is not configured. `UPSTREAM_UNAVAILABLE` where the new secret could not be stored, or a later
-   * rotation stored its own meanwhile, and `UPSTREAM_INVALID_RESPONSE` where what `obtain` gives is valid already: what
-   * is stored goes on working, and the message says to rotate again. A line of the log tells of a rotation, whether it
-   * succeeded or failed.
+   * Rotates a payment endpoint's secret: gets the new one from `obtain` and stores it; the replaced one stays valid for
+   * 24 hours, whatever rotations follow, while it is among the last ten. An endpoint has one rotation at a time across
+   * all replicas; others wait. If `obtain` returns something other than a secret, that is passed on. Resolves with
+   * undefined, without calling `obtain`, if the endpoint is not configured. Rejects with `UPSTREAM_UNAVAILABLE` if the
+   * new secret could not be stored or a later rotation stored its own meanwhile, and with `UPSTREAM_INVALID_RESPONSE`
+   * if the one obtained is valid already: the stored secrets keep working, and the message says to rotate again. Every
+   * rotation is logged, whether it succeeded or failed.
    */
   rotate<Other extends object>(
     endpointId: string,
@@ -42,7 +42,7 @@ export interface Secrets {
   stop(): Promise<void>;
 }
 
-/** What the secrets are kept with. */
+/** What the secrets work with. */
 export interface SecretsOptions {
   readonly database: Database;
   readonly sealer: Sealer;
@@ -60,32 +60,32 @@ export interface Configured {
 
 const overlapMs = 24 * 60 * 60 * 1000;
 /** How many replaced secrets of an endpoint are kept: each is tried for every delivery, and a day may bring many. */
-const mostPrevious = 10;
+const maxPrevious = 10;
 const refreshMs = 60_000;
 const leaseMs = 10_000;
-/** Between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
+/** The pause between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
 const rereadPauseMs = 100;
-/** How many deliveries to one endpoint are held while a rotation is under way: anybody can send those, too. */
+/** How many deliveries to one endpoint wait for a rotation in progress: anybody can send those, too. */
 const most = 100;
 
 /**
- * The secrets of webhooks, sealed in the store; resolves once the configured ones are taken over. Rejects where the key
- * of a stored one is missing: it may be the only copy of what a rotation gave.
+ * The webhook secrets, sealed in the database; resolves once the configured ones are taken over. Rejects if the key
+ * that sealed a stored one is missing: it may be the only copy of a rotated secret.
  */
 export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const { database, sealer, clock, telemetry, configured } = options;
   const vault = createVault(database, sealer);
   const held = createHeld();
-  /** What `readAll` has opened. */
+  /** The versions that `readAll` opened last, by endpoint. */
   const versions = new Map<string, string>();
 
   async function refresh(family: string, endpointId: string): Promise<void> {
     held.put(family, endpointId, await vault.read(family, endpointId));
   }
 
-  /** The service signs with a new secret before it has told us of it: a rotation under way is waited for. */
-  async function refreshSettled(family: Family, endpointId: string, isLong: () => void): Promise<void> {
-    if (family === 'payments') await leaseEnd(database, rotationOf(endpointId), clock, isLong);
+  /** Waits for a rotation in progress first: the service signs with a new secret before it has told us of it. */
+  async function refreshSettled(family: Family, endpointId: string, markLong: () => void): Promise<void> {
+    if (family === 'payments') await leaseEnd(database, leaseKeyOf(endpointId), clock, markLong);
     await refresh(family, endpointId);
   }
 
@@ -93,14 +93,14 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const rereads = new Map(
     endpoints.map(([family, endpointId]) => [
       keyOf(family, endpointId),
-      createCoalescedRead((isLong) => refreshSettled(family, endpointId, isLong), {
+      createCoalescedRead((markLong) => refreshSettled(family, endpointId, markLong), {
         pauseMs: rereadPauseMs,
         most,
       }),
     ]),
   );
 
-  /** Says whether there was anything to write. */
+  /** Takes over the configured secret; returns whether anything had to be written. */
   async function takeOver([family, endpointId, secret]: Endpoint, stored?: Stored): Promise<boolean> {
     const next = (kept: Held | undefined) => takenOver(kept, secret, family, clock.now());
     const kept = stored?.open();
@@ -109,7 +109,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     return !isDone;
   }
 
-  /** By one statement, however many there are; only what was written since is opened. */
+  /** Reads all secrets in one statement, and opens only those written since the last time. */
   async function readAll(): Promise<void> {
     const find = await vault.readAll();
     for (const [family, endpointId] of endpoints) {
@@ -128,18 +128,18 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const tellUnread = (err: unknown, what?: object) =>
     telemetry.log.error({ err, ...what }, 'webhook secrets could not be reloaded');
 
-  /** What the signals that came since the last read name. */
+  /** The endpoints named by signals since the last read; '' stands for all. */
   const stale = new Set<string>();
-  const named = new Map(endpoints.map((endpoint) => [nameOf(endpoint[0], endpoint[1]), endpoint]));
+  const byName = new Map(endpoints.map((endpoint) => [nameOf(endpoint[0], endpoint[1]), endpoint]));
 
   async function readStale(): Promise<void> {
-    const only = stale.size === 1 ? named.get([...stale][0]!) : undefined;
+    const only = stale.size === 1 ? byName.get([...stale][0]!) : undefined;
     stale.clear();
     await (only ? refresh(only[0], only[1]) : readAll());
   }
 
   let refreshing = Promise.resolve();
-  /** One read at a time, which is for all that was asked for while the one before it went on. */
+  /** One read at a time; it covers everything requested during the one before. */
   const refreshSoon = (name: string) => {
     if (stale.size === 0) refreshing = refreshing.then(readStale).catch((err: unknown) => tellUnread(err));
     stale.add(name);
@@ -160,7 +160,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     }
   }
 
-  /** Only over what was kept `before` it was obtained: a rotation that outlived its lease may have been overtaken. */
+  /** Stores a secret only over what was there `before`: a rotation that outlived its lease may have been overtaken. */
   async function takeIntoUse(
     endpointId: string,
     secret: string,
@@ -194,7 +194,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     if (await takeOver(endpoint, find(endpoint[0], endpoint[1]))) changed = true;
   const stopListening = database.listen('secrets', refreshSoon);
   if (changed) database.signal('secrets', '');
-  refreshSoon(''); // what was rotated meanwhile
+  refreshSoon(''); // for rotations during the start
   const timer = setInterval(refreshSoon, refreshMs, '').unref();
 
   return {
@@ -205,9 +205,9 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     },
     async rotate(endpointId, obtain) {
       if (!held.get('payments', endpointId)) return undefined;
-      // Taken before the service is asked: where the database does not answer, nothing is rotated.
-      const rotation = withLease(database, rotationOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
-        const before = await vault.read('payments', endpointId); // rejects where it could not be replaced
+      // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
+      const rotation = withLease(database, leaseKeyOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
+        const before = await vault.read('payments', endpointId); // rejects if it cannot be opened, and so not replaced
         const obtained = await obtain();
         if (typeof obtained === 'string') return takeIntoUse(endpointId, obtained, before);
         tellFailure(endpointId, { refusal: obtained });
@@ -244,7 +244,7 @@ const notNew =
   'The payment service rotated the secret, but the one in its response is an earlier one. ' +
   'Set PAYMENTS_ROTATED_SECRET_FIELD to the field that has the new one, and rotate it again.';
 
-/** The configured value, if it differs from that of the last start; a payment secret it replaces stays valid. */
+/** Makes the configured value current if it changed since the last start; a payment secret it replaces stays valid. */
 function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {
   if (!kept) return { current: configured, previous: [], configured, changedAt: now };
   if (kept.configured === configured) return kept;
@@ -253,21 +253,21 @@ function takenOver(kept: Held | undefined, configured: string, family: Family, n
   return { ...next, configured, previous: family === 'payments' ? next.previous : [] };
 }
 
-/** The new secret, and those before it, each until its own end: a later one takes back no promise. */
+/** Makes the new secret current; the last ten before it stay valid, each until its own end. */
 function replaced(kept: Held | undefined, secret: string, now: number): Held {
   if (!kept) return { current: secret, previous: [], configured: secret, changedAt: now };
   const before = [{ secret: kept.current, until: now + overlapMs }, ...kept.previous];
-  const stillGood = before.filter((one) => now < one.until && one.secret !== secret);
+  const stillValid = before.filter((one) => now < one.until && one.secret !== secret);
   return {
     current: secret,
-    previous: stillGood.slice(0, mostPrevious),
+    previous: stillValid.slice(0, maxPrevious),
     configured: kept.configured,
-    // Replicas' clocks may differ, and a later change must be seen as the later one.
+    // Replicas' clocks may differ, but a later change must have the later time.
     changedAt: Math.max(now, kept.changedAt + 1),
   };
 }
 
-/** The secrets as last read; what was read earlier but comes later does not replace what is newer. */
+/** The secrets as last read; a read that arrives late never replaces a newer state. */
 function createHeld() {
   const held = new Map<string, Held>();
   return {
@@ -279,8 +279,8 @@ function createHeld() {
   };
 }
 
-/** The key of the lease. */
-function rotationOf(endpointId: string): string {
+/** The key of the lease that a rotation holds. */
+function leaseKeyOf(endpointId: string): string {
   return `rotation ${endpointId}`;
 }
 
@@ -288,7 +288,7 @@ function keyOf(family: string, endpointId: string): string {
   return `${family} ${endpointId}`;
 }
 
-/** What a signal calls it: short, and of plain letters. */
+/** The endpoint's name in a signal: short printable ASCII. */
 function nameOf(family: string, endpointId: string): string {
   return `${family} ${keyText(endpointId)}`;
 }

@@ -16,33 +16,33 @@ export interface Held {
   readonly current: string;
   /** Those before it, the newest first. */
   readonly previous: readonly Replaced[];
-  /** The value configured at the last start, to see when the operator changes it. */
+  /** The value configured at the last start, to detect that the operator has changed it. */
   readonly configured: string;
-  /** When the current secret was taken into use; grows with every change, so it orders them. */
+  /** When the current secret came into use; grows with every such change, so it orders them. */
   readonly changedAt: number;
 }
 
-/** A row as it was read. */
+/** A row as it was read, still sealed. */
 export interface Stored {
-  /** Another one after each write. */
+  /** Differs after each write. */
   readonly version: string;
-  /** Whether the first key sealed it. */
+  /** Whether it is sealed with the first of this process's keys. */
   readonly isCurrent: boolean;
-  /** Throws where this process's keys do not open it. */
+  /** Throws if this process's keys do not open it. */
   open(): Held;
 }
 
 /**
  * The secrets at rest, sealed; each row is bound to its family and endpoint. One that this process's keys do not open
- * is never read as missing, and never written over: the call rejects with an `UnusableDatabase`.
+ * is never treated as missing, and never overwritten: the call rejects with an `UnusableDatabase`.
  */
 export interface Vault {
   read(family: string, endpointId: string): Promise<Held | undefined>;
-  /** All at once, each to be opened where it is wanted. Gives what finds one. */
+  /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
   readAll(): Promise<(family: string, endpointId: string) => Stored | undefined>;
   /**
-   * Stores what `next` makes of what is there, as one step even among replicas, and gives it. Where that is the same,
-   * it is only sealed anew if another key than the first had sealed it.
+   * Stores what `next` makes of the stored secrets, atomically across replicas, and returns it. If `next` returns the
+   * same object, it is only written to seal it anew, if another key than the first had sealed it.
    */
   change(family: string, endpointId: string, next: (kept: Held | undefined) => Held): Promise<Held>;
 }
@@ -60,7 +60,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       .executeTakeFirst();
   }
 
-  function unlock(row: Selectable<WebhookSecretTable>): Held {
+  function openRow(row: Selectable<WebhookSecretTable>): Held {
     const place = placeOf(row.family, row.endpoint_id);
     const open = (sealed: string) => {
       const secret = sealer.open(sealed, place);
@@ -75,20 +75,20 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     };
   }
 
-  function lock(family: string, endpointId: string, held: Held): WebhookSecretTable {
+  function sealRow(family: string, endpointId: string, held: Held): WebhookSecretTable {
     const key = keyText(endpointId);
     const seal = (secret: string) => sealer.seal(secret, placeOf(family, key));
     return {
       family,
       endpoint_id: key,
       current: seal(held.current),
-      ...lockPrevious(held.previous, seal),
+      ...sealPrevious(held.previous, seal),
       configured: seal(held.configured),
       changed_at: held.changedAt,
     };
   }
 
-  /** Whether it was stored: not if another wrote first. A sealed text is never the same twice, so it is the version. */
+  /** Returns whether it was stored, not if another wrote first. A sealed text never repeats, so it is the version. */
   async function swap(before: WebhookSecretTable | undefined, after: WebhookSecretTable): Promise<boolean> {
     if (!before) {
       const insert = kysely.insertInto('webhook_secrets').values(after);
@@ -110,24 +110,24 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
   return {
     async read(family, endpointId) {
       const row = await find(family, endpointId);
-      return row && unlock(row);
+      return row && openRow(row);
     },
     async readAll() {
       const rows = await kysely.selectFrom('webhook_secrets').selectAll().execute();
       const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
       return (family, endpointId) => {
         const row = stored.get(placeOf(family, keyText(endpointId)));
-        const open = () => unlock(row!);
+        const open = () => openRow(row!);
         return row && { version: row.current, isCurrent: sealer.isCurrent(row.current), open };
       };
     },
     async change(family, endpointId, next) {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const row = await find(family, endpointId);
-        const kept = row && unlock(row);
+        const kept = row && openRow(row);
         const held = next(kept);
         if (row && held === kept && sealer.isCurrent(row.current)) return held;
-        if (await swap(row, lock(family, endpointId, held))) return held;
+        if (await swap(row, sealRow(family, endpointId, held))) return held;
       }
       throw new Error(
         `The keys of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
@@ -136,8 +136,8 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
   };
 }
 
-/** One is kept as it is, with its end beside it; several as JSON, with their ends inside. */
-function lockPrevious(previous: readonly Replaced[], seal: (text: string) => string) {
+/** A single one is stored as it is, with its end in a column; several as JSON, with their ends inside. */
+function sealPrevious(previous: readonly Replaced[], seal: (text: string) => string) {
   const [first, ...others] = previous;
   if (!first) return { previous: null, previous_until: null };
   if (others.length === 0) return { previous: seal(first.secret), previous_until: first.until };
