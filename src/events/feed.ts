@@ -17,45 +17,45 @@ export type { Place } from './place.js';
 
 /** The log as clients follow it. */
 export interface Feed {
-  /** The cursor of a place (every entry is one): the same on every replica, good for every family and filter. */
+  /** The cursor of a place (every entry is one): the same on every replica, valid for every family and filter. */
   cursor(place: Place): string;
   /**
-   * Its number; `CURSOR_INVALID`, or `CURSOR_EXPIRED` where the log no longer has all that came after it, or was
-   * restored from a backup that did not have its entry. While the database does not answer it waits, as every
-   * subscription does, until `signal` says that nobody wants it any more.
+   * The number that a cursor stands for. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the log no longer
+   * has everything after it or was restored from a backup without its entry. While the database does not answer, this
+   * retries, as every subscription does, until `signal` is aborted.
    */
   position(cursor: string, signal?: Signal): Promise<number>;
-  /** How far this process has come in the log: all of that is committed, so whatever is read from now on shows it. */
+  /** How far this process has followed the log: all of that is committed, so any later read shows it. */
   place(): Place;
   /**
-   * What a subscription gives to the fan-out: the entries that it wishes for, as `view` makes them, and only those that
-   * are in all of the selections, of which the first narrows most.
+   * What a subscription's resolver hands to the fan-out: the entries that `wish` and all of the selections match, as
+   * `view` shows them. The most selective selection comes first.
    */
   follow<T>(wish: Wish, view: View<T>, selected?: readonly Selection[]): Following<T>;
-  /** Where followers join: members get each event once, in log order, and `CURSOR_EXPIRED` when one is gone. */
+  /** Where subscribers join: each gets every event once, in log order, or `CURSOR_EXPIRED` if one is gone. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
   stop(): void;
 }
 
-/** What a subscription wants: the events of a family after a position, else those to come, without skipped ones. */
+/** What a subscription wants: a family's events after a position, or only future ones; never skipped ones. */
 export interface Wish {
   readonly family: string;
   readonly after?: number;
 }
 
-/** What a follower gets of an entry: a function only of it, and of whether it came before the follower was level. */
+/** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
 export type View<T> = (entry: LogEntry, replayed: boolean) => T;
 
 /**
- * What a subscription is made of, so that many can share it. An iterable for graphql-js, which takes nothing else from
- * a subscription's resolver; nobody pulls, so iterating it throws.
+ * The description of a subscription, so that many can share one. It is an iterable because graphql-js accepts nothing
+ * else from a subscription's resolver; updates are not pulled, so iterating it throws.
  */
 export interface Following<T> extends AsyncIterable<T> {
   readonly wish: Wish;
-  /** Undefined where the entry is not selected. */
+  /** Undefined if the entry is not selected. */
   readonly view: View<T | undefined>;
-  /** What is wanted of the family, the selection that narrows most first; empty if all of it is wanted. */
+  /** The selections that an entry must match, the most selective first; empty for all of the family. */
   readonly selected: readonly Selection[];
 }
 
@@ -65,15 +65,15 @@ export interface FeedOptions {
   readonly database: Database;
   readonly cursors: Cursors;
   readonly telemetry: Telemetry;
-  /** How many recent events stay in memory for those who are a little behind. */
+  /** How many recent events stay in memory for subscribers that are a little behind. */
   readonly recent?: number;
-  /** When an event that cannot be read or rendered is given up; the usual bound where it is not given. */
+  /** When to give up on an event that cannot be read or rendered; the retrier has a default. */
   readonly bound?: GivingUp;
 }
 
 const connection = { connection: 'log' };
-/** Members of groups that get a stretch of the past in one round of the event loop. */
-const replayedARound = 32;
+/** How many group members get a stretch of past events in one turn of the event loop. */
+const replaysPerTurn = 32;
 
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
@@ -81,7 +81,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const retrier = createRetrier(options);
   const tail = await startTail({ ...options, retrier });
   const past = createPast(log, tail);
-  // Those who come back all at once share one look.
+  // Clients that reconnect at the same time share one read.
   const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, most: Infinity });
   const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
   let stopped = false;
@@ -94,7 +94,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       if (!read) return seq;
       const [bounds, found] = read;
       if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
-      // Another entry here, like a place past the head: the database was restored to an earlier time and went on.
+      // Another entry at this place means, like a place past the head, that the database was restored from a backup.
       if (found && found.witness !== witness) throw expired();
       return seq;
     },
@@ -105,7 +105,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({ past, pace: createPace(replayedARound), tail, retrier }),
+    multicast: createMulticast({ past, pace: createPace(replaysPerTurn), tail, retrier }),
     stop() {
       stopped = true;
       tail.stop();

@@ -4,69 +4,73 @@ import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
 import { createReplays, type Payload } from './replays.js';
 
-/** How a group makes an entry into what its members get: a function of the entry alone, whoever the member is. */
+/** How a group renders an entry for its members: the same for all of them. */
 export interface Rendering extends Interest {
-  /** Undefined where the group's filter leaves the entry out. Called again after a failure, and in the end given up. */
+  /** Undefined if the group's filter excludes the entry. Retried after a failure, and finally given up. */
   render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
 }
 
-/** One who gets the payloads of a group. Whoever takes no more is dropped. */
+/** A subscriber that gets the payloads of a group, and is dropped once it accepts no more. */
 export interface Member {
-  /** The place in the log after which to begin; the log's end where it is undefined. */
+  /** The number in the log after which to begin; undefined to begin at the log's end. */
   readonly after: number | undefined;
-  /** Takes payloads of the past; resolves when they are on their way, with whether to go on. Must not reject. */
+  /** Takes payloads of past entries; resolves once they are sent, with whether to go on. Must not reject. */
   replay(payloads: readonly string[]): Promise<boolean>;
-  /** Takes live payloads, says whether to go on, and never makes the others wait. All get the same array, in turn. */
+  /**
+   * Takes live payloads without making the other members wait; returns whether to go on. Members mostly get the same
+   * array, one after another, so that they can share what is made of it.
+   */
   deliver(payloads: readonly string[]): boolean;
-  /** Nothing more comes for this member: the feed has ended, its place is not kept, or an event is `Unrenderable`. */
+  /** Nothing more comes: the feed has ended, the member's place is no longer kept, or an event is `Unrenderable`. */
   end(error?: unknown): void;
 }
 
-/** Those who want the same of the log. */
+/** Subscribers that want the same from the log. */
 export interface Group {
   /** Returns a function that leaves. */
   join(member: Member): () => void;
-  /** Tells of an entry that concerns it, just read by the tail. */
+  /** Queues an entry that concerns the group, just read by the tail. */
   expect(seq: number): void;
-  /** Goes on to the entries that it expects. */
+  /** Delivers the queued entries. */
   walk(): void;
-  /** Ends for all its members. */
+  /** Ends every member. */
   end(error?: unknown): void;
 }
 
 /** What a group reads and renders in one turn. */
 interface Stretch {
   readonly payloads: readonly string[];
-  /** The places of their entries. */
+  /** The numbers of their entries. */
   readonly seqs: readonly number[];
-  /** How many entries it comes from, those that are left out among them. */
+  /** How many entries it covers, including excluded ones. */
   readonly length: number;
-  /** That of the entry after it, if rendering it takes time. */
+  /** The payload of the entry after it, if that is still being rendered. */
   readonly next?: Promise<Payload>;
 }
 
-/** Characters that a group sends to each of its members in one turn; a greater payload goes alone. */
-const mostInTurn = 32_768;
+/** How many characters a group sends to each member in one turn; only the last payload may go beyond. */
+const maxPerTurn = 32_768;
 
 /**
- * A group walks the log once for all its members, from one entry that concerns it to the next. A newcomer first reads,
- * at its own pace, up to where the group is; there it joins, in the same turn in which it is seen to be there, so that
- * nothing falls between and nothing comes twice. No event is passed over because it could not be made: the client would
- * never know. What is in memory goes out together; then everybody else gets a turn, in which sockets send what they
- * were given: a burst must not pass for slowness.
+ * A group walks the log once for all its members, from one entry that concerns it to the next. A new member first reads
+ * the past at its own pace; it joins in the same turn of the event loop in which it has caught up with the group, so
+ * that nothing is missed or sent twice. An event that cannot be rendered is never skipped, since the client would not
+ * know. Entries in memory are sent together; then the event loop gets a turn in which sockets write what they were
+ * given, so that a burst is not mistaken for a slow client.
  */
 export function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
   const { tail, retrier, pace } = sources;
+  /** Members that have yet to catch up. */
   const arriving = new Set<Member>();
-  /** With the place in the log after which each of them takes part. */
+  /** Members that have caught up, with the number in the log after which each takes part. */
   const joined = new Map<Member, number>();
   const replays = createReplays((entry) => make(entry, true, () => arriving.size > 0));
   const reader = createReader(sources, isWanted);
-  /** The places of entries that it has not come to yet. */
+  /** The numbers of the queued entries. */
   const due: number[] = [];
   let walking = false;
 
-  /** How far it has come: what does not concern it is behind it at once. */
+  /** How far the group has come; entries that do not concern it count as passed at once. */
   function position(): number {
     return due.length > 0 ? due[0]! - 1 : tail.position();
   }
@@ -75,8 +79,8 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     return arriving.size + joined.size > 0;
   }
 
-  /** The payload of an entry, made again after a failure for as long as somebody waits for it and there is hope. */
-  function make(entry: LogEntry, replayed: boolean, given: () => boolean): Payload | Promise<Payload> {
+  /** The payload of an entry; a failure is retried while somebody waits, until the retrier gives up. */
+  function make(entry: LogEntry, replayed: boolean, wanted: () => boolean): Payload | Promise<Payload> {
     const made = begin(render, entry, replayed);
     if (!(made instanceof Promise)) return made;
     let begun: Promise<Payload> | undefined = made;
@@ -85,7 +89,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       begun = undefined;
       return attempt;
     };
-    return retrier.render(entry.seq, work, { given });
+    return retrier.render(entry.seq, work, { given: wanted });
   }
 
   async function walk(): Promise<void> {
@@ -113,7 +117,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   function present(entry: LogEntry): Payload | Promise<Payload> {
-    // Where nobody has joined, those who arrive will read it themselves.
+    // If nobody has joined, the arriving members read it themselves.
     return joined.size > 0 ? make(entry, false, isWanted) : undefined;
   }
 
@@ -121,7 +125,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     return entry.family === family && entry.event !== null ? replays.of(entry) : undefined;
   }
 
-  /** One whose place is past an entry came from a replica that had read further. */
+  /** A member whose place is past an entry has it already, from a replica that had read further. */
   function advance({ payloads, seqs, length }: Stretch): void {
     due.splice(0, length);
     if (payloads.length === 0) return;
@@ -137,7 +141,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     while (arriving.has(member) && place < position()) {
       const entry = await own.entry(place + 1);
       await new Promise<void>(pace);
-      // What is made for nobody is given up, and would stand among the replays as an event that is left out.
+      // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
       if (!entry || !arriving.has(member)) return;
       const further = (index: number) =>
         place + index < position() ? own.atHand(place + 1 + index) : undefined;
@@ -181,7 +185,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   };
 }
 
-/** This entry, and those after it as far as they are at hand and their payloads are there at once. */
+/** This entry, and those after it while they are in memory and their payloads are available synchronously. */
 function gather(
   first: LogEntry,
   after: (index: number) => LogEntry | undefined,
@@ -191,7 +195,7 @@ function gather(
   const seqs: number[] = [];
   let length = 0;
   let size = 0;
-  for (let entry: LogEntry | undefined = first; entry && size < mostInTurn; entry = after(length)) {
+  for (let entry: LogEntry | undefined = first; entry && size < maxPerTurn; entry = after(length)) {
     const payload = payloadOf(entry);
     if (payload instanceof Promise) return { payloads, seqs, length, next: payload };
     length += 1;
@@ -209,7 +213,7 @@ function single(seq: number, payload: Payload): Stretch {
     : { payloads: [payload], seqs: [seq], length: 1 };
 }
 
-/** A failure as a rejection. */
+/** Renders; a thrown error becomes a rejection. */
 function begin(
   render: Rendering['render'],
   entry: LogEntry,

@@ -1,32 +1,32 @@
 import { GatewayError } from '../errors.js';
 import type { LogEntry } from './log.js';
 
-/** Which entries of the log one wants: those of a family, or only a selection of them. */
+/** Which entries of the log a subscriber wants: all those of a family, or a selection of them. */
 export interface Interest {
   readonly family: string;
   readonly only?: Selection | undefined;
 }
 
-/** The entries for which `of` gives one of these values. */
+/** The entries for which `of` returns one of these values. */
 export interface Selection {
-  /** Those who give the same function are looked up together, so make it once. */
+  /** Interests with the same function are looked up together, so create it once. */
   readonly of: (entry: LogEntry) => Value | null;
   readonly values: ReadonlySet<Value | null>;
 }
 
 type Value = string | boolean;
 
-/** In a list of a filter: each is kept for as long as its subscription stands. */
+/** In one list of a filter: each value takes up memory for as long as its subscription lasts. */
 const mostValues = 1_000;
 
-/** By the names of a filter's members: what each is compared with, and the values it gives. */
+/** For each member of a filter, by name: what an entry is compared by, and the values wanted. */
 type Filter = Readonly<
   Record<string, readonly [of: Selection['of'], values: readonly Value[] | null | undefined]>
 >;
 
 /**
- * What a filter selects by; a member with null or undefined in place of values is left out. `BAD_USER_INPUT` for a list
- * of more than 1,000 values.
+ * The selections that a filter makes; a member whose values are null or undefined is ignored. Throws `BAD_USER_INPUT`
+ * for a list of more than 1,000 values.
  */
 export function selections(filter: Filter): readonly Selection[] {
   return Object.entries(filter).flatMap(([name, [of, values]]) => {
@@ -40,25 +40,25 @@ export function selections(filter: Filter): readonly Selection[] {
   });
 }
 
-/** Whether the entry is in all of these selections. */
+/** Whether the entry matches all of these selections. */
 export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
   return all.every(({ of, values }) => values.has(of(entry)));
 }
 
-/** Who is interested in what: finding them takes as long as they are many, however many want something else. */
+/** An index of who is interested in what: lookup time depends on the number of matches, not of interests. */
 export interface Interests<T> {
-  /** Returns a function that takes it back. If adding fails, for want of room, nothing of it is left. */
+  /** Returns a function that removes the interest. If adding throws, as when a map is full, nothing of it remains. */
   add(interest: Interest, who: T): () => void;
-  /** Who wants this entry. Nobody wants what was skipped. */
+  /** Those who want this entry; nobody wants a skipped one. */
   in(entry: LogEntry): ReadonlySet<T>;
 }
 
-/** By what a selection's `of` gives. */
+/** Those interested, by the value that a selection's `of` returns. */
 type Selected<T> = Map<Value | null, Set<T>>;
 
 const everything: Selection = { of: () => '', values: new Set(['']) };
 
-/** Interests, none yet. */
+/** An empty index. */
 export function createInterests<T>(): Interests<T> {
   const families = new Map<string, Map<Selection['of'], Selected<T>>>();
 
@@ -97,6 +97,6 @@ function find<T>(selected: Selected<T>, of: Selection['of'], entry: LogEntry): I
     const those = selected.get(of(entry));
     return those === undefined ? [] : [those];
   } catch {
-    return selected.values(); // an event that cannot be read may be for any of them: they see to it
+    return selected.values(); // an event that cannot be read may concern any of them: they handle the failure
   }
 }

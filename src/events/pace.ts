@@ -1,21 +1,21 @@
-/** Begins what it is given in later rounds of the event loop, in the order of asking; it must not throw. */
+/** Runs work in a later turn of the event loop, in the order of the calls; the work must not throw. */
 export type Pace = (work: () => void) => void;
 
-/** Begins so much in a round, so that whatever else there is to do waits for no more of it than that. */
-export function createPace(aRound: number): Pace {
+/** Runs at most `perTurn` pieces of work in one turn of the event loop, so that they do not hold up everything else. */
+export function createPace(perTurn: number): Pace {
   const waiting: (() => void)[] = [];
-  let going = false;
+  let scheduled = false;
 
-  function go(): void {
-    for (const work of waiting.splice(0, aRound)) work();
-    going = waiting.length > 0;
-    if (going) setImmediate(go);
+  function run(): void {
+    for (const work of waiting.splice(0, perTurn)) work();
+    scheduled = waiting.length > 0;
+    if (scheduled) setImmediate(run);
   }
 
   return (work) => {
     waiting.push(work);
-    if (going) return;
-    going = true;
-    setImmediate(go);
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(run);
   };
 }

@@ -5,16 +5,16 @@ import { createBoundedMap, type Weighed } from './bounded-map.js';
 import type { Tail } from './tail.js';
 
 /**
- * The log before its recent entries, in pages that each begin at the same places: whoever reads on from a place, or one
- * near it, at about the same time as others gets the page that was read for them.
+ * The log before its recent entries, in pages that begin at fixed places: those who read on from about the same place
+ * at about the same time share one page.
  */
 export interface Past {
   /**
-   * The page with the entry of this number, in order and without a gap; one that lacks it where the log has none.
-   * Rejects where the database fails, or the entry is broken; what is broken beside it does no harm.
+   * A page with the entry of this number, in order and without a gap; if the log has no such entry, one without it.
+   * Rejects if the database fails or the entry is corrupt; other corrupt entries do no harm.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
-  /** The place just after this entry, whatever its event has come to; undefined where the log has no such number. */
+  /** The place just after this entry, even if its event is corrupt; undefined if the log has no such number. */
   place(seq: number): Promise<Place | undefined>;
 }
 
@@ -24,16 +24,16 @@ interface Page extends Weighed {
 }
 
 const pageSize = 32;
-/** Pages in memory, and characters of their events: as many events as a tail keeps. */
-const mostKept = { items: 64, weight: 8_000_000 };
-/** Milliseconds for which they stay there when nobody reads any more. */
+/** How many pages stay in memory, with how many characters: as many events as a tail keeps. */
+const maxKept = { items: 64, weight: 8_000_000 };
+/** How long they stay there after the last read. */
 const keptMs = 5_000;
-/** Others want the database, too. */
+/** How many reads run at once: others use the database, too. */
 const readsAtOnce = 4;
 
-/** The past of the log that this tail follows; forgotten where that is another one, restored from a backup. */
+/** The past of the log that this tail follows; forgotten if the database is restored from a backup. */
 export function createPast(log: Log, tail: Tail): Past {
-  const kept = createBoundedMap<Page>(mostKept);
+  const kept = createBoundedMap<Page>(maxKept);
   const flights = new Map<number, Promise<Page>>();
   const inTurn = createLimiter(readsAtOnce);
   let forgetting: NodeJS.Timeout | undefined;
@@ -55,7 +55,7 @@ export function createPast(log: Log, tail: Tail): Past {
     });
   }
 
-  /** Whoever asks while it is read shares it; what was forgotten meanwhile is not kept. */
+  /** Callers that arrive during the read share it; its page is not kept if `forget` was called meanwhile. */
   async function read(first: number): Promise<Page> {
     const flight = inTurn(() => log.read(first - 1, pageSize)).then((entries) => toPage(first, entries));
     flights.set(first, flight);
@@ -77,14 +77,14 @@ export function createPast(log: Log, tail: Tail): Past {
     const begun = flights.get(first);
     const shared = begun && (await begun);
     if (shared && entryOf(shared.entries, seq)) return shared.entries;
-    // Both were read before this entry came, or it is gone: only what is read from now on can tell.
+    // Both were read before this entry was written, or it has been pruned: only a new read can tell.
     return (await (flights.get(first) ?? read(first))).entries;
   }
 
   const readFrom = (seq: number, limit: number) => inTurn(() => log.read(seq - 1, limit));
 
   return {
-    // The broken one may be before this one, or after it.
+    // A corrupt entry may come before this one, or after it.
     page: (seq) =>
       share(seq)
         .catch(whereBroken(() => readFrom(seq, pageSize)))
@@ -99,7 +99,7 @@ export function createPast(log: Log, tail: Tail): Past {
   };
 }
 
-/** For `catch`: another way, where an entry in the page is broken. */
+/** For `catch`: reads another way if an entry in the page is corrupt. */
 function whereBroken<T>(read: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
     if (!isBroken(error)) throw error;

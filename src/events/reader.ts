@@ -5,31 +5,31 @@ import { entryOf, type Past } from './past.js';
 import { expired } from './place.js';
 import type { Tail } from './tail.js';
 
-/** What is read from: the newest entries in memory, and the log before them. */
+/** What readers read from: the newest entries in memory, and the log before them. */
 export interface Sources {
   readonly past: Past;
   readonly tail: Tail;
   readonly retrier: Retrier;
-  /** The pace at which all who read the past go on. */
+  /** The pace shared by all who read the past. */
   readonly pace: Pace;
 }
 
-/** Reads the log entry by entry, wherever each is; of what the tail no longer has it holds one small page. */
+/** Reads the log entry by entry, from memory or the database; holds one small page of what the tail no longer has. */
 export interface Reader {
   /**
-   * The entry with this number, which the tail has read already: at once where it is still in memory. Undefined where
-   * the reader is no longer wanted. Rejects with `CURSOR_EXPIRED` where it is no longer kept, `Unrenderable` where it
-   * is broken.
+   * The entry with this number, which the tail must have reached: synchronously if it is in memory. Undefined once the
+   * reader is no longer wanted. Rejects with `CURSOR_EXPIRED` if the entry is no longer kept, `Unrenderable` if it is
+   * corrupt.
    */
   entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
-  /** The same, where it is at hand. */
+  /** The same entry, if it is in memory. */
   atHand(seq: number): LogEntry | undefined;
 }
 
-/** Characters of events that are held for a reader that is slow. */
-const mostHeld = 1_000_000;
+/** How many characters of events a slow reader may hold. */
+const maxHeld = 1_000_000;
 
-/** A reader for as long as `wanted`; a database that does not answer is asked again. */
+/** A reader that retries while the database does not answer, for as long as `wanted` returns true. */
 export function createReader({ past, tail, retrier }: Sources, wanted: () => boolean): Reader {
   let page: readonly LogEntry[] = [];
 
@@ -37,7 +37,7 @@ export function createReader({ past, tail, retrier }: Sources, wanted: () => boo
     const entries = (await retrier.read(seq, () => past.page(seq), { given: wanted })) ?? [];
     const entry = entryOf(entries, seq);
     page = holdable(entries, seq);
-    // The log has no gaps: an entry that is missing is gone.
+    // The log has no gaps: a missing entry has been pruned.
     if (!entry && wanted()) throw expired();
     return entry;
   }
@@ -54,5 +54,5 @@ export function createReader({ past, tail, retrier }: Sources, wanted: () => boo
 
 function holdable(entries: readonly LogEntry[], from: number): readonly LogEntry[] {
   let weight = 0;
-  return entries.filter(({ seq, weight: more }) => seq >= from && (weight += more) <= mostHeld);
+  return entries.filter(({ seq, weight: more }) => seq >= from && (weight += more) <= maxHeld);
 }

@@ -1,12 +1,12 @@
 import type { LogEntry } from './log.js';
 import { createBoundedMap, type Weighed } from './bounded-map.js';
 
-/** Undefined where the entry is left out, or where nobody waits for it any more. */
+/** A rendered entry; undefined if the entry is excluded, or nobody waits for it any more. */
 export type Payload = string | undefined;
 
-/** Payloads of the past, made once for those who want them at about the same time. */
+/** Payloads of past entries, rendered once for those who want them at about the same time. */
 export interface Replays {
-  /** A promise only while it is being made. One that failed is made again for whoever comes again. */
+  /** A promise only while it is being rendered. After a failure, the next call renders it again. */
   of(entry: LogEntry): Payload | Promise<Payload>;
   clear(): void;
 }
@@ -15,12 +15,12 @@ interface Replay extends Weighed {
   readonly payload: Payload | Promise<Payload>;
 }
 
-/** What a group keeps of the past for those who come back at the same time: payloads, and their characters in all. */
-const mostKept = { items: 256, weight: 1_000_000 };
+/** How many payloads a group keeps, and with how many characters in total. */
+const maxKept = { items: 256, weight: 1_000_000 };
 
-/** Replays of one group, whose payloads this makes. */
+/** The replays of one group, for which `make` renders payloads. */
 export function createReplays(make: (entry: LogEntry) => Payload | Promise<Payload>): Replays {
-  const kept = createBoundedMap<Replay>(mostKept);
+  const kept = createBoundedMap<Replay>(maxKept);
   return {
     of(entry) {
       const known = kept.get(entry.seq);

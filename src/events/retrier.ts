@@ -3,32 +3,32 @@ import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
 import { isBroken } from './log.js';
 
-/** Goes on trying what fails, for all that one feed reads and renders. */
+/** Retries whatever fails of what one feed reads and renders. */
 export interface Retrier {
   /**
-   * Reads from the database until it succeeds, with longer and longer pauses. Never rejects: undefined once nobody
-   * waits for it any more. Failures are logged, a line a second however many wait.
+   * Retries a read from the database until it succeeds, with increasing pauses. Never rejects: resolves with undefined
+   * once nobody waits for it any more. Failures are logged, at most one line a second.
    */
   retry<T>(read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
-  /** The same for one entry; where that is broken, and stays so, it is given up as by `render`. */
+  /** The same for one entry; if that is corrupt, and stays so, it is given up as in `render`. */
   read<T>(seq: number, read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
   /**
-   * The same for the rendering of one event, which may fail by a fault of ours: rejects with `Unrenderable` once it has
-   * failed for a minute during which the database answered.
+   * The same for rendering one event, which may fail because of a bug: rejects with `Unrenderable` once it has failed
+   * for as long as `GivingUp` allows, a minute by default.
    */
   render<T>(seq: number, work: () => Promise<T>, patience: Patience): Promise<T | undefined>;
-  /** Ends every pause: what failed may succeed now. The first success after a failure does so too. */
+  /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
   wake(): void;
 }
 
-/** How long to go on. */
+/** How long to keep trying. */
 interface Patience {
-  /** Whether somebody still waits for it. */
+  /** Whether somebody still waits for the result. */
   given(): boolean;
   readonly longestPauseMs?: number;
 }
 
-/** When an event that cannot be read or rendered is given up. */
+/** When to give up on an event: after so many failures in a row, over so long, while the database answered. */
 export interface GivingUp {
   readonly failures: number;
   readonly ms: number;
@@ -41,7 +41,7 @@ export interface RetrierOptions {
   readonly bound?: GivingUp | undefined;
 }
 
-/** An event cannot be read or made into a message by this process; another, of another version, may be able to. */
+/** This process cannot read or render an event; one of another version may be able to. */
 export class Unrenderable extends Error {
   override readonly name = 'Unrenderable';
 }
@@ -49,38 +49,38 @@ export class Unrenderable extends Error {
 const logAway = 'the event log cannot be read; retrying';
 const eventFailed = 'an event could not be read or rendered; retrying';
 const firstPauseMs = 100;
-const usualLongestPauseMs = 10_000;
-const usualBound: GivingUp = { failures: 10, ms: 60_000 };
+const defaultLongestPauseMs = 10_000;
+const defaultBound: GivingUp = { failures: 10, ms: 60_000 };
 
 /** A retrier whose pauses all end together. */
 export function createRetrier(options: RetrierOptions): Retrier {
-  const { database, telemetry, bound = usualBound } = options;
-  const resting = new Set<() => void>();
+  const { database, telemetry, bound = defaultBound } = options;
+  const pauses = new Set<() => void>();
   const warn = createWarnings(telemetry);
 
   function wake(): void {
-    for (const rise of resting) rise();
+    for (const endEarly of pauses) endEarly();
   }
 
-  /** Whether it was ended before its time. */
-  function rest(ms: number): Promise<boolean> {
+  /** Resolves with whether `wake` ended the pause early. */
+  function pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const rise = (early: boolean) => {
+      const end = (early: boolean) => {
         clearTimeout(timer);
-        resting.delete(riseEarly);
+        pauses.delete(endEarly);
         resolve(early);
       };
-      const riseEarly = () => rise(true);
-      const timer = setTimeout(() => rise(false), ms).unref();
-      resting.add(riseEarly);
+      const endEarly = () => end(true);
+      const timer = setTimeout(() => end(false), ms).unref();
+      pauses.add(endEarly);
     });
   }
 
   async function keepTrying<T>(
     work: () => Promise<T>,
-    { given, longestPauseMs = usualLongestPauseMs }: Patience,
+    { given, longestPauseMs = defaultLongestPauseMs }: Patience,
     failure: string,
-    hasFailed?: (error: unknown) => Promise<void> | void,
+    onFailure?: (error: unknown) => Promise<void> | void,
   ): Promise<T | undefined> {
     let pauseMs = 0;
     while (given()) {
@@ -90,17 +90,17 @@ export function createRetrier(options: RetrierOptions): Retrier {
         return result;
       } catch (err) {
         if (!given()) return undefined;
-        await hasFailed?.(err);
+        await onFailure?.(err);
         pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), longestPauseMs);
         warn(failure, () => ({ err, pauseMs }));
-        if (await rest(pauseMs)) pauseMs = firstPauseMs / 2;
+        if (await pause(pauseMs)) pauseMs = firstPauseMs / 2;
       }
     }
     return undefined;
   }
 
-  /** Rejects once the work has failed often enough and for long enough while the database answered. */
-  function createDoubt(seq: number) {
+  /** Returns a failure handler, which rejects once `bound` is reached while the database answers. */
+  function createGiveUp(seq: number) {
     let failures = 0;
     let since = 0;
     return async (cause: unknown) => {
@@ -118,10 +118,12 @@ export function createRetrier(options: RetrierOptions): Retrier {
   return {
     retry: (read, patience) => keepTrying(read, patience, logAway),
     read(seq, read, patience) {
-      const doubt = createDoubt(seq);
-      return keepTrying(read, patience, eventFailed, (error) => (isBroken(error) ? doubt(error) : undefined));
+      const giveUp = createGiveUp(seq);
+      return keepTrying(read, patience, eventFailed, (error) =>
+        isBroken(error) ? giveUp(error) : undefined,
+      );
     },
-    render: (seq, work, patience) => keepTrying(work, patience, eventFailed, createDoubt(seq)),
+    render: (seq, work, patience) => keepTrying(work, patience, eventFailed, createGiveUp(seq)),
     wake,
   };
 }

@@ -12,44 +12,44 @@ export interface TailOptions {
   readonly database: Database;
   readonly telemetry: Telemetry;
   readonly retrier: Retrier;
-  /** How many recent entries stay in memory; the usual number where it is not given. */
+  /** How many recent entries stay in memory; `defaultRecent` if omitted. */
   readonly recent?: number | undefined;
 }
 
-/** The end of the log as this process has read it: every entry once, in order, shared by all who follow. */
+/** The end of the log as this process has read it: every entry once, in order, shared by all followers. */
 export interface Tail {
   /** Which log it follows, as `Bounds.id`. */
   logId(): string;
-  /** The number of the newest entry that it has read. */
+  /** The number of the newest entry that it has read, or passed over while nobody followed. */
   position(): number;
   /** The place just after that entry. */
   place(): Place;
-  /** The entry with this number, where it is among the recent ones that are kept in memory. */
+  /** The entry with this number, if it is among the recent ones kept in memory. */
   entry(seq: number): LogEntry | undefined;
-  /** Calls `hear` for what happens from now on; it must not throw. Returns a function that stops that. */
+  /** Calls `hear` for everything from now on; it must not throw. Returns a function that unsubscribes. */
   follow(hear: Follower): () => void;
   stop(): void;
 }
 
 /**
- * Hears each batch of entries just read, and null when nothing more comes: the tail has ended, or, with an error, what
- * comes next cannot be given, since the database was restored or retention was quicker; whoever wants what is there
- * begins anew.
+ * Called with each batch of entries just read, and with null when nothing more comes. Without an error the tail has
+ * stopped; with one, the next entries are lost, since the database was restored or retention was faster than this
+ * process, so that subscribers must begin anew.
  */
 export type Follower = (entries: readonly LogEntry[] | null, error?: GatewayError) => void;
 
 const pageSize = 128;
 const pollMs = 1_000;
-const usualRecent = 2_048;
-const greatestWeight = 32_000_000;
+const defaultRecent = 2_048;
+const maxWeight = 32_000_000;
 
-/** Follows the log from its present head on: woken by signals, and by a slow poll in case one was lost. */
+/** Follows the log from its current end: woken by signals, and by a slow poll in case one was lost. */
 export async function startTail(options: TailOptions): Promise<Tail> {
-  const { log, database, telemetry, retrier, recent = usualRecent } = options;
-  const kept = createBoundedMap<LogEntry>({ items: recent, weight: greatestWeight });
+  const { log, database, telemetry, retrier, recent = defaultRecent } = options;
+  const kept = createBoundedMap<LogEntry>({ items: recent, weight: maxWeight });
   const followers = new Set<Follower>();
   let { id, place } = await findEnd(log);
-  /** The end of the log as signals have told of it. */
+  /** The end of the log according to the signals so far. */
   let newest = place;
   let busy = false;
   let again = false;
@@ -71,20 +71,20 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = false;
   }
 
-  /** What comes after the place; if that cannot be had, the end of the log as it is now, and why. */
+  /** What comes after the place; if that cannot be had, why, and the current end of the log. */
   async function readNext(): Promise<Onward | Cut> {
     const onward = await log.readOn(place.seq, pageSize);
     const isThere = onward.place?.witness === place.witness;
     const bounds = isThere ? undefined : await log.bounds();
     if (bounds && (onward.place || !isSame(bounds))) return { why: restored, end: await findEnd(log) };
-    // The log has no gaps: if the first is not the next, those before it are gone; if there is none, `pruned` tells.
+    // The log has no gaps: if the first entry is not the next, those between are gone; without any, `pruned` tells.
     const next = onward.entries[0]?.seq ?? Math.max(place.seq, bounds?.pruned ?? 0) + 1;
     return next === place.seq + 1 ? onward : { why: overtaken, end: await findEnd(log) };
   }
 
   /** Whether it is still the same log, though it has no entry at the place. */
   function isSame({ id: found, head, pruned }: Bounds): boolean {
-    // Nothing comes before the first entry, nor is there what retention has taken.
+    // There is no entry before the first one, nor where retention has deleted it.
     const mayLack = place.seq === 0 || pruned >= place.seq;
     return found === id && head >= place.seq && mayLack;
   }
@@ -109,9 +109,8 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   }
 
   /**
-   * While nobody follows, nothing is read: whoever comes later begins here, and reads what came before from the log.
-   * The place is taken from the signal, since none is heard before its entry can be read, here and by any other
-   * process.
+   * While nobody follows, nothing is read: later followers begin here, and read what came before from the log. The
+   * place can be taken from the signal, since none arrives before every process can read its entry.
    */
   function passOver(): void {
     if (followers.size > 0 || newest.seq <= place.seq) return;
@@ -121,11 +120,11 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   }
 
   function hearSignal(payload: string): void {
-    const told = placeFrom(payload);
-    if (!told) retrier.wake();
-    if (told && told.seq <= newest.seq) return;
-    newest = told ?? newest;
-    if (told && followers.size === 0 && !busy) passOver();
+    const signalled = placeFrom(payload);
+    if (!signalled) retrier.wake();
+    if (signalled && signalled.seq <= newest.seq) return;
+    newest = signalled ?? newest;
+    if (signalled && followers.size === 0 && !busy) passOver();
     else wake();
   }
 
@@ -156,7 +155,7 @@ const restored = 'the event log was replaced: the database was restored';
 const overtaken =
   'unread events were already deleted: this process was stalled for longer than the retention';
 
-/** Why the log cannot be read on from a place, and where it ends instead. */
+/** Why the log cannot be read on from a place, and where it ends now. */
 interface Cut {
   readonly why: typeof restored | typeof overtaken;
   readonly end: LogEnd;
