@@ -31,15 +31,15 @@ export type Context = SessionsContext &
     /** To be called when the notes service no longer knows the session's token. */
     endSession(): void;
     /** To be called before a second run: keeps what was read, and resets the tally unless it is exceeded. */
-    beginAgain(): void;
+    prepareRerun(): void;
     /** Aborts the operation's signal, since its result is no longer wanted: work that still waits is dropped. */
-    giveUp(): void;
+    abort(): void;
     /** A new context of the same caller for work that outlives this operation: no deadline or disconnect aborts it. */
-    lasting(): Context;
+    detached(): Context;
   };
 
 /** What the HTTP or websocket side knows of an operation when it begins. */
-export interface Incoming {
+export interface OperationRequest {
   readonly session: Session | undefined;
   /** Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. */
   readonly signal: () => Ending;
@@ -50,19 +50,19 @@ export interface Incoming {
 }
 
 /** Makes the context of one operation. */
-export type MakeContext = (incoming: Incoming) => Context;
+export type MakeContext = (incoming: OperationRequest) => Context;
 
-type CommonName =
+type SharedName =
   'sessions' | 'grantsOf' | 'appointments' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
 
 /** What all operations share. */
-export type Common = Pick<Context, CommonName>;
+export type Shared = Pick<Context, SharedName>;
 
 /** The database reads of one operation, and the read models that use them. */
 type Stored = Pick<Context, 'reads' | 'shipments' | 'payments'>;
 
 /** Makes the parts of a context that belong to one operation alone. */
-export interface Own {
+export interface PerOperation {
   me(token: string, signal: Signal): ReturnType<Context['me']>;
   notes(operation: {
     readonly token: string;
@@ -76,14 +76,14 @@ export interface Own {
 }
 
 /** Makes contexts; the parts that belong to one operation are made at their first use. */
-export function createContexts(common: Common, own: Own): MakeContext {
+export function createContexts(common: Shared, own: PerOperation): MakeContext {
   // A class, since an object literal with getters is far slower to make. Its fields are `private` rather than `#`:
   // Apollo Server copies own properties to a new object of the same prototype.
-  class Operation implements Omit<Context, CommonName> {
+  class Operation implements Omit<Context, SharedName> {
     caller: Context['caller'];
     readonly requestId: string;
     readonly logPlace = common.feed.place();
-    private readonly incoming: Incoming;
+    private readonly incoming: OperationRequest;
     private readonly token: string;
     private madeSignal: Ending | undefined;
     private madeNotes: Context['notes'] | undefined;
@@ -91,7 +91,7 @@ export function createContexts(common: Common, own: Own): MakeContext {
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
 
-    constructor(incoming: Incoming) {
+    constructor(incoming: OperationRequest) {
       this.incoming = incoming;
       this.token = incoming.session?.notesToken ?? '';
       this.caller = incoming.session?.caller ?? null;
@@ -139,11 +139,11 @@ export function createContexts(common: Common, own: Own): MakeContext {
       return (this.madeTally ??= own.tally());
     }
 
-    beginAgain() {
+    prepareRerun() {
       if (!this.madeTally?.exceeded) this.madeTally = undefined;
     }
 
-    giveUp() {
+    abort() {
       this.signal.abort();
     }
 
@@ -151,11 +151,11 @@ export function createContexts(common: Common, own: Own): MakeContext {
       own.endSession(this.caller?.sessionId ?? '');
     }
 
-    lasting() {
+    detached() {
       return make({ ...this.incoming, signal: () => new Ending() });
     }
   }
   Object.setPrototypeOf(Operation.prototype, common);
-  const make = (incoming: Incoming) => new Operation(incoming) as Operation & Common;
+  const make = (incoming: OperationRequest) => new Operation(incoming) as Operation & Shared;
   return make;
 }

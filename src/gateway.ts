@@ -55,7 +55,7 @@ export interface GatewayParts {
 }
 
 /** `stop` returns after this time, whatever hangs. */
-const longestStopMs = 8_800;
+const maxStopMs = 8_800;
 
 /** Builds every part and starts to listen; if one fails, the parts begun before it are stopped again. */
 export async function startGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
@@ -83,7 +83,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   };
   /** A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again. */
   const stop = async () => {
-    const late = sleep(longestStopMs, 'late', { ref: false });
+    const late = sleep(maxStopMs, 'late', { ref: false });
     if ((await Promise.race([closeAll(), late])) === 'late')
       telemetry.log.error('shutdown timed out: what was still in progress was not acknowledged');
   };

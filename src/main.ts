@@ -81,7 +81,7 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
 }
 
 /** The process exits after this time, whatever hangs. */
-const longestEndMs = 9_500;
+const maxEndMs = 9_500;
 
 /** The terminal sends Ctrl-C to npm and to us, and npm forwards it: a repeat this soon is the same signal. */
 const repeatMs = 500;
@@ -98,7 +98,7 @@ function onSignal(stop: () => Promise<void>): (code: number) => void {
     exitCode = Math.max(exitCode, code);
     if (stopping) return;
     stopping = true;
-    setTimeout(endUnfinished, longestEndMs).unref();
+    setTimeout(endUnfinished, maxEndMs).unref();
     stop().then(
       () => process.exit(exitCode),
       (error: unknown) => fail(error),

@@ -90,8 +90,8 @@ export interface PageArguments {
 }
 
 /** The maximum size of a page, and its default, for every connection. */
-export const greatestPage = 100;
-export const usualPage = 20;
+export const maxPageSize = 100;
+export const defaultPageSize = 20;
 
 /** How many rows from which end: `first`/`last` outside 0…100, or both at once, is `BAD_USER_INPUT`. */
 export function pageSize({ first, last }: PageArguments): {
@@ -102,12 +102,12 @@ export function pageSize({ first, last }: PageArguments): {
     throw new GatewayError('BAD_USER_INPUT', 'Give `first` or `last`, not both.');
   checkSize('first', first);
   checkSize('last', last);
-  return { size: first ?? last ?? usualPage, backward: last != null };
+  return { size: first ?? last ?? defaultPageSize, backward: last != null };
 }
 
 function checkSize(name: string, size: number | null | undefined): void {
-  if (size != null && (size < 0 || size > greatestPage))
-    throw new GatewayError('BAD_USER_INPUT', `\`${name}\` is ${size}; it must be from 0 to ${greatestPage}.`);
+  if (size != null && (size < 0 || size > maxPageSize))
+    throw new GatewayError('BAD_USER_INPUT', `\`${name}\` is ${size}; it must be from 0 to ${maxPageSize}.`);
 }
 
 /** What a cursor is bound to: a cursor of another caller, connection or filter does not open. */

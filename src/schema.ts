@@ -10,7 +10,7 @@ import type { Resolvers, ResolversTypes } from './generated/resolvers.js';
 import { instant } from './instant.js';
 import { noteNodes, notesResolvers } from './notes/resolvers.js';
 import { paymentNodes, paymentsResolvers } from './payments/resolvers.js';
-import { fromGlobalId, greatestPage } from './relay.js';
+import { fromGlobalId, maxPageSize } from './relay.js';
 import { sessionNodes, sessionsResolvers } from './sessions/resolvers.js';
 import { shipmentNodes, shipmentsResolvers } from './shipments/resolvers.js';
 
@@ -29,7 +29,7 @@ const nodes = new Map<string, FindNode>(
 );
 
 /** As many as a page may have: `server/count.ts` bounds both alike when it estimates an operation's cost. */
-const mostNodes = greatestPage;
+const maxNodes = maxPageSize;
 
 function findNode(globalId: string, context: Context): Promise<Node | null> {
   const named = fromGlobalId(globalId);
@@ -73,10 +73,10 @@ const baseResolvers: Resolvers<Context> = {
     },
     nodes(_, { ids }, context) {
       signedIn(context);
-      if (ids.length > mostNodes)
+      if (ids.length > maxNodes)
         throw new GatewayError(
           'BAD_USER_INPUT',
-          `\`ids\` has ${ids.length} ids; at most ${mostNodes} are allowed.`,
+          `\`ids\` has ${ids.length} ids; at most ${maxNodes} are allowed.`,
         );
       const found = ids.map((id) => findNode(id, context));
       // Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item.

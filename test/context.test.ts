@@ -1,6 +1,6 @@
 import { graphql } from 'graphql';
 import { expect, test } from 'vitest';
-import { createContexts, type Common, type Own } from '../src/context.js';
+import { createContexts, type Shared, type PerOperation } from '../src/context.js';
 import { createSchema } from '../src/schema.js';
 import { Ending } from '../src/signal.js';
 
@@ -8,12 +8,12 @@ const feed = { place: () => ({ seq: 0, witness: '' }) };
 const incoming = { session: undefined, signal: () => new Ending(), requestId: 'request' };
 
 test('what outlives an operation ends neither with it nor with another', () => {
-  const make = createContexts({ feed } as unknown as Common, {} as Own);
+  const make = createContexts({ feed } as unknown as Shared, {} as PerOperation);
   const operation = make(incoming);
-  const [one, other] = [operation.lasting(), operation.lasting()];
-  operation.giveUp();
+  const [one, other] = [operation.detached(), operation.detached()];
+  operation.abort();
   expect([operation.signal.aborted, one.signal.aborted, other.signal.aborted]).toEqual([true, false, false]);
-  one.giveUp();
+  one.abort();
   expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
 });
 
@@ -25,7 +25,7 @@ test('nobody signs in at a door that does not tell the address of its client', a
       return 'WRONG_CREDENTIALS';
     },
   };
-  const make = createContexts({ feed, sessions } as unknown as Common, {} as Own);
+  const make = createContexts({ feed, sessions } as unknown as Shared, {} as PerOperation);
   const signIn = (more: { readonly ip?: string }) =>
     graphql({
       schema: createSchema(),

@@ -7,12 +7,12 @@ import {
 } from 'graphql-ws';
 
 const { code: terminated } = new TerminatedCloseEvent();
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 const pingEveryMs = 10_000;
 /** By how much the wait for a pong may grow, at most. */
-const longestPatience = 32;
+const maxPatience = 32;
 /** A message may have up to 1 MiB; this leaves room for a cursor. */
-const longestOperationBytes = 1024 * 1024 - 1024;
+const maxOperationBytes = 1024 * 1024 - 1024;
 
 /**
  * Options for graphql-ws' `createClient` that make subscriptions resume: when the client reconnects, a subscription
@@ -64,7 +64,7 @@ export function resuming<P extends ConnectionInitMessage['payload']>(
   return {
     retryAttempts: Infinity,
     shouldRetry: isConnectionFailure,
-    retryWait: (retries) => sleep(Math.min(2 ** retries * 500, longestPauseMs) * (0.5 + Math.random() / 2)),
+    retryWait: (retries) => sleep(Math.min(2 ** retries * 500, maxPauseMs) * (0.5 + Math.random() / 2)),
     ...others,
     generateID(payload) {
       const id = generateID(payload);
@@ -113,7 +113,7 @@ export function detectingSilence<P extends ConnectionInitMessage['payload']>(
   function expectAnswer(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      patience = Math.min(patience * 2, longestPatience);
+      patience = Math.min(patience * 2, maxPatience);
       drop(socket);
     }, keepAlive * patience);
   }
@@ -191,7 +191,7 @@ function isConnectionFailure(cause: unknown): boolean {
 }
 
 function refuseTooLarge(message: string): void {
-  if (new TextEncoder().encode(message).length > longestOperationBytes)
+  if (new TextEncoder().encode(message).length > maxOperationBytes)
     throw new RangeError('The operation is too large for a websocket: send it over HTTP.');
 }
 

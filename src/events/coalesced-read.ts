@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Too many callers already wait for a long read. */
-export class Crowded extends Error {
+export class TooManyWaiting extends Error {
   override readonly name = 'Crowded';
 }
 
@@ -10,17 +10,17 @@ export interface CoalescedReadOptions {
   /** The pause between two reads. */
   readonly pauseMs: number;
   /** How many callers may wait while a read that has called `markLong` is in progress. */
-  readonly most: number;
+  readonly maxWaiting: number;
 }
 
 /**
  * Bounds how often something is read, however often it is requested: one read at a time, with a pause between two.
  * Each caller gets the result of a read that begins after its call, shared with all who call before that read begins.
- * Rejects with `Crowded` at once while a long read is in progress and `most` callers are waiting.
+ * Rejects with `Crowded` at once while a long read is in progress and `maxWaiting` callers are waiting.
  */
 export function createCoalescedRead<T>(
   read: (markLong: () => void) => Promise<T>,
-  { pauseMs, most }: CoalescedReadOptions,
+  { pauseMs, maxWaiting }: CoalescedReadOptions,
 ): () => Promise<T> {
   let next: Promise<T> | undefined;
   let idle = Promise.resolve();
@@ -40,7 +40,8 @@ export function createCoalescedRead<T>(
   }
 
   return async () => {
-    if (isLong && waiting >= most) throw new Crowded('Too many callers are already waiting for this.');
+    if (isLong && waiting >= maxWaiting)
+      throw new TooManyWaiting('Too many callers are already waiting for this.');
     waiting += 1;
     try {
       return await (next ??= begin());

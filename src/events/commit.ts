@@ -5,7 +5,7 @@ import { prepareStatements, type Item } from './commit-statements.js';
 import type { Delivery } from './delivery.js';
 import { createStates, type Folds, type Placed } from './fold.js';
 import { witnessOf, type Place } from './place.js';
-import { keepRenderings } from './renderings.js';
+import { storeAlteredBodies } from './altered-bodies.js';
 
 /** What became of a delivery: it is a new event, the same one again, or a known event with another body. */
 export type Outcome = 'stored' | 'duplicate' | 'altered';
@@ -46,7 +46,7 @@ export function createCommit(
         if (seq === null) states.put(family, key, text);
         else known.set(keyOf(family, key), { seq, bodyDigest: text });
       const { outcomes, fresh, altered } = classify(batch, known, head.seq);
-      await keepRenderings(
+      await storeAlteredBodies(
         db,
         altered.filter(({ seq }) => seq > head.pruned),
       );

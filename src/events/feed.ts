@@ -1,7 +1,7 @@
 import type { Cursors } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
-import { createRetrier, type GivingUp } from './retrier.js';
+import { createRetrier, type GiveUpLimit } from './retrier.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
@@ -31,7 +31,7 @@ export interface Feed {
    * What a subscription's resolver hands to the fan-out: the entries that `wish` and all of the selections match, as
    * `view` shows them. The most selective selection comes first.
    */
-  follow<T>(wish: Wish, view: View<T>, selected?: readonly Selection[]): Following<T>;
+  follow<T>(wish: SubscriptionRequest, view: View<T>, selected?: readonly Selection[]): SubscriptionSource<T>;
   /** Where subscribers join: each gets every event once, in log order, or `CURSOR_EXPIRED` if one is gone. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
@@ -39,7 +39,7 @@ export interface Feed {
 }
 
 /** What a subscription wants: a family's events after a position, or only future ones; never skipped ones. */
-export interface Wish {
+export interface SubscriptionRequest {
   readonly family: string;
   readonly after?: number;
 }
@@ -51,8 +51,8 @@ export type View<T> = (entry: LogEntry, replayed: boolean) => T;
  * The description of a subscription, so that many can share one. It is an iterable because graphql-js accepts nothing
  * else from a subscription's resolver; updates are not pulled, so iterating it throws.
  */
-export interface Following<T> extends AsyncIterable<T> {
-  readonly wish: Wish;
+export interface SubscriptionSource<T> extends AsyncIterable<T> {
+  readonly wish: SubscriptionRequest;
   /** Undefined if the entry is not selected. */
   readonly view: View<T | undefined>;
   /** The selections that an entry must match, the most selective first; empty for all of the family. */
@@ -68,7 +68,7 @@ export interface FeedOptions {
   /** How many recent events stay in memory for subscribers that are a little behind. */
   readonly recent?: number;
   /** When to give up on an event that cannot be read or rendered; the retrier has a default. */
-  readonly bound?: GivingUp;
+  readonly giveUpLimit?: GiveUpLimit;
 }
 
 const connection = { connection: 'log' };
@@ -82,14 +82,14 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const tail = await startTail({ ...options, retrier });
   const past = createPast(log, tail);
   // Clients that reconnect at the same time share one read.
-  const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, most: Infinity });
+  const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, maxWaiting: Infinity });
   const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
   let stopped = false;
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
     async position(cursor, signal) {
       const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
-      const patience = { given: () => !stopped && !signal?.aborted };
+      const patience = { isWanted: () => !stopped && !signal?.aborted };
       const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), patience);
       if (!read) return seq;
       const [bounds, found] = read;
@@ -99,8 +99,8 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       return seq;
     },
     place: tail.place,
-    follow: (wish, view, selected = []) => ({
-      wish,
+    follow: (request, view, selected = []) => ({
+      wish: request,
       view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),
       selected,
       [Symbol.asyncIterator]: refuseToIterate,

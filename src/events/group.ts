@@ -30,9 +30,9 @@ export interface Group {
   /** Returns a function that leaves. */
   join(member: Member): () => void;
   /** Queues an entry that concerns the group, just read by the tail. */
-  expect(seq: number): void;
+  enqueue(seq: number): void;
   /** Delivers the queued entries. */
-  walk(): void;
+  readOn(): void;
   /** Ends every member. */
   end(error?: unknown): void;
 }
@@ -80,7 +80,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   /** The payload of an entry; a failure is retried while somebody waits, until the retrier gives up. */
-  function make(entry: LogEntry, replayed: boolean, wanted: () => boolean): Payload | Promise<Payload> {
+  function make(entry: LogEntry, replayed: boolean, isWanted: () => boolean): Payload | Promise<Payload> {
     const made = begin(render, entry, replayed);
     if (!(made instanceof Promise)) return made;
     let begun: Promise<Payload> | undefined = made;
@@ -89,7 +89,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       begun = undefined;
       return attempt;
     };
-    return retrier.render(entry.seq, work, { given: wanted });
+    return retrier.render(entry.seq, work, { isWanted });
   }
 
   async function walk(): Promise<void> {
@@ -179,8 +179,8 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       });
       return () => leave(member);
     },
-    expect: (seq) => void due.push(seq),
-    walk: () => void walk(),
+    enqueue: (seq) => void due.push(seq),
+    readOn: () => void walk(),
     end: endAll,
   };
 }

@@ -6,14 +6,14 @@ import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
 
 /** A stored event: the domain's event, with its number in the log. */
-export type Kept<E> = E & { readonly seq: number };
+export type StoredEvent<E> = E & { readonly seq: number };
 
 /** The events of one family that the log still keeps, by entity and by id, without skipped ones. */
 export interface History<E> {
   /** An entity's events, newest in the log first; positions are `seq`. Requests of the same tick are read together. */
-  of(entityId: string, query: RowQuery): Promise<readonly Kept<E>[]>;
+  of(entityId: string, query: RowQuery): Promise<readonly StoredEvent<E>[]>;
   /** The event with this id; null if it is unknown, skipped or no longer kept. */
-  event(eventId: string): Promise<Kept<E> | null>;
+  event(eventId: string): Promise<StoredEvent<E> | null>;
 }
 
 /** Makes an event as clients see it, given the state of its entity just after it. */
@@ -45,10 +45,13 @@ const maxIds = 100;
 
 /** The history of a family with events `E`, for one operation; repeated requests share one read. */
 export function createHistory<E extends object, S>(source: Source<E, S>): History<E> {
-  const pages = new DataLoader<Asked, readonly Kept<E>[], string>((asked) => readPages(source, asked), {
-    cacheKeyFn: (asked) => JSON.stringify(asked),
-    maxBatchSize: maxPages,
-  });
+  const pages = new DataLoader<Asked, readonly StoredEvent<E>[], string>(
+    (asked) => readPages(source, asked),
+    {
+      cacheKeyFn: (asked) => JSON.stringify(asked),
+      maxBatchSize: maxPages,
+    },
+  );
   const events = new DataLoader((ids: readonly string[]) => readEvents(source, ids), {
     maxBatchSize: maxIds,
   });
@@ -58,7 +61,7 @@ export function createHistory<E extends object, S>(source: Source<E, S>): Histor
   };
 }
 
-async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): Promise<Kept<E>[][]> {
+async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): Promise<StoredEvent<E>[][]> {
   const share = shareOf(asked.reduce((sum, { query }) => sum + query.limit, 0));
   const [first, ...rest] = asked.map((one, slot) =>
     source.db
@@ -69,7 +72,7 @@ async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): P
   const union = rest.reduce((all, page) => all.unionAll(page), first!);
   const rows = await source.reads.next(() => union.execute());
   const events = await eventsOf(source, rows);
-  const pages = asked.map((): Kept<E>[] => []);
+  const pages = asked.map((): StoredEvent<E>[] => []);
   for (const { seq, slot } of rows) {
     const event = events.get(seq); // gone if it was pruned meanwhile
     if (event) pages[slot]!.push(event);
@@ -100,7 +103,10 @@ function textsOf<E, S>({ show }: Source<E, S>): readonly ('event' | 'entity')[] 
   return show ? ['event', 'entity'] : ['event'];
 }
 
-async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): Promise<(Kept<E> | null)[]> {
+async function readEvents<E, S>(
+  source: Source<E, S>,
+  ids: readonly string[],
+): Promise<(StoredEvent<E> | null)[]> {
   const share = shareOf(ids.length);
   const query = source.db
     .selectFrom('event_ids')
@@ -120,7 +126,7 @@ async function readEvents<E, S>(source: Source<E, S>, ids: readonly string[]): P
 async function eventsOf<E, S>(
   source: Source<E, S>,
   rows: readonly EventRow[],
-): Promise<ReadonlyMap<number, Kept<E>>> {
+): Promise<ReadonlyMap<number, StoredEvent<E>>> {
   const short = rows.filter(({ event }) => event !== null);
   source.reads.take(short.reduce((sum, { event, entity }) => sum + event!.length + (entity?.length ?? 0), 0));
   const events = short.map((row) => toKept(source, row));
@@ -129,7 +135,10 @@ async function eventsOf<E, S>(
   return new Map(events.map((event) => [event.seq, event]));
 }
 
-async function readLong<E, S>(source: Source<E, S>, seqs: readonly number[]): Promise<readonly Kept<E>[]> {
+async function readLong<E, S>(
+  source: Source<E, S>,
+  seqs: readonly number[],
+): Promise<readonly StoredEvent<E>[]> {
   const { db, reads } = source;
   const texts = textsOf(source);
   const measure = db
@@ -147,7 +156,7 @@ async function readLong<E, S>(source: Source<E, S>, seqs: readonly number[]): Pr
   });
 }
 
-function toKept<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): Kept<E> {
+function toKept<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): StoredEvent<E> {
   const event = JSON.parse(text!) as E;
   return { ...(show ? show(event, () => JSON.parse(entity!) as S) : event), seq };
 }

@@ -77,8 +77,8 @@ export interface LogOptions {
   readonly retentionDays: number;
 }
 
-const greatestBatch = { items: 256, weight: 8_000_000 };
-const greatestQueue = { items: 10_000, weight: 64_000_000 };
+const maxBatch = { items: 256, weight: 8_000_000 };
+const maxQueue = { items: 10_000, weight: 64_000_000 };
 
 /** The log in this database. */
 export function createLog(options: LogOptions): Log {
@@ -90,8 +90,8 @@ export function createLog(options: LogOptions): Log {
     commit,
     worthRetrying: () => answers(database),
     weigh: ({ body }) => body.length,
-    greatestBatch,
-    greatestQueue,
+    maxBatch,
+    maxQueue,
   });
 
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {

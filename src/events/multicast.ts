@@ -23,10 +23,10 @@ export function createMulticast(sources: Sources): Multicast {
     const concerned = new Set<Group>();
     for (const entry of entries)
       for (const group of interests.in(entry)) {
-        group.expect(entry.seq);
+        group.enqueue(entry.seq);
         concerned.add(group);
       }
-    for (const group of concerned) group.walk();
+    for (const group of concerned) group.readOn();
   }
 
   function open(key: string, rendering: Rendering): Group {

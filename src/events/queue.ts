@@ -11,9 +11,9 @@ export interface QueueOptions<T, R> {
   worthRetrying(): Promise<boolean>;
   /** The approximate size of an item in memory, in characters. */
   weigh(item: T): number;
-  readonly greatestBatch: { readonly items: number; readonly weight: number };
+  readonly maxBatch: { readonly items: number; readonly weight: number };
   /** How much may wait; more is refused. */
-  readonly greatestQueue: { readonly items: number; readonly weight: number };
+  readonly maxQueue: { readonly items: number; readonly weight: number };
 }
 
 /** Group commit: items that arrive at about the same time, or during a commit, go into the next batch together. */
@@ -39,7 +39,7 @@ interface Waiting<T, R> {
 
 /** A queue over `commit`; items are committed in the order in which they came. */
 export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
-  const { commit, worthRetrying, weigh, greatestBatch, greatestQueue } = options;
+  const { commit, worthRetrying, weigh, maxBatch, maxQueue } = options;
   const queue: Waiting<T, R>[] = [];
   let weight = 0;
   let running: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   /** Starts the next batch before it notifies the senders of the last one, since notifying them takes a while. */
   async function run(): Promise<void> {
     let notifications: readonly Notify[] = [];
-    let enough = greatestBatch.items;
+    let enough = maxBatch.items;
     while (queue.length > 0) {
       await gather(enough);
       const batch = takeBatch();
@@ -72,7 +72,7 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
     let seen: number;
     do {
       seen = queue.length;
-      if (seen >= enough || weight >= greatestBatch.weight) return;
+      if (seen >= enough || weight >= maxBatch.weight) return;
       await turn();
     } while (queue.length > seen && performance.now() - began < maxGatheringMs);
   }
@@ -84,8 +84,8 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   function takeBatch(): readonly Waiting<T, R>[] {
     let taken = 0;
     let size = 0;
-    for (const { weight: more } of queue.slice(0, greatestBatch.items)) {
-      if (taken > 0 && size + more > greatestBatch.weight) break;
+    for (const { weight: more } of queue.slice(0, maxBatch.items)) {
+      if (taken > 0 && size + more > maxBatch.weight) break;
       taken += 1;
       size += more;
     }
@@ -113,7 +113,7 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
     push(item) {
       const more = weigh(item);
       if (stopped) return Promise.reject(new Error('The queue is stopped.'));
-      if (queue.length >= greatestQueue.items || weight + more > greatestQueue.weight)
+      if (queue.length >= maxQueue.items || weight + more > maxQueue.weight)
         return Promise.reject(new Error(`The queue is full: ${queue.length} items wait.`));
       return new Promise((resolve, reject) => {
         queue.push({ item, weight: more, resolve, reject });

@@ -29,16 +29,16 @@ export interface Reader {
 /** How many characters of events a slow reader may hold. */
 const maxHeld = 1_000_000;
 
-/** A reader that retries while the database does not answer, for as long as `wanted` returns true. */
-export function createReader({ past, tail, retrier }: Sources, wanted: () => boolean): Reader {
+/** A reader that retries while the database does not answer, for as long as `isWanted` returns true. */
+export function createReader({ past, tail, retrier }: Sources, isWanted: () => boolean): Reader {
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await retrier.read(seq, () => past.page(seq), { given: wanted })) ?? [];
+    const entries = (await retrier.read(seq, () => past.page(seq), { isWanted })) ?? [];
     const entry = entryOf(entries, seq);
     page = holdable(entries, seq);
     // The log has no gaps: a missing entry has been pruned.
-    if (!entry && wanted()) throw expired();
+    if (!entry && isWanted()) throw expired();
     return entry;
   }
 

@@ -4,7 +4,7 @@ import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
 import { type EventBody, readEvent } from './body.js';
 import type { Delivery, Log } from './log.js';
-import { Crowded } from './coalesced-read.js';
+import { TooManyWaiting } from './coalesced-read.js';
 import {
   checkEncoding,
   checkMethod,
@@ -99,7 +99,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return await within(patienceMs, secrets.latest(name, endpointId), lacking);
     } catch (err) {
       // `Crowded` is not logged, since anybody can cause it.
-      if (!(err instanceof Crowded))
+      if (!(err instanceof TooManyWaiting))
         warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
       // The sender must retry: it may have signed with a rotated secret that is not known here yet.
       if (rotates) throw unavailable();

@@ -28,7 +28,7 @@ export class Refusal extends Error {
 
 const maxBodyBytes = 1024 * 1024;
 /** How much of an unwanted body is read and discarded: what is allowed, plus 16 MiB that may be in transit. */
-export const mostDiscarded = 17 * maxBodyBytes;
+export const maxDiscardedBytes = 17 * maxBodyBytes;
 
 /** Refuses any method but POST. */
 export function checkMethod({ method }: WebhookRequest): void {
@@ -75,7 +75,7 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
       refuse();
       // Keep reading but discard it: a sender that is cut off while it writes may never see the answer. One that goes
       // on past a further bound is cut off all the same: destroying the body closes the connection.
-      if (size > mostDiscarded) body.destroy();
+      if (size > maxDiscardedBytes) body.destroy();
     });
     body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));
     body.on('error', breakOff).on('close', breakOff);

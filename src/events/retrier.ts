@@ -9,27 +9,27 @@ export interface Retrier {
    * Retries a read from the database until it succeeds, with increasing pauses. Never rejects: resolves with undefined
    * once nobody waits for it any more. Failures are logged, at most one line a second.
    */
-  retry<T>(read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
+  retry<T>(read: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
   /** The same for one entry; if that is corrupt, and stays so, it is given up as in `render`. */
-  read<T>(seq: number, read: () => Promise<T>, patience: Patience): Promise<T | undefined>;
+  read<T>(seq: number, read: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
   /**
    * The same for rendering one event, which may fail because of a bug: rejects with `Unrenderable` once it has failed
    * for as long as `GivingUp` allows, a minute by default.
    */
-  render<T>(seq: number, work: () => Promise<T>, patience: Patience): Promise<T | undefined>;
+  render<T>(seq: number, work: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
   /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
   wake(): void;
 }
 
 /** How long to keep trying. */
-interface Patience {
+interface RetryOptions {
   /** Whether somebody still waits for the result. */
-  given(): boolean;
-  readonly longestPauseMs?: number;
+  isWanted(): boolean;
+  readonly maxPauseMs?: number;
 }
 
 /** When to give up on an event: after so many failures in a row, over so long, while the database answered. */
-export interface GivingUp {
+export interface GiveUpLimit {
   readonly failures: number;
   readonly ms: number;
 }
@@ -38,7 +38,7 @@ export interface GivingUp {
 export interface RetrierOptions {
   readonly database: Pick<Database, 'ping'>;
   readonly telemetry: Telemetry;
-  readonly bound?: GivingUp | undefined;
+  readonly giveUpLimit?: GiveUpLimit | undefined;
 }
 
 /** This process cannot read or render an event; one of another version may be able to. */
@@ -49,12 +49,12 @@ export class Unrenderable extends Error {
 const logAway = 'the event log cannot be read; retrying';
 const eventFailed = 'an event could not be read or rendered; retrying';
 const firstPauseMs = 100;
-const defaultLongestPauseMs = 10_000;
-const defaultBound: GivingUp = { failures: 10, ms: 60_000 };
+const defaultMaxPauseMs = 10_000;
+const defaultGiveUpLimit: GiveUpLimit = { failures: 10, ms: 60_000 };
 
 /** A retrier whose pauses all end together. */
 export function createRetrier(options: RetrierOptions): Retrier {
-  const { database, telemetry, bound = defaultBound } = options;
+  const { database, telemetry, giveUpLimit = defaultGiveUpLimit } = options;
   const pauses = new Set<() => void>();
   const warn = createWarnings(telemetry);
 
@@ -78,20 +78,20 @@ export function createRetrier(options: RetrierOptions): Retrier {
 
   async function keepTrying<T>(
     work: () => Promise<T>,
-    { given, longestPauseMs = defaultLongestPauseMs }: Patience,
+    { isWanted, maxPauseMs = defaultMaxPauseMs }: RetryOptions,
     failure: string,
     onFailure?: (error: unknown) => Promise<void> | void,
   ): Promise<T | undefined> {
     let pauseMs = 0;
-    while (given()) {
+    while (isWanted()) {
       try {
         const result = await work();
         if (pauseMs > 0) wake();
         return result;
       } catch (err) {
-        if (!given()) return undefined;
+        if (!isWanted()) return undefined;
         await onFailure?.(err);
-        pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), longestPauseMs);
+        pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), maxPauseMs);
         warn(failure, () => ({ err, pauseMs }));
         if (await pause(pauseMs)) pauseMs = firstPauseMs / 2;
       }
@@ -99,14 +99,14 @@ export function createRetrier(options: RetrierOptions): Retrier {
     return undefined;
   }
 
-  /** Returns a failure handler, which rejects once `bound` is reached while the database answers. */
+  /** Returns a failure handler, which rejects once `giveUpLimit` is reached while the database answers. */
   function createGiveUp(seq: number) {
     let failures = 0;
     let since = 0;
     return async (cause: unknown) => {
       failures = (await answers(database)) ? failures + 1 : 0;
       if (failures <= 1) since = performance.now();
-      if (failures < bound.failures || performance.now() - since < bound.ms) return;
+      if (failures < giveUpLimit.failures || performance.now() - since < giveUpLimit.ms) return;
       telemetry.log.error(
         { err: cause, seq },
         'an event cannot be read or rendered; its subscribers are disconnected',

@@ -6,7 +6,7 @@ import { leaseEnd, withLease } from '../store/leases.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCoalescedRead } from './coalesced-read.js';
-import { createVault, type Held, type Stored } from './vault.js';
+import { createVault, type EndpointSecrets, type SealedRow } from './vault.js';
 
 /** What a rotation changed. The secret itself is never handed out. */
 export interface Rotation {
@@ -95,14 +95,14 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       keyOf(family, endpointId),
       createCoalescedRead((markLong) => refreshSettled(family, endpointId, markLong), {
         pauseMs: rereadPauseMs,
-        most,
+        maxWaiting: most,
       }),
     ]),
   );
 
   /** Takes over the configured secret; returns whether anything had to be written. */
-  async function takeOver([family, endpointId, secret]: Endpoint, stored?: Stored): Promise<boolean> {
-    const next = (kept: Held | undefined) => takenOver(kept, secret, family, clock.now());
+  async function takeOver([family, endpointId, secret]: Endpoint, stored?: SealedRow): Promise<boolean> {
+    const next = (kept: EndpointSecrets | undefined) => takenOver(kept, secret, family, clock.now());
     const kept = stored?.open();
     const isDone = kept !== undefined && stored?.isCurrent === true && next(kept) === kept;
     held.put(family, endpointId, isDone ? kept : await vault.change(family, endpointId, next));
@@ -152,7 +152,10 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     return [kept.current, ...kept.previous.filter(({ until }) => now < until).map(({ secret }) => secret)];
   }
 
-  async function store(endpointId: string, next: (kept: Held | undefined) => Held): Promise<Held> {
+  async function store(
+    endpointId: string,
+    next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
+  ): Promise<EndpointSecrets> {
     try {
       return await vault.change('payments', endpointId, next);
     } catch (cause) {
@@ -164,7 +167,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   async function takeIntoUse(
     endpointId: string,
     secret: string,
-    before: Held | undefined,
+    before: EndpointSecrets | undefined,
   ): Promise<Rotation> {
     held.put('payments', endpointId, before);
     if (valid('payments', endpointId)?.includes(secret))
@@ -245,7 +248,12 @@ const notNew =
   'Set PAYMENTS_ROTATED_SECRET_FIELD to the field that has the new one, and rotate it again.';
 
 /** Makes the configured value current if it changed since the last start; a payment secret it replaces stays valid. */
-function takenOver(kept: Held | undefined, configured: string, family: Family, now: number): Held {
+function takenOver(
+  kept: EndpointSecrets | undefined,
+  configured: string,
+  family: Family,
+  now: number,
+): EndpointSecrets {
   if (!kept) return { current: configured, previous: [], configured, changedAt: now };
   if (kept.configured === configured) return kept;
   if (kept.current === configured) return { ...kept, configured };
@@ -254,7 +262,7 @@ function takenOver(kept: Held | undefined, configured: string, family: Family, n
 }
 
 /** Makes the new secret current; the last ten before it stay valid, each until its own end. */
-function replaced(kept: Held | undefined, secret: string, now: number): Held {
+function replaced(kept: EndpointSecrets | undefined, secret: string, now: number): EndpointSecrets {
   if (!kept) return { current: secret, previous: [], configured: secret, changedAt: now };
   const before = [{ secret: kept.current, until: now + overlapMs }, ...kept.previous];
   const stillValid = before.filter((one) => now < one.until && one.secret !== secret);
@@ -269,10 +277,10 @@ function replaced(kept: Held | undefined, secret: string, now: number): Held {
 
 /** The secrets as last read; a read that arrives late never replaces a newer state. */
 function createHeld() {
-  const held = new Map<string, Held>();
+  const held = new Map<string, EndpointSecrets>();
   return {
     get: (family: string, endpointId: string) => held.get(keyOf(family, endpointId)),
-    put(family: string, endpointId: string, read: Held | undefined) {
+    put(family: string, endpointId: string, read: EndpointSecrets | undefined) {
       const known = held.get(keyOf(family, endpointId));
       if (read && (!known || read.changedAt > known.changedAt)) held.set(keyOf(family, endpointId), read);
     },

@@ -54,7 +54,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   let busy = false;
   let again = false;
   let stopped = false;
-  const patience = { longestPauseMs: pollMs, given: () => !stopped };
+  const patience = { maxPauseMs: pollMs, isWanted: () => !stopped };
 
   function wake(): void {
     if (busy) again = true;

@@ -6,16 +6,16 @@ import { keyText } from '../store/text.js';
 import { UnusableDatabase } from '../store/unusable.js';
 
 /** A secret that was replaced, and until when it is valid (milliseconds since the epoch). */
-export interface Replaced {
+export interface PreviousSecret {
   readonly secret: string;
   readonly until: number;
 }
 
 /** The secrets of one subscription or endpoint, opened. */
-export interface Held {
+export interface EndpointSecrets {
   readonly current: string;
   /** Those before it, the newest first. */
-  readonly previous: readonly Replaced[];
+  readonly previous: readonly PreviousSecret[];
   /** The value configured at the last start, to detect that the operator has changed it. */
   readonly configured: string;
   /** When the current secret came into use; grows with every such change, so it orders them. */
@@ -23,13 +23,13 @@ export interface Held {
 }
 
 /** A row as it was read, still sealed. */
-export interface Stored {
+export interface SealedRow {
   /** Differs after each write. */
   readonly version: string;
   /** Whether it is sealed with the first of this process's keys. */
   readonly isCurrent: boolean;
   /** Throws if this process's keys do not open it. */
-  open(): Held;
+  open(): EndpointSecrets;
 }
 
 /**
@@ -37,14 +37,18 @@ export interface Stored {
  * is never treated as missing, and never overwritten: the call rejects with an `UnusableDatabase`.
  */
 export interface Vault {
-  read(family: string, endpointId: string): Promise<Held | undefined>;
+  read(family: string, endpointId: string): Promise<EndpointSecrets | undefined>;
   /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
-  readAll(): Promise<(family: string, endpointId: string) => Stored | undefined>;
+  readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined>;
   /**
    * Stores what `next` makes of the stored secrets, atomically across replicas, and returns it. If `next` returns the
    * same object, it is only written to seal it anew, if another key than the first had sealed it.
    */
-  change(family: string, endpointId: string, next: (kept: Held | undefined) => Held): Promise<Held>;
+  change(
+    family: string,
+    endpointId: string,
+    next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
+  ): Promise<EndpointSecrets>;
 }
 
 const maxAttempts = 100;
@@ -60,7 +64,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       .executeTakeFirst();
   }
 
-  function openRow(row: Selectable<WebhookSecretTable>): Held {
+  function openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
     const place = placeOf(row.family, row.endpoint_id);
     const open = (sealed: string) => {
       const secret = sealer.open(sealed, place);
@@ -75,7 +79,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     };
   }
 
-  function sealRow(family: string, endpointId: string, held: Held): WebhookSecretTable {
+  function sealRow(family: string, endpointId: string, held: EndpointSecrets): WebhookSecretTable {
     const key = keyText(endpointId);
     const seal = (secret: string) => sealer.seal(secret, placeOf(family, key));
     return {
@@ -137,17 +141,17 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
 }
 
 /** A single one is stored as it is, with its end in a column; several as JSON, with their ends inside. */
-function sealPrevious(previous: readonly Replaced[], seal: (text: string) => string) {
+function sealPrevious(previous: readonly PreviousSecret[], seal: (text: string) => string) {
   const [first, ...others] = previous;
   if (!first) return { previous: null, previous_until: null };
   if (others.length === 0) return { previous: seal(first.secret), previous_until: first.until };
   return { previous: seal(JSON.stringify(previous)), previous_until: null };
 }
 
-function readPrevious(opened: string, until: number | null): readonly Replaced[] {
+function readPrevious(opened: string, until: number | null): readonly PreviousSecret[] {
   if (until !== null) return [{ secret: opened, until }];
   try {
-    return JSON.parse(opened) as Replaced[];
+    return JSON.parse(opened) as PreviousSecret[];
   } catch {
     throw new Error('The replaced secrets of a webhook endpoint are damaged.'); // a parser's words would repeat them
   }

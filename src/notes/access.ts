@@ -6,7 +6,7 @@ import { type ConnectionSource, newEdge, noteConnection } from './connection.js'
 import { NoteLists } from './lists.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
-import { createPager, greatestLimit, type NoteFilter, type NoteList, type Pager } from './pages.js';
+import { createPager, maxLimit, type NoteFilter, type NoteList, type Pager } from './pages.js';
 import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
 import type { Refused } from '../upstream/failure.js';
@@ -144,10 +144,7 @@ class OperationNotes implements NotesAccess {
 
   async hasPinned(number: number, except?: string): Promise<boolean> {
     let pinned = 0;
-    for await (const { notes } of this.shared.pager.walk(
-      this.lists.scanned({ pinned: true }),
-      greatestLimit,
-    )) {
+    for await (const { notes } of this.shared.pager.walk(this.lists.scanned({ pinned: true }), maxLimit)) {
       pinned += notes.filter(({ upstreamId }) => upstreamId !== except).length;
       if (pinned >= number) return true;
     }

@@ -11,7 +11,7 @@ import {
 } from '../relay.js';
 import { fingerprint } from './fingerprint.js';
 import type { Note } from './model.js';
-import { greatestLimit, type NoteList, type Page, type Pager, scannedPagesAtMost } from './pages.js';
+import { maxLimit, type NoteList, type Page, type Pager, scannedPagesAtMost } from './pages.js';
 
 /** What a connection is made of. */
 export interface ConnectionSource {
@@ -100,7 +100,7 @@ export function newEdge(
 ): Edge<Note> {
   const seen = [fingerprint(node)];
   return toEdge(node, () =>
-    cursors.seal(place, pack({ cursor: undefined, limit: greatestLimit, seen, at: 'new' })),
+    cursors.seal(place, pack({ cursor: undefined, limit: maxLimit, seen, at: 'new' })),
   );
 }
 

@@ -1,5 +1,5 @@
 import { OperationTooComplex } from '../errors.js';
-import { mostBytes as mostPageBytes } from '../upstream/exchange.js';
+import { maxBytes as mostPageBytes } from '../upstream/exchange.js';
 import type { Refused } from '../upstream/failure.js';
 import type { ListedPage, NotesClient } from './client.js';
 import { type NoteFilter, type NoteList, orTooLarge, type PageStart, type TooLarge } from './pages.js';
@@ -21,8 +21,8 @@ interface Owner {
 }
 
 const pagesAtOnce = 4;
-const mostCalls = 250;
-const mostMebibytes = 64;
+const maxCalls = 250;
+const maxMebibytes = 64;
 
 /** The service's lists as one operation reads them: a few pages at a time, and within the limits of an operation. */
 export class NoteLists {
@@ -45,8 +45,8 @@ export class NoteLists {
   /** For a connection, which keeps its pages: all that an operation keeps together is limited. */
   kept(filter: NoteFilter): NoteList {
     const read = async (start: PageStart) => {
-      if (this.bytes > mostMebibytes * 1024 * 1024)
-        throw tooMuch(`about ${mostMebibytes} MiB of notes for its connections`);
+      if (this.bytes > maxMebibytes * 1024 * 1024)
+        throw tooMuch(`about ${maxMebibytes} MiB of notes for its connections`);
       const answer = await this.read(filter, start);
       if ('tooLarge' in answer) this.bytes += mostPageBytes;
       if ('notes' in answer) this.bytes += answer.bytes;
@@ -57,7 +57,7 @@ export class NoteLists {
 
   private async read(filter: NoteFilter, start: PageStart): Promise<ListedPage | Refused | TooLarge> {
     // Limited, since a note may have any number of tags, and each tag any number of pages.
-    if (++this.calls > mostCalls) throw tooMuch(`${mostCalls} pages from the notes service`);
+    if (++this.calls > maxCalls) throw tooMuch(`${maxCalls} pages from the notes service`);
     const { client, sightings } = this.source;
     const { token, sessionId, signal } = this.owner;
     const answer = await client.list(token, { ...filter, ...start }, signal).catch(orTooLarge);

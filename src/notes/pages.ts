@@ -39,7 +39,7 @@ export interface Pager {
 }
 
 /** The greatest `limit` asked for. */
-export const greatestLimit = 100;
+export const maxLimit = 100;
 /** How many pages of that limit are scanned for a note whose page is not known. */
 export const scannedPagesAtMost = 50;
 const smallerLimits = [50, 20];
@@ -53,7 +53,7 @@ const maxEmptyPages = { whole: 30, filtered: 100 };
 
 /** A pager that remembers which limit the service accepts: the greatest one is not documented (apis/notes.md §8). */
 export function createPager(): Pager {
-  let acceptedLimit = greatestLimit;
+  let acceptedLimit = maxLimit;
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
     const first = Math.min(limit, acceptedLimit);
@@ -76,7 +76,7 @@ export function createPager(): Pager {
     const askedCursors = new Set<string>();
     const givenIds = new Set<string>();
     const emptyCursors = new Set<string | undefined>(); // of consecutive empty pages
-    const mostEmpty = maxEmptyPages[isFiltered(list.filter) ? 'filtered' : 'whole'];
+    const emptyPagesAllowed = maxEmptyPages[isFiltered(list.filter) ? 'filtered' : 'whole'];
     let repeated = 0;
     let wasNew = false; // whether the page before had notes not given until then
     for (let cursor = start, limit = greatest; ;) {
@@ -84,7 +84,11 @@ export function createPager(): Pager {
       const { notes, nextCursor } = page;
       if (notes.length > 0) emptyCursors.clear();
       else emptyCursors.add(cursor);
-      if (nextCursor === undefined || emptyCursors.has(nextCursor) || emptyCursors.size >= mostEmpty) {
+      if (
+        nextCursor === undefined ||
+        emptyCursors.has(nextCursor) ||
+        emptyCursors.size >= emptyPagesAllowed
+      ) {
         yield { ...page, nextCursor: undefined };
         return;
       }

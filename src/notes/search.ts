@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 import type { Note } from './model.js';
-import { greatestLimit, type NoteFilter, type NoteList, type Pager, scannedPagesAtMost } from './pages.js';
+import { maxLimit, type NoteFilter, type NoteList, type Pager, scannedPagesAtMost } from './pages.js';
 import type { PagePlace } from './sightings.js';
 
 /** What a search looks through. */
@@ -58,7 +58,7 @@ async function reread(
 
 /** Returns a function that continues the scan while notes are `wanted`; false if it stopped at its page limit. */
 function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => boolean) => Promise<boolean> {
-  const pages = pager.walk(list({}), greatestLimit);
+  const pages = pager.walk(list({}), maxLimit);
   let scanned = 0;
   let ended = false;
   return async (wanted) => {

@@ -21,7 +21,7 @@ interface Timer {
 }
 
 /** The longest delay of the platform's own timers (some 24.8 days). */
-const longestWait = 2 ** 31 - 1;
+const maxWait = 2 ** 31 - 1;
 
 /** A clock that starts at the present time. */
 export function createClock(): Clock {
@@ -42,7 +42,7 @@ export function createClock(): Clock {
     clearTimeout(alarm);
     const timer = next();
     if (!timer) return;
-    alarm = setTimeout(ring, Math.min(Math.max(timer.due - now(), 0), longestWait));
+    alarm = setTimeout(ring, Math.min(Math.max(timer.due - now(), 0), maxWait));
     alarm.unref();
   }
 

@@ -15,7 +15,7 @@ export interface Share {
 
 type Body = Record<string, unknown>;
 
-const longestContent = 10_000;
+const maxContent = 10_000;
 const defaultPageSize = 20;
 const permissions = ['read', 'comment', 'edit'];
 
@@ -79,8 +79,8 @@ function readText(value: unknown, name: string): string {
 /** The limit is in characters, counted as code points. */
 function readContent(value: unknown): string {
   const content = readText(value, 'content');
-  if (content.length > longestContent && Array.from(content).length > longestContent)
-    throw invalid(`content is longer than ${longestContent} characters`);
+  if (content.length > maxContent && Array.from(content).length > maxContent)
+    throw invalid(`content is longer than ${maxContent} characters`);
   return content;
 }
 

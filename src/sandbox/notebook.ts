@@ -43,7 +43,7 @@ interface Entry {
   note: Note;
 }
 
-const mostPinned = 50;
+const maxPinned = 50;
 const recoveryWindowMs = 30 * 24 * 60 * 60 * 1000;
 
 /**
@@ -76,8 +76,8 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   }
 
   function allowPin(): void {
-    if (active.filter(({ note }) => note.is_pinned).length >= mostPinned)
-      throw refuse(422, 'too_many_pinned', `At most ${mostPinned} notes can be pinned.`);
+    if (active.filter(({ note }) => note.is_pinned).length >= maxPinned)
+      throw refuse(422, 'too_many_pinned', `At most ${maxPinned} notes can be pinned.`);
   }
 
   /** Adds a note; 422 if that would exceed the limit of pinned notes. */

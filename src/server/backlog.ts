@@ -4,16 +4,16 @@ import type { WebSocket } from 'ws';
 /** The close code for a client too slow to keep up; it can resume. */
 const tooSlow = 4290;
 /** Bytes that may wait for a socket when a live update is to be sent to it. */
-const mostWaiting = 1024 * 1024;
+const maxWaitingBytes = 1024 * 1024;
 /** The same while answers are under way: two of the longest possible. */
-const mostAnswered = 64 * 1024 * 1024;
+const maxAnswerBytes = 64 * 1024 * 1024;
 
 /**
  * Whether a live update may be sent to this socket. One that does not keep up is closed with `4290`; one that is paused
  * has an answer under way, behind which updates may wait.
  */
-export function takesMore(socket: WebSocket): boolean {
-  return hasRoom(socket, socket.isPaused ? mostAnswered : mostWaiting);
+export function canSendUpdate(socket: WebSocket): boolean {
+  return hasRoom(socket, socket.isPaused ? maxAnswerBytes : maxWaitingBytes);
 }
 
 /**
@@ -22,10 +22,10 @@ export function takesMore(socket: WebSocket): boolean {
  * closed with `4290`. Resolves once the text is written, or its client has gone.
  */
 export function answer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
-  if (!hasRoom(socket, mostAnswered)) return Promise.resolve();
+  if (!hasRoom(socket, maxAnswerBytes)) return Promise.resolve();
   return new Promise((resolve) => {
     socket.send(text, () => resolve());
-    if (socket.isPaused || socket.bufferedAmount <= mostWaiting) return;
+    if (socket.isPaused || socket.bufferedAmount <= maxWaitingBytes) return;
     socket.pause();
     stream.once('drain', () => socket.resume());
   });

@@ -21,8 +21,8 @@ export interface Callers {
 }
 
 /** How many origins are logged at most: anybody can make up more. */
-const mostTold = 20;
-const longestTold = 100;
+const maxLogged = 20;
+const maxLoggedLength = 100;
 
 /** Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. */
 export function createCallers(
@@ -33,8 +33,8 @@ export function createCallers(
   const told = new Set<string>();
 
   function tellOnce(origin: string): void {
-    const shown = origin.slice(0, longestTold);
-    if (told.size === mostTold || told.has(shown)) return;
+    const shown = origin.slice(0, maxLoggedLength);
+    if (told.size === maxLogged || told.has(shown)) return;
     told.add(shown);
     log.warn({ origin: shown }, 'requests from this origin are refused: see ALLOWED_ORIGINS and PUBLIC_URL');
   }

@@ -4,14 +4,14 @@ import type { WebSocket } from 'ws';
 import type { Session } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 import { answer } from './backlog.js';
-import { Operations } from './ids.js';
+import { Operations } from './operations.js';
 import { Heartbeat } from './heartbeat.js';
 
 const serviceRestart = 1012;
 /** The close code for what cannot be done here now: clients reconnect by themselves. */
 export const tryAgainLater = 1013;
 /** Bytes that fit into a close frame beside the code (RFC 6455, 5.5). */
-const longestReason = 123;
+const maxReasonBytes = 123;
 const ignore = (): void => undefined;
 
 /**
@@ -54,7 +54,7 @@ export class Connection implements ProtocolSocket {
 
   /** Truncates a reason too long for a close frame, as one with the client's own id may be. */
   close(code?: number, reason = ''): void {
-    const fitting = Buffer.from(reason).subarray(0, longestReason);
+    const fitting = Buffer.from(reason).subarray(0, maxReasonBytes);
     this.socket.close(code, new TextDecoder().decode(fitting, { stream: true }));
   }
 

@@ -7,13 +7,13 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql';
-import { Count, fragmentsOf, nothing, type Cost } from './count.js';
+import { Count, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
 import {
-  greatestCost,
+  maxCost,
   refuseVariables,
   tooComplex,
-  tooMuch,
-  tooMuchWritten,
+  tooManyFields,
+  tooManyExpandedFields,
   type Variables,
 } from './limits.js';
 
@@ -42,9 +42,9 @@ export function createCosts(schema: GraphQLSchema): Costs {
     tooCostly(document, operation, variables) {
       const refusal = variables && refuseVariables(variables);
       if (refusal) return refusal;
-      const { fields, written } = of(document, operation, variables);
-      if (fields > greatestCost) return tooComplex(tooMuch);
-      return written > greatestCost ? tooComplex(tooMuchWritten) : undefined;
+      const { fields, expandedFields } = of(document, operation, variables);
+      if (fields > maxCost) return tooComplex(tooManyFields);
+      return expandedFields > maxCost ? tooComplex(tooManyExpandedFields) : undefined;
     },
   };
 }

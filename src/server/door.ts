@@ -1,11 +1,11 @@
 import { IncomingMessage, STATUS_CODES, type RequestListener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { mostDiscarded } from '../events/request.js';
+import { maxDiscardedBytes } from '../events/request.js';
 
 /** The path of websockets. */
 const websocketPath = '/graphql';
 /** Paths below this one are the webhook receiver's. */
-export const deliveries = '/webhooks/';
+export const webhookPrefix = '/webhooks/';
 
 /**
  * A request that counts as an upgrade only if it asks for a websocket at its place, by GET (RFC 6455 §4.1): any other
@@ -80,12 +80,12 @@ function discard(request: IncomingMessage): void {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > mostDiscarded) request.destroy();
+    if (size > maxDiscardedBytes) request.destroy();
   });
 }
 
 /** Has `next` answer; if that leaves a body unread, bounds how much more of it is received, as `answer` does. */
-export function boundRest(next: RequestListener): RequestListener {
+export function boundUnreadBody(next: RequestListener): RequestListener {
   return (request, response) => {
     if (announcedLength(request) > smallBody) response.once('finish', () => watchRest(request));
     next(request, response);
@@ -96,7 +96,7 @@ export function boundRest(next: RequestListener): RequestListener {
 function watchRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const { socket } = request;
-  const most = socket.bytesRead + mostDiscarded;
+  const most = socket.bytesRead + maxDiscardedBytes;
   const watch = setInterval(() => socket.bytesRead > most && request.destroy(), watchMs).unref();
   request.once('close', () => clearInterval(watch));
 }
@@ -108,7 +108,7 @@ export function refuseExpectation(
   const fault = 'The only expectation that can be met here is 100-continue.';
   const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
   return (request, response) => {
-    const isDelivery = originForm(request.url!).startsWith(deliveries);
+    const isDelivery = originForm(request.url!).startsWith(webhookPrefix);
     answer(request, response, isDelivery ? ofReceiver : refuse(request, 417, fault));
   };
 }

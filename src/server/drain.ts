@@ -7,9 +7,9 @@ export interface Drain {
   /** Whether it has begun. */
   readonly begun: boolean;
   /** The `connection` listener of the server: must be called with every connection. */
-  readonly meet: (socket: Socket) => void;
+  readonly onConnection: (socket: Socket) => void;
   /** Has the drain wait for this response; `meet` was called with its connection before. */
-  follow(response: ServerResponse): void;
+  track(response: ServerResponse): void;
   /**
    * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,
    * and closes these; responses that do not finish within some seconds are cut off. Upgraded connections are left to
@@ -22,7 +22,7 @@ export interface Drain {
 const graceMs = 500;
 const timeoutMs = 6_500;
 /** Bounds the accepting: a steady stream of connections must not put off the drain. */
-const longestAcceptMs = 500;
+const maxAcceptMs = 500;
 const sweepMs = 1_000;
 
 /**
@@ -59,19 +59,19 @@ export function createDrain(cutOff: (answers: number) => void = () => undefined)
    * may have polled before they came, so there is always a second.
    */
   async function acceptPending(): Promise<void> {
-    const until = performance.now() + longestAcceptMs;
+    const until = performance.now() + maxAcceptMs;
     for (quietTurns = 0; quietTurns < 2 && performance.now() < until; quietTurns += 1) await turn();
   }
 
   return {
-    meet(socket) {
+    onConnection(socket) {
       quietTurns = 0;
       socket.on('close', forgetClosed);
     },
     get begun() {
       return begun;
     },
-    follow(response) {
+    track(response) {
       latest.set(response.req.socket, response);
       if (begun) endConnection(response);
     },

@@ -9,18 +9,18 @@ import {
 import type { OperationResult } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Context } from '../context.js';
-import type { Following } from '../events/feed.js';
+import type { SubscriptionSource } from '../events/feed.js';
 import { GatewayError } from '../errors.js';
 import { Unrenderable } from '../events/retrier.js';
 import type { Member, Rendering } from '../events/group.js';
 import type { Multicast } from '../events/multicast.js';
 import { isObject } from '../json.js';
-import { takesMore } from './backlog.js';
+import { canSendUpdate } from './backlog.js';
 import { tryAgainLater } from './connection.js';
 import type { Messenger, Payloads } from './frames.js';
 import { createHoldings, weigh } from './holdings.js';
 import type { Rules } from './rules.js';
-import { createSurveys } from './survey.js';
+import { createSharingAnalysis } from './sharing.js';
 
 /** A subscription, with the socket and the operation id that its messages are sent to. */
 export interface SocketSubscription extends ExecutionArgs {
@@ -48,19 +48,19 @@ export function createFanout(options: {
   readonly messenger: Messenger;
 }): Fanout {
   const { schema, rules, multicast, messenger } = options;
-  const surveyOf = createSurveys(schema);
+  const sharingOf = createSharingAnalysis(schema);
   const holdings = createHoldings();
 
   /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
   function parametersOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
-    const { isPersonal, places } = surveyOf(document);
-    const variables = Object.entries(variableValues ?? {}).filter(([name]) => !places.has(name));
+    const { isPersonal, cursorVariables } = sharingOf(document);
+    const variables = Object.entries(variableValues ?? {}).filter(([name]) => !cursorVariables.has(name));
     const who = isPersonal ? userOf(contextValue) : null;
     return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
   }
 
   /** The group's key, and a function that releases the memory accounted for; `RATE_LIMITED` if that is too much. */
-  function hold(args: ExecutionArgs, { selected }: Following<unknown>) {
+  function hold(args: ExecutionArgs, { selected }: SubscriptionSource<unknown>) {
     const parameters = parametersOf(args);
     const key = parameters + args.document.loc?.source.body;
     const release = holdings.take(userOf(args.contextValue), weigh(args.document, key, parameters, selected));
@@ -68,9 +68,9 @@ export function createFanout(options: {
     return { key, release };
   }
 
-  function rendering(args: ExecutionArgs, { wish, view, selected }: Following<unknown>): Rendering {
+  function rendering(args: ExecutionArgs, { wish, view, selected }: SubscriptionSource<unknown>): Rendering {
     // Not the first member's own context: the group may outlive that member.
-    const lasting = (args.contextValue as Context).lasting();
+    const lasting = (args.contextValue as Context).detached();
     const toPayload = (result: ExecutionResult, context: Context): string => {
       const answer = rules.answer(result, context);
       if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
@@ -78,11 +78,11 @@ export function createFanout(options: {
     };
     return {
       family: wish.family,
-      only: selected[0],
+      selection: selected[0],
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
-        const context = lasting.lasting();
+        const context = lasting.detached();
         const result = execute({ ...args, contextValue: context, rootValue });
         return 'then' in result
           ? result.then((later) => toPayload(later, context))
@@ -142,7 +142,7 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   }
 
   deliver(payloads: Payloads): boolean {
-    if (!takesMore(this.#socket)) return false;
+    if (!canSendUpdate(this.#socket)) return false;
     this.#messenger.send(this.#socket, this.#operationId, payloads);
     return true;
   }
@@ -190,7 +190,7 @@ function isInternal({ extensions }: GraphQLFormattedError): boolean {
   return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
 }
 
-function isFollowing(source: AsyncIterable<unknown>): source is Following<unknown> {
+function isFollowing(source: AsyncIterable<unknown>): source is SubscriptionSource<unknown> {
   return 'wish' in source && 'view' in source;
 }
 

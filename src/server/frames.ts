@@ -32,7 +32,7 @@ interface FrameTemplate {
 }
 
 /** Bytes that may wait for the end of a tick. */
-const mostCorked = 65_536;
+const maxCorkedBytes = 65_536;
 const head = '{"type":"next","payload":';
 const finalText = 0x81;
 const endOfMessage = '}'.charCodeAt(0);
@@ -113,7 +113,7 @@ function createTickWriter() {
       written.add(stream);
       stream.write(bytes, done);
       // Otherwise a socket with many operations would pass for a slow one.
-      if (stream.writableLength > mostCorked && corked.delete(stream)) stream.uncork();
+      if (stream.writableLength > maxCorkedBytes && corked.delete(stream)) stream.uncork();
     },
   };
 }

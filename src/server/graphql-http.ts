@@ -12,7 +12,7 @@ import type { Telemetry } from '../telemetry.js';
 import { answerTypeFor } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { operationMs, refuseAnswer, tooComplex, tooMuch } from './limits.js';
+import { operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
 import { createClients } from './clients.js';
 import type { Rules } from './rules.js';
 import { Ending } from '../signal.js';
@@ -76,8 +76,8 @@ export async function createGraphqlHttp(options: {
 
   return {
     async handle(request, reply) {
-      const left = lane?.left(request.raw)?.context;
-      left?.beginAgain();
+      const left = lane?.handedOver(request.raw)?.context;
+      left?.prepareRerun();
       const context = left ?? (await begin(request, reply));
       const headers = new HeaderMap();
       for (const [name, value] of Object.entries(request.headers))
@@ -133,7 +133,7 @@ function operationPlugin(
           if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
           // The lane may have run the operation, and found this.
           const refusal = contextValue.tally.exceeded
-            ? tooComplex(tooMuch)
+            ? tooComplex(tooManyFields)
             : operation && rules.costs.tooCostly(document, operation, request.variables);
           if (refusal) throw refusal;
           if (operation?.operation !== 'subscription') return lane?.admit(source, document);

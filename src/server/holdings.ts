@@ -4,19 +4,19 @@ import type { Selection } from '../events/feed.js';
 /** Accounts for the memory that each user's subscriptions keep, so that nobody takes up all of it. */
 export interface Holdings {
   /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
-  take(user: string, things: readonly Thing[]): (() => void) | undefined;
+  take(user: string, things: readonly Holding[]): (() => void) | undefined;
 }
 
 /** Something kept in memory once, however many of a user's subscriptions share it. */
-export interface Thing {
+export interface Holding {
   /** Its identity: the same value for the same thing. */
-  readonly what: unknown;
+  readonly key: unknown;
   /** An estimate. */
   readonly bytes: number;
 }
 
 /** Bytes that a user may keep on each replica. */
-const mostHeld = 64 * 1024 * 1024;
+const maxBytesPerUser = 64 * 1024 * 1024;
 /** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */
 const bytesPerToken = 300;
 const bytesPerValue = 250;
@@ -38,40 +38,40 @@ export function weigh(
   key: string,
   parameters: string,
   selected: readonly Selection[],
-): readonly Thing[] {
+): readonly Holding[] {
   const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
   return [
     {
-      what: document,
+      key: document,
       bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
     },
     {
-      what: key,
+      key: key,
       bytes: bytesPerGroup + key.length + parameters.length * bytesPerCharacter + values * bytesPerValue,
     },
-    { what: Symbol('a subscription'), bytes: bytesPerSubscription },
+    { key: Symbol('a subscription'), bytes: bytesPerSubscription },
   ];
 }
 
 /** Holdings of at most this many bytes a user. */
-export function createHoldings(most = mostHeld): Holdings {
+export function createHoldings(most = maxBytesPerUser): Holdings {
   const users = new Map<string, Held>();
 
   return {
     take(user, things) {
       const held = users.get(user) ?? { bytes: 0, shares: new Map<unknown, number>() };
       const { shares } = held;
-      const fresh = things.filter(({ what }) => !shares.has(what));
+      const fresh = things.filter(({ key: what }) => !shares.has(what));
       const bytes = held.bytes + fresh.reduce((sum, thing) => sum + thing.bytes, 0);
       if (bytes > most) return undefined;
       held.bytes = bytes;
-      for (const { what } of things) shares.set(what, (shares.get(what) ?? 0) + 1);
+      for (const { key: what } of things) shares.set(what, (shares.get(what) ?? 0) + 1);
       users.set(user, held);
       return () => {
         for (const thing of things) {
-          const left = shares.get(thing.what)! - 1;
-          if (left > 0) shares.set(thing.what, left);
-          else if (shares.delete(thing.what)) held.bytes -= thing.bytes;
+          const left = shares.get(thing.key)! - 1;
+          if (left > 0) shares.set(thing.key, left);
+          else if (shares.delete(thing.key)) held.bytes -= thing.bytes;
         }
         if (shares.size === 0) users.delete(user);
       };

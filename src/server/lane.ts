@@ -17,8 +17,8 @@ import type { Context } from '../context.js';
 import { isObject } from '../json.js';
 import { createCache } from '../cache.js';
 import type { Costs } from './cost.js';
-import { fragmentsOf } from './count.js';
-import { isTooLong, mostCharacters } from './limits.js';
+import { fragmentsOf } from './cost-estimate.js';
+import { isTooLong, maxCharacters } from './limits.js';
 
 /**
  * A fast path for repeated queries, in front of everything else: they are compiled to code on their second use, and
@@ -29,7 +29,7 @@ export interface Lane {
   /** Answers what it can; everything else goes to `next`. */
   before(next: RequestListener): RequestListener;
   /** What was done for a request before it was left to the usual way. */
-  left(request: IncomingMessage): Readonly<Work> | undefined;
+  handedOver(request: IncomingMessage): Readonly<Work> | undefined;
   /** Must be called when Apollo Server takes a document, which is then parsed and valid. */
   admit(source: string, document: DocumentNode): void;
   /** Must be called when the usual way answers a request with status 200 and these headers. */
@@ -69,12 +69,12 @@ interface Admitted {
 }
 
 /** A compiled document takes some 100 KB. */
-const mostDocuments = 300;
+const maxDocuments = 300;
 /** Fields of a document, its fragments expanded, since the compiler expands them. */
-const mostFields = 1_000;
-const mostLearned = 200;
+const maxFields = 1_000;
+const maxLearned = 200;
 /** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
-const greatestBody = 16 * 1024;
+const maxBodyBytes = 16 * 1024;
 /** Headers that each answer has of its own. */
 const ownHeaders = new Set([
   'content-length',
@@ -87,10 +87,10 @@ const ownHeaders = new Set([
 
 /** A lane over a schema. */
 export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions): Lane {
-  const documents = createCache<Admitted>(mostDocuments);
-  const learned = createCache<readonly string[]>(mostLearned);
+  const documents = createCache<Admitted>(maxDocuments);
+  const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */
-  const plans = createCache<Plan>(mostDocuments);
+  const plans = createCache<Plan>(maxDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
 
   function find(text: string): Plan | undefined {
@@ -152,7 +152,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
     const text = JSON.stringify(result);
-    if (text.length > mostCharacters) return false;
+    if (text.length > maxCharacters) return false;
     send(response, headers, context.requestId, text);
     return true;
   }
@@ -174,10 +174,10 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
         answer(request, response, work).then(finish, leave);
       });
     },
-    left: (request) => left.get(request),
+    handedOver: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
-      if (operation && costs.of(document, operation).written <= mostFields)
+      if (operation && costs.of(document, operation).expandedFields <= maxFields)
         documents.set(source, { document, operation, repeats: !comeOnce(operation, document, fieldName) });
     },
     learn(request, headers) {
@@ -207,7 +207,7 @@ function isPlain({ method, url, headers }: IncomingMessage): boolean {
     headers['content-type'] === 'application/json' &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    Number(headers['content-length']) <= greatestBody
+    Number(headers['content-length']) <= maxBodyBytes
   );
 }
 

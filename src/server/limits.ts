@@ -10,17 +10,17 @@ export type Variables = Readonly<Record<string, unknown>>;
 export const operationMs = 30_000;
 /** Bounds the tokens of a document. */
 export const parseOptions = { maxTokens: 5_000 } as const;
-const greatestDepth = 200;
-const mostLines = 10_000;
-const mostFields = 10_000;
+const maxDepth = 200;
+const maxLines = 10_000;
+const maxFields = 10_000;
 /** In an answer. */
-export const mostCharacters = 32_000_000;
+export const maxCharacters = 32_000_000;
 /** How many fields an operation may ask for, and how many it may have with its fragments expanded. */
-export const greatestCost = 50_000;
-export const tooMuch = `The response could have more than ${greatestCost} fields: request smaller pages, or fewer fields of each item.`;
-export const tooMuchWritten = `The operation has more than ${greatestCost} fields once its fragments are expanded: spread them less often.`;
-export const mayBeDone = 'The mutation may still have taken effect.';
-const tooLong = `The response has more than ${mostCharacters} characters: request less.`;
+export const maxCost = 50_000;
+export const tooManyFields = `The response could have more than ${maxCost} fields: request smaller pages, or fewer fields of each item.`;
+export const tooManyExpandedFields = `The operation has more than ${maxCost} fields once its fragments are expanded: spread them less often.`;
+export const maybeApplied = 'The mutation may still have taken effect.';
+const tooLong = `The response has more than ${maxCharacters} characters: request less.`;
 
 /** The error for an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
@@ -32,14 +32,12 @@ export function tooComplex(message: string): GraphQLError {
  * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for each error, would take seconds.
  */
 export function refuseText(query: string): GraphQLError | undefined {
-  if (hasMore(query, /\r\n|[\n\r]/g, mostLines - 1))
-    return tooComplex(`The document has more than ${mostLines} lines: pass long texts as variables.`);
+  if (hasMore(query, /\r\n|[\n\r]/g, maxLines - 1))
+    return tooComplex(`The document has more than ${maxLines} lines: pass long texts as variables.`);
   // Without fragments, and with few brackets, a document cannot be nested too deep; most are like that.
-  if (!hasMore(query, /[[({]/g, greatestDepth) && !/\bfragment\b/.test(query)) return undefined;
-  const { depth, cycle } = nestingOf(new Source(query), greatestDepth, parseOptions.maxTokens);
-  return depth > greatestDepth
-    ? tooComplex(`The operation is nested more than ${greatestDepth} levels deep.`)
-    : cycle;
+  if (!hasMore(query, /[[({]/g, maxDepth) && !/\bfragment\b/.test(query)) return undefined;
+  const { depth, cycle } = nestingOf(new Source(query), maxDepth, parseOptions.maxTokens);
+  return depth > maxDepth ? tooComplex(`The operation is nested more than ${maxDepth} levels deep.`) : cycle;
 }
 
 /**
@@ -50,13 +48,12 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   let fields = 0;
   let values: readonly object[] = [variables];
   for (let depth = 0; values.length > 0; depth++) {
-    if (depth > greatestDepth)
-      return tooComplex(`The variables are nested more than ${greatestDepth} levels deep.`);
+    if (depth > maxDepth) return tooComplex(`The variables are nested more than ${maxDepth} levels deep.`);
     const below: object[] = [];
     for (const value of values) {
       const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
       if (members !== value) fields += members.length;
-      if (fields > mostFields) return tooComplex(`The variables have more than ${mostFields} fields.`);
+      if (fields > maxFields) return tooComplex(`The variables have more than ${maxFields} fields.`);
       for (const member of members) if (typeof member === 'object' && member !== null) below.push(member);
     }
     values = below;
@@ -81,7 +78,7 @@ export function isTooLong(data: unknown): boolean {
         characters += name.length;
         count((container as Record<string, unknown>)[name]);
       }
-    if (characters > mostCharacters) return true;
+    if (characters > maxCharacters) return true;
   }
   return false;
 }
@@ -97,12 +94,12 @@ export function refuseAnswer(
   operation: `${OperationTypeNode}` = 'query',
 ): GraphQLError | undefined {
   if (operation !== 'mutation') {
-    if (tally.exceeded) return tooComplex(tooMuch);
+    if (tally.exceeded) return tooComplex(tooManyFields);
     const cause = errors.find(({ originalError }) => originalError instanceof OperationTooComplex);
     if (cause) return tooComplex(cause.message);
   }
   if (!isTooLong(data)) return undefined;
-  return tooComplex(operation === 'mutation' ? `${tooLong} ${mayBeDone}` : tooLong);
+  return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
 }
 
 function hasMore(text: string, pattern: RegExp, most: number): boolean {

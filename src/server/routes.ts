@@ -36,7 +36,7 @@ export function serveGraphql(
 ): void {
   const { graphql, lane, pages } = parts;
   routes.addHook('preParsing', (request, _, payload, next) => {
-    const read = lane?.left(request.raw)?.body;
+    const read = lane?.handedOver(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
   // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.

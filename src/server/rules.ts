@@ -39,9 +39,9 @@ export interface Rules {
   answer(result: ExecutionResult, operation: Context): FormattedExecutionResult;
 }
 
-const mostDocuments = 500;
+const maxDocuments = 500;
 /** In characters: the path of a variable's member is never longer. */
-const longestPath = 500;
+const maxPath = 500;
 /** How messages of GraphQL, and of a scalar of ours, say what is wrong with a value, up to where they repeat it. */
 const safeBeginnings = [
   /^(?:Enum "\w+"|\w+) cannot represent [\w -]+/,
@@ -61,7 +61,7 @@ export function createRules(options: {
 }): Rules {
   const { schema, introspection, telemetry } = options;
   const validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
-  const documents = createCache<DocumentNode>(mostDocuments);
+  const documents = createCache<DocumentNode>(maxDocuments);
 
   /** First those of `unconditionalRoot`: GraphQL's own rules would evaluate such a condition, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {
@@ -190,7 +190,7 @@ function withoutValue({ message, originalError }: GraphQLError): string {
 function pathIn(variable: string, message: string, reason: string): string {
   const end = `; ${reason}`;
   if (!message.endsWith(end)) return '';
-  const said = message.slice(0, -end.length).slice(-longestPath);
+  const said = message.slice(0, -end.length).slice(-maxPath);
   const [path = '', name] = / at "(\w+)(?:\.[_A-Za-z]\w*|\[\d+\])+"$/.exec(said) ?? [];
   return name === variable ? path : '';
 }

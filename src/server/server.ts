@@ -14,7 +14,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
 import {
-  boundRest,
+  boundUnreadBody,
   IncomingRequest,
   originForm,
   refuseExpectation,
@@ -62,9 +62,9 @@ export interface ServerOptions {
   readonly frames: boolean;
 }
 
-const greatestBody = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 /** Node.js accepts no longer address than this. */
-const greatestPath = 16 * 1024;
+const maxPath = 16 * 1024;
 /** How long a client may take to send a request. */
 const requestTimeoutMs = 60_000;
 /** Longer than proxies keep an idle connection, so that they are the first to close it. */
@@ -104,25 +104,25 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       })
     : undefined;
   const app = fastify({
-    bodyLimit: greatestBody,
+    bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const take = serveWebhooks(receiver, boundRest(lane?.before(handler) ?? handler));
+      const take = serveWebhooks(receiver, boundUnreadBody(lane?.before(handler) ?? handler));
       const settings = { requestTimeout: requestTimeoutMs, IncomingMessage: IncomingRequest };
       const server = createServer(settings, (request, response) => {
-        drain.follow(response);
+        drain.track(response);
         request.url = originForm(request.url!);
         take(request, response);
       });
       server.on('checkExpectation', refuseExpectation(refuseEarly));
-      server.on('connection', drain.meet);
+      server.on('connection', drain.onConnection);
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },
-    routerOptions: { maxParamLength: greatestPath },
+    routerOptions: { maxParamLength: maxPath },
     trustProxy: trustProxyOf(options.trustProxy),
     // A request that the lane has begun keeps its id, which its errors carry.
     genReqId: (request) =>
-      lane?.left(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
+      lane?.handedOver(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     forceCloseConnections: false,

@@ -1,8 +1,8 @@
 import { defaultFieldResolver, isObjectType, type GraphQLResolveInfo, type GraphQLSchema } from 'graphql';
 import type { Context, Tally } from '../context.js';
 import { OperationTooComplex } from '../errors.js';
-import { costOfRow, isOpenList, usualRows } from './count.js';
-import { greatestCost, mayBeDone, tooMuch } from './limits.js';
+import { costOfRow, isOpenList, defaultRows } from './cost-estimate.js';
+import { maxCost, maybeApplied, tooManyFields } from './limits.js';
 
 /** A tally of the fields that lists add because they are longer than estimated. */
 export function createTally(): Tally {
@@ -17,7 +17,7 @@ export function createTally(): Tally {
       return this.exceeded;
     },
     get exceeded() {
-      return fields > greatestCost;
+      return fields > maxCost;
     },
   };
 }
@@ -40,10 +40,12 @@ export function countLists(schema: GraphQLSchema): GraphQLSchema {
 }
 
 function counted(list: unknown, context: Context, info: GraphQLResolveInfo): unknown {
-  const more = Array.isArray(list) ? list.length - usualRows : 0;
+  const more = Array.isArray(list) ? list.length - defaultRows : 0;
   if (more <= 0 || !context.tally.exceeds(more, info)) return list;
   const isMutation = info.operation.operation === 'mutation';
-  if (!isMutation) context.giveUp();
+  if (!isMutation) context.abort();
   // Rejected, not thrown: in a list, GraphQL would then abandon promises of the rows before, which may reject.
-  return Promise.reject(new OperationTooComplex(isMutation ? `${tooMuch} ${mayBeDone}` : tooMuch));
+  return Promise.reject(
+    new OperationTooComplex(isMutation ? `${tooManyFields} ${maybeApplied}` : tooManyFields),
+  );
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createPace } from '../events/pace.js';
 import type { Receiver } from '../events/receiver.js';
-import { answer, deliveries } from './door.js';
+import { answer, webhookPrefix } from './door.js';
 
-const mostATurn = 8;
+const maxPerTurn = 8;
 
 /**
  * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any content type will do, the
@@ -11,10 +11,10 @@ const mostATurn = 8;
  * come together are begun a few in each turn of the event loop, so that a burst of deliveries holds up nobody else.
  */
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
-  const pace = createPace(mostATurn);
+  const pace = createPace(maxPerTurn);
   const take = takeBy(receiver);
   return (request, response) => {
-    if (request.url!.startsWith(deliveries)) pace(() => void take(request, response));
+    if (request.url!.startsWith(webhookPrefix)) pace(() => void take(request, response));
     else next(request, response);
   };
 }

@@ -35,8 +35,8 @@ type Socket = GraphqlSocket<Credentials, Connection>;
 const beatMs = 15_000;
 const closeMs = 1_000;
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
-const mostRunning = 1_000;
-const greatestMessage = 1024 * 1024;
+const maxRunning = 1_000;
+const maxMessageBytes = 1024 * 1024;
 
 /** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
 export function createGraphqlSockets(options: {
@@ -54,7 +54,7 @@ export function createGraphqlSockets(options: {
   const { server, drain, schema, rules, sessions, callers, makeContext, fanout, telemetry } = options;
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: greatestMessage,
+    maxPayload: maxMessageBytes,
     perMessageDeflate: false,
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
@@ -84,7 +84,7 @@ export function createGraphqlSockets(options: {
 
   function prepare({ extra }: Socket, id: string, payload: SubscribePayload) {
     const { query, operationName, variables } = payload;
-    if (extra.running >= mostRunning) return [tooMany()];
+    if (extra.running >= maxRunning) return [tooMany()];
     const document = rules.prepare(query);
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
@@ -124,7 +124,7 @@ export function createGraphqlSockets(options: {
     // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
-      operations?.get(id)?.stand();
+      operations?.get(id)?.establish();
       for (const name of Object.keys(payload)) if (name !== 'query') Reflect.deleteProperty(payload, name);
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
@@ -210,7 +210,7 @@ function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
 }
 
 function tooMany(): GraphQLError {
-  const message = `No more than ${mostRunning} operations may run at once on one websocket.`;
+  const message = `No more than ${maxRunning} operations may run at once on one websocket.`;
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
 }
 

@@ -7,15 +7,15 @@ export type Bound = readonly Parameter[] | readonly (readonly Parameter[])[];
 /** The error of a statement sent while its transaction is ending: run after the end, it would take effect by itself. */
 export const transactionEnded = 'The transaction has ended.';
 
-const greatestCount = 32_766; // SQLite's limit; Postgres takes 65,535, past which pg silently wraps the count.
+const maxCount = 32_766; // SQLite's limit; Postgres takes 65,535, past which pg silently wraps the count.
 
 /**
  * Returns the parameters if both engines will store them unchanged, else throws a TypeError: the drivers silently turn
  * NaN and undefined into NULL, and truncate or alter some text.
  */
 export function checkParameters(values: readonly unknown[]): readonly Parameter[] {
-  if (values.length > greatestCount)
-    throw new TypeError(`A statement takes at most ${greatestCount} parameters, not ${values.length}.`);
+  if (values.length > maxCount)
+    throw new TypeError(`A statement takes at most ${maxCount} parameters, not ${values.length}.`);
   values.forEach((value, index) => {
     const fault = faultOf(value);
     if (fault) throw new TypeError(`Parameter ${index + 1} ${fault}.`);

@@ -23,7 +23,7 @@ export interface Reply {
  * A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; if they are escaped, maybe 12, which is
  * then read in smaller pages.
  */
-export const mostBytes = 8 * 1024 * 1024;
+export const maxBytes = 8 * 1024 * 1024;
 /** How much of an error's body is read and discarded, so that the connection can be used again. */
 const maxErrorBytes = 64 * 1024;
 
@@ -109,7 +109,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     const success = isSuccess(this.status);
     this.size += chunk.length;
-    if (this.size > (success ? mostBytes : maxErrorBytes)) this.giveUp('oversized');
+    if (this.size > (success ? maxBytes : maxErrorBytes)) this.giveUp('oversized');
     else if (success) this.chunks.push(chunk);
     return true;
   }

@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('a disk without room', () => {
 describe.skipIf(noPostgres)('a Postgres', () => {
   test('that goes away answers 503, turns no client off, and is used again', async () => {
     const database = await createTestDatabase();
-    const way = await openWay(random, { probability: 0, longestMs: 0 });
+    const way = await openWay(random, { probability: 0, maxMs: 0 });
     onTestFinished(way.stop);
     way.target = Number(new URL(database).port);
     const gateway = await startOn(Object.assign(new URL(database), { port: String(way.port) }).href);

@@ -10,7 +10,7 @@ import { optionsFor, type Variant } from './variants.js';
 // The short form of `npm run chaos`. Runs wait more than they work, and go on side by side; but where a Postgres is
 // taken away, no other run is on it.
 const seed = process.env['CHAOS_SEED'] ?? '1';
-const mostRuns = 6;
+const maxRuns = 6;
 const short = { seed, kills: 3, haste: 3_000, patienceMs: 2_000 };
 
 let postgres: TestPostgres | undefined;
@@ -69,7 +69,7 @@ describe('a run finds', () => {
     sought: readonly string[],
   ): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
-    for (let attempt = 0; attempt < mostRuns; attempt += 1) {
+    for (let attempt = 0; attempt < maxRuns; attempt += 1) {
       const { findings } = await runChaos({ ...run, seed: `${seed}${'+'.repeat(attempt)}` });
       for (const { fault } of findings) found.add(fault);
       if (sought.every((fault) => found.has(fault))) break;

@@ -40,7 +40,7 @@ export interface House {
   stop(): Promise<void>;
 }
 
-const delays = { probability: 0.02, longestMs: 100 };
+const delays = { probability: 0.02, maxMs: 100 };
 const keys = randomBytes(32).toString('base64');
 const grants = ['shipments:read', 'payments:read', 'appointments:write', 'webhooks:rotate'];
 

@@ -23,7 +23,7 @@ const stayMs = [200, 4_000] as const;
 /** The contract's "within seconds": who has signed out is served no longer. */
 const graceMs = 10_000;
 /** To be turned away takes a gateway that is up and reaches its database. */
-const longestMs = 60_000;
+const maxMs = 60_000;
 const checkMs = 50;
 /** How often in a row a session is to be turned away before it counts as ended. */
 const enoughRefusals = 3;
@@ -71,10 +71,10 @@ export function startLeavers({ url, random }: LeaversOptions): Leavers {
     await sleep(random.between(...stayMs), undefined, { signal: stopping.signal }).catch(() => undefined);
     await leave(session.token);
     const left = performance.now();
-    while (performance.now() < left + longestMs && subscriber.refusals < enoughRefusals) await sleep(checkMs);
+    while (performance.now() < left + maxMs && subscriber.refusals < enoughRefusals) await sleep(checkMs);
     const servedMs = Math.round(subscriber.servedAt - left);
     if (servedMs > graceMs) late.push(`${name} was served for ${servedMs} ms after it had signed out`);
-    if (subscriber.refusals < enoughRefusals) late.push(`${name} was not closed out within ${longestMs} ms`);
+    if (subscriber.refusals < enoughRefusals) late.push(`${name} was not closed out within ${maxMs} ms`);
     await subscriber.stop();
   }
 

@@ -30,10 +30,10 @@ interface Base {
 }
 
 const pauseMs = [50, 700] as const;
-const longestFreezeMs = 1_500;
-const longestAbsenceMs = 1_500;
+const maxFreezeMs = 1_500;
+const maxAbsenceMs = 1_500;
 /** Longer than a gateway waits for a connection. */
-const longestDatabaseFreezeMs = 7_000;
+const maxDatabaseFreezeMs = 7_000;
 
 /** Does harm at random until it has killed so often; resolves when all of it is mended. */
 export async function unleash({ replicas, kills, random, postgres }: MonkeyOptions): Promise<Tally> {
@@ -65,13 +65,13 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
 
   function restartDatabase({ server }: Base, force: number): Promise<void> {
     const signal = force < 0.5 ? 'SIGINT' : 'SIGQUIT';
-    return takeDatabaseAway('databaseRestarts', () => server.restart(force * longestAbsenceMs, signal));
+    return takeDatabaseAway('databaseRestarts', () => server.restart(force * maxAbsenceMs, signal));
   }
 
   function freezeDatabase({ server }: Base, force: number): Promise<void> {
     return takeDatabaseAway('databaseFreezes', async () => {
       const thaw = await freezePostgres(server.url);
-      await sleep(force * longestDatabaseFreezeMs);
+      await sleep(force * maxDatabaseFreezeMs);
       await thaw();
     });
   }
@@ -80,7 +80,7 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
   const acts: readonly (readonly [weight: number, act: Act])[] = [
     [10, (replica) => restart('SIGKILL', replica)],
     [1, (replica) => restart('SIGTERM', replica)],
-    [1, (replica, force) => freeze(replica, force * longestFreezeMs)],
+    [1, (replica, force) => freeze(replica, force * maxFreezeMs)],
     [4, cut],
     ...(postgres
       ? ([

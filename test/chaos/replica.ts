@@ -31,7 +31,7 @@ export interface ReplicaOptions {
 }
 
 const againMs = 300;
-const mostFailures = 100;
+const maxFailures = 100;
 
 /** Starts a gateway from what was built. */
 export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
@@ -45,7 +45,7 @@ export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
     try {
       gateway = await startGatewayProcess(settings, { main: 'dist/main.js', options, hear });
     } catch (error) {
-      if (failures === mostFailures) throw error;
+      if (failures === maxFailures) throw error;
       await sleep(againMs);
       return start(failures + 1);
     }

@@ -54,7 +54,7 @@ export interface SendersOptions {
 /** Immediately, after 5 minutes, after 30 minutes, after 2 hours. */
 const scheduleMs = [0, 300_000, 1_800_000, 7_200_000];
 const patienceMs = 4_000;
-const mostUnderWay = 150;
+const maxInFlight = 150;
 
 /** Starts to send. */
 export function startSenders({ destinations, url, random, rate, haste }: SendersOptions): Senders {
@@ -110,7 +110,7 @@ export function startSenders({ destinations, url, random, rate, haste }: Senders
   async function run(): Promise<void> {
     while (!stopped) {
       const burst = random.chance(0.2) ? random.whole(5, 20) : 1;
-      for (let i = 0; i < burst && underWay.size < mostUnderWay; i++) begin();
+      for (let i = 0; i < burst && underWay.size < maxInFlight; i++) begin();
       await sleep((burst * random.between(0, 2_000)) / rate);
     }
   }

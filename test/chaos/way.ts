@@ -16,7 +16,7 @@ export interface Way {
 /** How much of what passes is held up, and for how long at most. */
 export interface Delays {
   readonly probability: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
 /** Opens a way on a port of the system's choice. */
@@ -28,7 +28,7 @@ export async function openWay(random: Random, delays: Delays): Promise<Way> {
     from.on('data', (bytes) => {
       if (to.destroyed) return;
       const isFull = !to.write(bytes);
-      const holdMs = random.chance(delays.probability) ? random.between(0, delays.longestMs) : 0;
+      const holdMs = random.chance(delays.probability) ? random.between(0, delays.maxMs) : 0;
       if (!isFull && holdMs === 0) return;
       from.pause();
       const drained = isFull && new Promise((resolve) => to.once('drain', resolve).once('close', resolve));

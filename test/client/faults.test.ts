@@ -15,7 +15,7 @@ const updates = `subscription ($after: String) {
   shipmentUpdates(after: $after) { cursor event { eventId } }
 }`;
 /** A client that tries more often than this tries for ever. */
-const mostTries = 20;
+const maxTries = 20;
 
 /** A resuming client, and how often it began to connect. */
 function connect(more: Partial<ClientOptions> = {}) {
@@ -66,7 +66,7 @@ describe.for<[string, Partial<ClientOptions>]>([
     const variables = {
       get x() {
         tries += 1;
-        return tries > mostTries ? 'tried for ever' : x;
+        return tries > maxTries ? 'tried for ever' : x;
       },
     };
     await expect(first(client, variables)).rejects.toThrow(words);

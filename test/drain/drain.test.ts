@@ -197,10 +197,10 @@ describe('a drain', () => {
   async function open(count: number) {
     const drain = createDrain();
     const server = createServer((_, response) => {
-      drain.follow(response);
+      drain.track(response);
       response.end('here');
     });
-    server.on('connection', drain.meet);
+    server.on('connection', drain.onConnection);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;

@@ -18,8 +18,8 @@ const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({
 });
 const byType = ({ type }: LogEntry) => type;
 const byEntity = ({ entityId }: LogEntry) => entityId;
-const only = (of: Selection['of'], ...values: readonly string[]): Selection => ({
-  of,
+const only = (keyOf: Selection['keyOf'], ...values: readonly string[]): Selection => ({
+  keyOf,
   values: new Set(values),
 });
 
@@ -67,9 +67,9 @@ test('finds those of the family, and of a selection only those that say the valu
   const interests = createInterests<string>();
   interests.add({ family: 'shipments' }, 'all');
   interests.add({ family: 'payments' }, 'payments');
-  interests.add({ family: 'shipments', only: only(byType, 'step', 'leap') }, 'steps and leaps');
-  interests.add({ family: 'shipments', only: only(byEntity, 'entity') }, 'the entity');
-  interests.add({ family: 'shipments', only: only(byEntity) }, 'nothing');
+  interests.add({ family: 'shipments', selection: only(byType, 'step', 'leap') }, 'steps and leaps');
+  interests.add({ family: 'shipments', selection: only(byEntity, 'entity') }, 'the entity');
+  interests.add({ family: 'shipments', selection: only(byEntity) }, 'nothing');
   const found = (changes?: Partial<LogEntry>) => [...interests.in(entry(changes))];
   expect(found()).toEqual(['all', 'steps and leaps', 'the entity']);
   expect(found({ type: 'leap', entityId: 'other' })).toEqual(['all', 'steps and leaps']);
@@ -81,8 +81,8 @@ test('finds those of the family, and of a selection only those that say the valu
 
 test('finds each once, and nobody who has taken it back', () => {
   const interests = createInterests<string>();
-  const forget = interests.add({ family: 'shipments', only: only(byType, 'step', 'step') }, 'a');
-  interests.add({ family: 'shipments', only: only(byType, 'step') }, 'b');
+  const forget = interests.add({ family: 'shipments', selection: only(byType, 'step', 'step') }, 'a');
+  interests.add({ family: 'shipments', selection: only(byType, 'step') }, 'b');
   expect([...interests.in(entry())]).toEqual(['a', 'b']);
   forget();
   expect([...interests.in(entry())]).toEqual(['b']);
@@ -90,7 +90,8 @@ test('finds each once, and nobody who has taken it back', () => {
 
 test('keeps nothing of what was taken back', () => {
   const interests = createInterests<string>();
-  const come = (value: string) => interests.add({ family: 'shipments', only: only(byType, value) }, 'one');
+  const come = (value: string) =>
+    interests.add({ family: 'shipments', selection: only(byType, value) }, 'one');
   come('first')();
   const before = heapInUse();
   for (let at = 0; at < 50_000; at += 1) come(`value ${at}`)();
@@ -100,7 +101,7 @@ test('keeps nothing of what was taken back', () => {
 
 test('is left as it was by an interest that there is no room for', () => {
   const interests = createInterests<string>();
-  interests.add({ family: 'shipments', only: only(byType, 'step') }, 'one');
+  interests.add({ family: 'shipments', selection: only(byType, 'step') }, 'one');
   const { set } = Map.prototype;
   vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
     if (key === 'too much') throw new RangeError('Map maximum size exceeded');
@@ -117,8 +118,8 @@ test('finds all who may want what cannot be read', () => {
   const failing = () => {
     throw new Error('This entry is of a later version.');
   };
-  interests.add({ family: 'shipments', only: only(failing, 'a') }, 'one');
-  interests.add({ family: 'shipments', only: only(failing, 'b') }, 'two');
-  interests.add({ family: 'shipments', only: only(byType, 'other') }, 'three');
+  interests.add({ family: 'shipments', selection: only(failing, 'a') }, 'one');
+  interests.add({ family: 'shipments', selection: only(failing, 'b') }, 'two');
+  interests.add({ family: 'shipments', selection: only(byType, 'other') }, 'three');
   expect([...interests.in(entry())]).toEqual(['one', 'two']);
 });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { mostRenderings } from '../../src/events/renderings.js';
+import { maxAlteredBodies } from '../../src/events/altered-bodies.js';
 import { placeFrom, type Place } from '../../src/events/place.js';
 import { keyText } from '../../src/store/text.js';
 import { delivery, openJournal, readWalks, type Journal } from './journal.js';
@@ -133,11 +133,11 @@ export function logContract(freshUrl: () => Promise<string>): void {
 
     test('bounds how many other bodies of one event are kept', async () => {
       await append('event');
-      const others = numbers(mostRenderings + 4).map((n) => append('event', {}, { body: `{"n":${n}}` }));
+      const others = numbers(maxAlteredBodies + 4).map((n) => append('event', {}, { body: `{"n":${n}}` }));
       expect(new Set(await Promise.all(others))).toEqual(new Set(['duplicate']));
       await append('event', {}, { body: '{"n":"late"}' });
       expect((await renderings()).map(({ body }) => body).toSorted()).toEqual(
-        numbers(mostRenderings)
+        numbers(maxAlteredBodies)
           .map((n) => `{"n":${n}}`)
           .toSorted(),
       );

@@ -52,10 +52,10 @@ function createGroup(family: (typeof families)[number], patient: boolean, only?:
   /** How often each live event was rendered. */
   const rendered = new Map<number, number>();
   const wants = (entry: LogEntry) =>
-    entry.family === family && entry.event !== null && (!only || only.values.has(only.of(entry)));
+    entry.family === family && entry.event !== null && (!only || only.values.has(only.keyOf(entry)));
   const rendering: Rendering = {
     family,
-    only,
+    selection: only,
     render(entry, replayed) {
       const { seq } = entry;
       if (!replayed) rendered.set(seq, (rendered.get(seq) ?? 0) + 1);
@@ -148,8 +148,8 @@ async function run(log: Log, feed: Feed, commands: readonly Command[], name: str
     createGroup('shipments', false),
     createGroup('payments', false),
     createGroup('shipments', true),
-    createGroup('shipments', false, { of: entityOf, values: some }),
-    createGroup('payments', true, { of: entityOf, values: some }),
+    createGroup('shipments', false, { keyOf: entityOf, values: some }),
+    createGroup('payments', true, { keyOf: entityOf, values: some }),
   ];
   const groupOf = (member: number) => groups[member % groups.length]!;
   const members = Array.from({ length: memberCount }, (_, at) => createMember(log, feed, groupOf(at)));

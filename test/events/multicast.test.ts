@@ -23,7 +23,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   let feeds: Feed[];
 
   async function openFeed(
-    changes: Partial<Pick<FeedOptions, 'database' | 'bound' | 'recent'>> & { log?: Partial<Log> } = {},
+    changes: Partial<Pick<FeedOptions, 'database' | 'giveUpLimit' | 'recent'>> & { log?: Partial<Log> } = {},
   ): Promise<Feed> {
     const { database, telemetry } = journal;
     const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
@@ -640,7 +640,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     );
 
     test('is given up where the database answers all the time, and its group ends, not others', async () => {
-      const bounded = await openFeed({ bound: { failures: 3, ms: 1 } });
+      const bounded = await openFeed({ giveUpLimit: { failures: 3, ms: 1 } });
       const failing = createFailing(3, false);
       const [one, two, other] = [createMember(), createMember(), createMember()];
       for (const member of [one, two]) bounded.multicast.join('failing', failing, member);
@@ -657,7 +657,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     });
 
     test('of the past is given up likewise, and tried again for who comes again', async () => {
-      const bounded = await openFeed({ bound: { failures: 3, ms: 1 } });
+      const bounded = await openFeed({ giveUpLimit: { failures: 3, ms: 1 } });
       await append(3);
       await settle(bounded);
       const failing = createFailing(3, true);
@@ -678,7 +678,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
         if (failures < 5) throw new Error('The database is away.');
       };
       const bounded = await openFeed({
-        bound: { failures: 3, ms: 1 },
+        giveUpLimit: { failures: 3, ms: 1 },
         database: { ...journal.database, ping },
       });
       const failing = createRendering(async (entry, replayed) => {

@@ -15,8 +15,8 @@ function openQueue(options: Partial<QueueOptions<string, string>> = {}) {
     },
     worthRetrying: async () => true,
     weigh: (item) => item.length,
-    greatestBatch: roomy,
-    greatestQueue: roomy,
+    maxBatch: roomy,
+    maxQueue: roomy,
     ...options,
   });
   return { queue, batches };
@@ -75,8 +75,8 @@ describe('group commit', () => {
 
     test('does not wait where there is a batch by weight', async () => {
       const { queue, batches } = openQueue({
-        greatestBatch: { items: 1_000, weight: 4 },
-        greatestQueue: { items: 1_000, weight: 8 },
+        maxBatch: { items: 1_000, weight: 4 },
+        maxQueue: { items: 1_000, weight: 8 },
       });
       await pushOneATurn(queue, ['four', 'more', 'then', 'last']);
       expect(batches).toEqual([['four'], ['more'], ['then'], ['last']]);
@@ -121,7 +121,7 @@ describe('group commit', () => {
   });
 
   test('bounds a batch by number and by weight, but never stands still at a heavy item', async () => {
-    const { queue, batches } = openQueue({ greatestBatch: { items: 3, weight: 4 } });
+    const { queue, batches } = openQueue({ maxBatch: { items: 3, weight: 4 } });
     await Promise.all(['a', 'b', 'c', 'd', 'heavy!', 'eee', 'ff'].map((item) => queue.push(item)));
     expect(batches).toEqual([['a', 'b', 'c'], ['d'], ['heavy!'], ['eee'], ['ff']]);
   });
@@ -146,7 +146,7 @@ describe('group commit', () => {
     ['number', { items: 2, weight: 1_000 }],
     ['weight', { items: 1_000, weight: 2 }],
   ])('refuses what is past its greatest %s, and takes again when there is room', async (_, greatestQueue) => {
-    const { queue } = openQueue({ greatestQueue });
+    const { queue } = openQueue({ maxQueue: greatestQueue });
     const settled = await Promise.allSettled(['a', 'b', 'c'].map((item) => queue.push(item)));
     expect(statuses(settled)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
     expect(await queue.push('d')).toBe('D');

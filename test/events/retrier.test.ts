@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createRetrier, type Retrier } from '../../src/events/retrier.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
-const given = () => true;
+const isWanted = () => true;
 
 function open(telemetry = createTelemetry('silent')) {
   return createRetrier({ database: { ping: async () => undefined }, telemetry });
@@ -26,7 +26,7 @@ describe('what goes on trying', () => {
     const { retry, wake } = open();
     const database = { away: true };
     const work = createWork(database);
-    const read = retry(work.read, { given });
+    const read = retry(work.read, { isWanted });
     // By then a pause takes several seconds.
     await expect.poll(() => work.tries, { timeout: 20_000 }).toBe(7);
     database.away = false;
@@ -40,8 +40,8 @@ describe('what goes on trying', () => {
     const { retry } = open();
     const database = { away: true };
     const [patient, eager] = [createWork(database), createWork(database)];
-    const read = retry(patient.read, { given });
-    const other = retry(eager.read, { given, longestPauseMs: 200 });
+    const read = retry(patient.read, { isWanted });
+    const other = retry(eager.read, { isWanted, maxPauseMs: 200 });
     await expect.poll(() => patient.tries, { timeout: 20_000 }).toBe(7);
     expect(eager.tries).toBeGreaterThan(7);
     database.away = false;
@@ -53,7 +53,7 @@ describe('what goes on trying', () => {
     const { retry, wake } = open();
     const work = createWork({ away: true });
     let wanted = true;
-    const read = retry(work.read, { given: () => wanted });
+    const read = retry(work.read, { isWanted: () => wanted });
     await expect.poll(() => work.tries).toBeGreaterThan(1);
     wanted = false;
     wake();
@@ -82,7 +82,7 @@ describe('what the log says of failures', () => {
   }
 
   test('is one line a second, however many wait, and how many more there were', async () => {
-    const { told, failures } = await listen(100, (retrier, read) => retrier.retry(read, { given }));
+    const { told, failures } = await listen(100, (retrier, read) => retrier.retry(read, { isWanted }));
     // They fail at 0, 100, 300, 700, 1,500 and 3,100 ms.
     expect(failures).toBe(600);
     const msg = 'the event log cannot be read; retrying';
@@ -97,9 +97,9 @@ describe('what the log says of failures', () => {
   test('tells events from the log as a whole', async () => {
     const { told } = await listen(10, (retrier, read) =>
       Promise.all([
-        retrier.retry(read, { given }),
-        retrier.read(1, read, { given }),
-        retrier.render(2, read, { given }),
+        retrier.retry(read, { isWanted }),
+        retrier.read(1, read, { isWanted }),
+        retrier.render(2, read, { isWanted }),
       ]),
     );
     expect(told.slice(0, 2).map(({ msg }) => msg)).toEqual([

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Crowded } from '../../src/events/coalesced-read.js';
+import { TooManyWaiting } from '../../src/events/coalesced-read.js';
 import { type Configured, createSecrets, type Rotation, type Secrets } from '../../src/events/secrets.js';
 import { createSealer, type Sealer } from '../../src/seal.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
@@ -387,14 +387,14 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       // Only once the lease has been seen is the crowd bounded.
       const asked = secrets.latest('payments', 'pe_1');
       waiting.push(asked.catch(() => undefined));
-      await expect(Promise.race([asked, soon()])).rejects.toBeInstanceOf(Crowded);
+      await expect(Promise.race([asked, soon()])).rejects.toBeInstanceOf(TooManyWaiting);
     };
     await secrets.rotate('pe_1', async () => {
       for (let count = 0; count < 100; count++) waiting.push(secrets.latest('payments', 'pe_1'));
       await vi.waitFor(turnedAway, 5000);
       const more = Array.from({ length: 200 }, () => secrets.latest('payments', 'pe_1'));
       for (const each of await Promise.allSettled(more))
-        expect(each).toMatchObject({ reason: expect.any(Crowded) });
+        expect(each).toMatchObject({ reason: expect.any(TooManyWaiting) });
       expect(await secrets.latest('payments', 'pe_2')).toEqual(['x']);
       return 'p2';
     });

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { answer, takesMore } from '../../src/server/backlog.js';
+import { answer, canSendUpdate } from '../../src/server/backlog.js';
 
 const megabyte = 1024 * 1024;
 const long = 'x'.repeat(32 * megabyte);
@@ -28,7 +28,7 @@ test('answers pile up to a bound, and then the socket is closed with 4290', asyn
   const given = [give(long), give(long), give('as much waits as may'), give('too much')];
   await expect(given[3]).resolves.toBeUndefined();
   expect(socket.readyState).toBe(WebSocket.CLOSING);
-  expect(takesMore(socket)).toBe(false);
+  expect(canSendUpdate(socket)).toBe(false);
   client.resume();
   expect(await closed).toBe(4290);
   expect(got.slice(0, 2)).toEqual([long.length, long.length]);
@@ -53,7 +53,7 @@ test('live updates may wait behind an answer, and less of them by themselves', a
   const { socket, client, got, closed, give } = await openPair();
   const given = give(long);
   for (const _ of [1, 2, 3]) {
-    expect(takesMore(socket)).toBe(true);
+    expect(canSendUpdate(socket)).toBe(true);
     socket.send('x'.repeat(megabyte));
   }
   client.resume();
@@ -63,7 +63,7 @@ test('live updates may wait behind an answer, and less of them by themselves', a
   // What the system takes at once does not wait.
   while (socket.bufferedAmount === 0) socket.send('x'.repeat(megabyte));
   for (const _ of [1, 2]) socket.send('x'.repeat(megabyte));
-  expect(takesMore(socket)).toBe(false);
+  expect(canSendUpdate(socket)).toBe(false);
   client.resume();
   expect(await closed).toBe(4290);
 });

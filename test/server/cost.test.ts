@@ -90,7 +90,7 @@ describe('the cost of an operation', () => {
     );
     const source = `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Note { id }`;
     expect(costOf(source)).toEqual({ fields: 20 * 2 ** depth, written: 2 ** depth });
-    expect(costOf('{ notes { nodes { id } } }').written).toBe(3);
+    expect(costOf('{ notes { nodes { id } } }').expandedFields).toBe(3);
   });
 
   test.each([

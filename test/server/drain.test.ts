@@ -12,10 +12,10 @@ async function start(answer: (response: ServerResponse) => void) {
   const cut: number[] = [];
   const drain = createDrain((answers) => cut.push(answers));
   const server = createServer((_, response) => {
-    drain.follow(response);
+    drain.track(response);
     answer(response);
   });
-  server.on('connection', drain.meet);
+  server.on('connection', drain.onConnection);
   server.keepAliveTimeout = 60_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

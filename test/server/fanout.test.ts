@@ -38,7 +38,7 @@ async function openFanout(changes: Partial<Log> = {}) {
   const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
   const cursors = createCursors(createSealer([randomBytes(32)]));
   const log = { ...journal.log, ...changes };
-  const feed = await createFeed({ ...journal, log, telemetry, cursors, bound: { failures: 3, ms: 1 } });
+  const feed = await createFeed({ ...journal, log, telemetry, cursors, giveUpLimit: { failures: 3, ms: 1 } });
   onTestFinished(() => feed.stop());
   const schema = makeExecutableSchema({
     typeDefs: 'type Query { seq: Int } type Subscription { seq(after: Int, stuck: Boolean): Int! }',

@@ -170,8 +170,8 @@ describe('GraphQL over HTTP', () => {
 
   test('other members are let be, whatever their names', async () => {
     const others = '"__proto__":{"query":1,"variables":[]},"constructor":{"prototype":{"query":1}},"more":1';
-    const usualWay = { 'content-type': 'application/json; charset=utf-8' };
-    const answer = await post(`{"query":"{ __typename }",${others}}`, usualWay);
+    const apolloServer = { 'content-type': 'application/json; charset=utf-8' };
+    const answer = await post(`{"query":"{ __typename }",${others}}`, apolloServer);
     expect([answer.status, answer.body]).toEqual([200, { data: { __typename: 'Query' } }]);
     const query = 'query ($filter: ShipmentFilter) { shipments(filter: $filter) { nodes { id } } }';
     const filtered = await post(`{"query":"${query}","variables":{"filter":{"__proto__":{"carrier":"x"}}}}`);

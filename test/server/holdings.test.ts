@@ -2,35 +2,38 @@ import { parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { createHoldings, weigh } from '../../src/server/holdings.js';
 
-const thing = (what: string, bytes: number) => ({ what, bytes });
+const holding = (key: string, bytes: number) => ({ key, bytes });
 
 test('a user holds no more than that, and others as much', () => {
   const holdings = createHoldings(10);
-  const leave = holdings.take('one', [thing('a', 4), thing('b', 6)]);
-  expect(holdings.take('one', [thing('c', 1)])).toBeUndefined();
-  expect(holdings.take('other', [thing('c', 10)])).toBeTypeOf('function');
+  const leave = holdings.take('one', [holding('a', 4), holding('b', 6)]);
+  expect(holdings.take('one', [holding('c', 1)])).toBeUndefined();
+  expect(holdings.take('other', [holding('c', 10)])).toBeTypeOf('function');
   leave!();
-  expect(holdings.take('one', [thing('c', 10)])).toBeTypeOf('function');
+  expect(holdings.take('one', [holding('c', 10)])).toBeTypeOf('function');
 });
 
 test('what is shared counts once, until the last has let go of it', () => {
   const holdings = createHoldings(10);
-  const leave = holdings.take('one', [thing('a', 6), thing('b', 4)])!;
-  const [second, third] = [holdings.take('one', [thing('a', 6)])!, holdings.take('one', [thing('a', 6)])!];
+  const leave = holdings.take('one', [holding('a', 6), holding('b', 4)])!;
+  const [second, third] = [
+    holdings.take('one', [holding('a', 6)])!,
+    holdings.take('one', [holding('a', 6)])!,
+  ];
   leave();
   second();
-  expect(holdings.take('one', [thing('c', 5)])).toBeUndefined();
+  expect(holdings.take('one', [holding('c', 5)])).toBeUndefined();
   third();
-  expect(holdings.take('one', [thing('c', 10)])).toBeTypeOf('function');
+  expect(holdings.take('one', [holding('c', 10)])).toBeTypeOf('function');
 });
 
 test('what is let go of while others stay makes room', () => {
   const holdings = createHoldings(10);
-  holdings.take('one', [thing('a', 4)]);
-  const leave = holdings.take('one', [thing('b', 6)])!;
+  holdings.take('one', [holding('a', 4)]);
+  const leave = holdings.take('one', [holding('b', 6)])!;
   leave();
-  expect(holdings.take('one', [thing('c', 7)])).toBeUndefined();
-  expect(holdings.take('one', [thing('c', 6)])).toBeTypeOf('function');
+  expect(holdings.take('one', [holding('c', 7)])).toBeUndefined();
+  expect(holdings.take('one', [holding('c', 6)])).toBeTypeOf('function');
 });
 
 test('a subscription weighs something by itself, however much it shares', () => {

@@ -3,7 +3,7 @@ import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 
 /** How many altered bodies of one event are kept. */
-export const mostRenderings = 16;
+export const maxAlteredBodies = 16;
 
 /** A body of a known event that differs from its first one. */
 export interface AlteredBody {
@@ -12,13 +12,13 @@ export interface AlteredBody {
 }
 
 /** Stores each body once, and at most `mostRenderings` for one event; called under the lock on the log's head. */
-export async function keepRenderings(db: Executor, altered: readonly AlteredBody[]): Promise<void> {
+export async function storeAlteredBodies(db: Executor, altered: readonly AlteredBody[]): Promise<void> {
   if (altered.length === 0) return;
   const kept = await findKept(db, altered);
   const fresh = altered.map(toRow).filter(({ family, event_id, body_digest }) => {
     const key = `${family} ${event_id}`;
     const digests = kept.get(key) ?? new Set();
-    if (digests.has(body_digest) || digests.size >= mostRenderings) return false;
+    if (digests.has(body_digest) || digests.size >= maxAlteredBodies) return false;
     kept.set(key, digests.add(body_digest));
     return true;
   });

@@ -15,7 +15,7 @@ interface Message {
 /** Types that only servers send: graphql-ws would take such a message from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
 /** Bytes of UTF-8: an id goes into every message of its operation, and is not counted in their measured size. */
-const longestId = 255;
+const maxIdBytes = 255;
 
 /** An operation under way, for one id of the client's. */
 class Operation {
@@ -40,7 +40,7 @@ class Operation {
     this.ending = ending;
   }
 
-  stand(): void {
+  establish(): void {
     this.context = undefined;
     this.ending = undefined;
     this.settle();
@@ -84,8 +84,8 @@ export class Operations {
     const { type, id, payload } = message ?? {};
     if (ofServers.has(type)) this.#owner.reject('Invalid message received');
     else if (typeof id !== 'string') this.#pass(message ?? text);
-    else if (Buffer.byteLength(id) > longestId)
-      this.#owner.reject(`The id of an operation may have no more than ${longestId} bytes`);
+    else if (Buffer.byteLength(id) > maxIdBytes)
+      this.#owner.reject(`The id of an operation may have no more than ${maxIdBytes} bytes`);
     // These members alone, not the text: graphql-ws keeps what it gets for as long as a subscription lasts.
     else if (type === 'subscribe') this.#begin(id, { type, id, payload });
     else if (type === 'complete') this.#leave(id, { type, id });

@@ -1,27 +1,27 @@
 import { Kind, TypeInfo, visit, visitWithTypeInfo, type DocumentNode, type GraphQLSchema } from 'graphql';
 
 /** What decides who may share a document's messages. */
-export interface Survey {
+export interface Sharing {
   /** Whether fields below the root take arguments: those are read for the caller, so users do not share messages. */
   readonly isPersonal: boolean;
   /** The variables used for `after` and nothing else: subscriptions that differ in these alone share messages. */
-  readonly places: ReadonlySet<string>;
+  readonly cursorVariables: ReadonlySet<string>;
 }
 
-/** Surveys documents of this schema, each of them once. */
-export function createSurveys(schema: GraphQLSchema): (document: DocumentNode) => Survey {
-  const surveys = new WeakMap<DocumentNode, Survey>();
+/** Analyses documents of this schema, each of them once. */
+export function createSharingAnalysis(schema: GraphQLSchema): (document: DocumentNode) => Sharing {
+  const known = new WeakMap<DocumentNode, Sharing>();
   return (document) => {
-    const survey = surveys.get(document) ?? makeSurvey(schema, document);
-    surveys.set(document, survey);
-    return survey;
+    const sharing = known.get(document) ?? analyse(schema, document);
+    known.set(document, sharing);
+    return sharing;
   };
 }
 
-function makeSurvey(schema: GraphQLSchema, document: DocumentNode): Survey {
+function analyse(schema: GraphQLSchema, document: DocumentNode): Sharing {
   const types = new TypeInfo(schema);
   const isRoot = () => types.getParentType() === schema.getSubscriptionType();
-  const places = new Set<string>();
+  const cursorVariables = new Set<string>();
   const others = new Set<string>();
   let isPersonal = false;
   visit(
@@ -33,12 +33,12 @@ function makeSurvey(schema: GraphQLSchema, document: DocumentNode): Survey {
       },
       Argument({ name, value }) {
         if (!isRoot() || name.value !== 'after' || value.kind !== Kind.VARIABLE) return undefined;
-        places.add(value.name.value);
+        cursorVariables.add(value.name.value);
         return false;
       },
       Variable: ({ name }) => void others.add(name.value),
     }),
   );
-  for (const name of others) places.delete(name);
-  return { isPersonal, places };
+  for (const name of others) cursorVariables.delete(name);
+  return { isPersonal, cursorVariables };
 }

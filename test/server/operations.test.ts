@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Operations } from '../../src/server/ids.js';
+import { Operations } from '../../src/server/operations.js';
 
 const message = (type: string) => JSON.stringify({ type, id: '1' });
 
@@ -49,7 +49,7 @@ test('whoever waits for the answers waits for what comes meanwhile, not for a su
   );
   const take = (type: string, id: string) => operations.take(JSON.stringify({ type, id }));
   take('subscribe', 'live');
-  operations.get('live')!.stand();
+  operations.get('live')!.establish();
   await operations.answered();
   take('subscribe', 'again');
   let isAnswered = false;

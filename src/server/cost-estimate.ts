@@ -20,7 +20,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { greatestPage, usualPage } from '../relay.js';
+import { maxPageSize, defaultPageSize } from '../relay.js';
 import type { Variables } from './limits.js';
 
 /** What an operation asks for, in fields. */
@@ -28,7 +28,7 @@ export interface Cost {
   /** About as many as the answer may have: a field below a page or a list counts once for each row. */
   readonly fields: number;
   /** As many as the operation has with its fragments expanded. */
-  readonly written: number;
+  readonly expandedFields: number;
 }
 
 /** By name. */
@@ -41,11 +41,11 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
 }
 
 /** Estimated for a list that is not a page, such as the tags of a note; a tally counts the rows beyond. */
-export const usualRows = 5;
+export const defaultRows = 5;
 /** How often a field below `__schema` or `__type` counts: GraphiQL's own query comes to some 20,000. */
 const schemaRows = 100;
 const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
-export const nothing: Cost = { fields: 0, written: 0 };
+export const nothing: Cost = { fields: 0, expandedFields: 0 };
 
 /** Counts the fields that one operation, with these variables, asks for. */
 export class Count {
@@ -59,7 +59,7 @@ export class Count {
     this.schema = schema;
     this.fragments = fragments;
     this.variables = variables;
-    this.openRows = Math.max(openRows, usualRows);
+    this.openRows = Math.max(openRows, defaultRows);
   }
 
   /** An object has one type: of the selections for several object types only the costliest counts. */
@@ -68,8 +68,8 @@ export class Count {
     const byType = new Map<GraphQLCompositeType, Cost>();
     for (const selection of selections) {
       const on = this.typeOf(selection, type);
-      const { fields, written } = this.ofSelection(selection, on);
-      const cost = { fields: this.isLeftOut(selection) ? 0 : fields, written };
+      const { fields, expandedFields } = this.ofSelection(selection, on);
+      const cost = { fields: this.isLeftOut(selection) ? 0 : fields, expandedFields };
       if (on === type || !isObjectType(on)) always = plus(always, cost);
       else byType.set(on, plus(byType.get(on) ?? nothing, cost));
     }
@@ -107,9 +107,9 @@ export class Count {
     const { value: name } = node.name;
     const field = schemaFields.get(name) ?? ('getFields' in parent ? parent.getFields()[name] : undefined);
     const type = field && getNamedType(field.type);
-    if (!field || !isCompositeType(type) || !node.selectionSet) return { fields: 1, written: 1 };
-    const { fields, written } = this.ofSet(node.selectionSet, type);
-    return { fields: 1 + this.rowsOf(node, field, parent) * fields, written: 1 + written };
+    if (!field || !isCompositeType(type) || !node.selectionSet) return { fields: 1, expandedFields: 1 };
+    const { fields, expandedFields } = this.ofSet(node.selectionSet, type);
+    return { fields: 1 + this.rowsOf(node, field, parent) * fields, expandedFields: 1 + expandedFields };
   }
 
   /** How many rows a field may have; those of a page are counted at its connection, and all else has one. */
@@ -152,12 +152,12 @@ export function isOpenList(
 
 function pageOf(sizes: readonly unknown[]): number {
   const given = sizes.filter((size) => typeof size === 'number');
-  return given.length === 0 ? usualPage : bounded(Math.max(...given));
+  return given.length === 0 ? defaultPageSize : bounded(Math.max(...given));
 }
 
 /** A number out of bounds is refused later, by the resolver. */
 function bounded(rows: number): number {
-  return Math.min(Math.max(rows, 1), greatestPage);
+  return Math.min(Math.max(rows, 1), maxPageSize);
 }
 
 /** GraphQL takes a single value for a list of one. */
@@ -166,9 +166,12 @@ function toList(value: unknown): readonly unknown[] {
 }
 
 function plus(one: Cost, other: Cost): Cost {
-  return { fields: one.fields + other.fields, written: one.written + other.written };
+  return { fields: one.fields + other.fields, expandedFields: one.expandedFields + other.expandedFields };
 }
 
 function costliest(one: Cost, other: Cost): Cost {
-  return { fields: Math.max(one.fields, other.fields), written: one.written + other.written };
+  return {
+    fields: Math.max(one.fields, other.fields),
+    expandedFields: one.expandedFields + other.expandedFields,
+  };
 }
