@@ -7,9 +7,9 @@ const damageMessages = /disk image is malformed|malformed database schema|is not
 
 /** Detects damage to the SQLite file while the process runs. */
 export interface Damage {
-  /** Checks an error for damageMessages of damage, and returns it as a `SqliteError`. */
+  /** Checks an error for signs of damage, and returns it as a `SqliteError`. */
   notice(thrown: unknown): SqliteError;
-  /** The last error that showed damage, for some seconds: only using the damaged part shows whether it is mended. */
+  /** The last error that showed damage, for some seconds: only using the damaged part shows whether it persists. */
   found(): Error | undefined;
 }
 

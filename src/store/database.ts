@@ -47,7 +47,7 @@ export interface Database {
 async function open(url: string, log: Logger) {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
   if (/^postgres(ql)?:\/\//.test(url)) {
-    const { openPostgres } = await import('./postgres.js'); // loaded on demand: its driver takes time
+    const { openPostgres } = await import('./postgres.js'); // on demand: SQLite needs no Postgres driver
     return openPostgres(url, log);
   }
   throw new UnusableDatabase('The address of a database must be sqlite:<path> or postgres://….');

@@ -20,7 +20,7 @@ import { UnusableDatabase } from './unusable.js';
 export function keyBeside(databaseUrl: string): Buffer {
   const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
   const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
-  const isNew = embedded === undefined || isEmpty(embedded); // before the key, which is written first
+  const isNew = embedded === undefined || isEmpty(embedded); // checked before the key, which is written first
   if (!existsSync(path)) {
     if (!isNew) throw lost(path, embedded);
     makeKey(path);

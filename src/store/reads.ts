@@ -4,7 +4,7 @@ import { OperationTooComplex } from '../errors.js';
 import { createLimiter } from '../limiter.js';
 import type { Signal } from '../signal.js';
 
-/** Where a row is, and how long its texts are together. */
+/** Where a row is, and how many octets its texts have together. */
 export interface Sized {
   readonly octets: number;
 }

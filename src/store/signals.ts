@@ -17,7 +17,7 @@ export interface Signals {
   listen(channel: Channel, hear: (payload: string) => void): () => void;
 }
 
-/** Creates them; if a listener throws, that is logged, and the others are still called. */
+/** Creates the listeners of a process; if one throws, that is logged, and the others are still called. */
 export function createSignals(log: Logger): Signals {
   const listeners = new Map<Channel, Set<(payload: string) => void>>();
   const deliver = (channel: Channel, payload: string) => {

@@ -59,7 +59,7 @@ class LazyReply implements Reply {
   }
 }
 
-/** A handler of undici's older kind: one of the newer kind undici wraps in two objects, and parses all headers. */
+/** A handler of undici's older kind: the newer kind is wrapped in two objects, and all headers are parsed for it. */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly upstream: UpstreamName;
   private readonly deadline: Deadline;

@@ -60,7 +60,7 @@ export interface UpstreamOptions {
   readonly telemetry: Telemetry;
   /** How long a call may take, all attempts together; and before that, how long it may wait for its turn. */
   readonly timeoutMs?: number;
-  /** How many calls with one token the service allows; unlimited by default. */
+  /** How many calls an hour the service allows one token; unlimited by default. */
   readonly callsPerHour?: number;
   /** If each caller has a token of their own: how many calls with it are in flight at once; the others wait. */
   readonly callsAtOnce?: number;
@@ -82,7 +82,7 @@ const sentElsewhere: readonly number[] = [301, 307, 308];
 /** How long a rate limit lasts if the service does not say. */
 const defaultLimitSeconds = 60;
 
-/** A client of one service, with a deadline for each call, retried GETs, and a circuit breaker. */
+/** A client of one service: a deadline for each call, retried GETs, a breaker that no 4xx or departing client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const {
     name,

@@ -85,7 +85,7 @@ export function createTokens(options: {
         },
       );
     } catch (error) {
-      // If the issuer fails, a token is used for the last tenth of its life, and so is one that is only suspected.
+      // The last tenth of a token's life is a reserve for when the issuer fails; so is a token that is only suspected.
       if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
       throw error;
     }
