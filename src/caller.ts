@@ -24,19 +24,19 @@ export interface OperationContext extends CallerContext {
 }
 
 /** The caller, or `UNAUTHENTICATED`. */
-export function signedIn({ caller }: CallerContext): Caller {
+export function requireCaller({ caller }: CallerContext): Caller {
   if (!caller) throw new GatewayError('UNAUTHENTICATED', 'Sign in first.');
   return caller;
 }
 
 /** The caller, who holds this grant; or `UNAUTHENTICATED` or `FORBIDDEN`. */
-export function granted(context: CallerContext, grant: Grant): Caller {
-  const caller = signedIn(context);
-  if (!holds(context, grant)) throw new GatewayError('FORBIDDEN', `This needs the grant ${grant}.`);
+export function requireGrant(context: CallerContext, grant: Grant): Caller {
+  const caller = requireCaller(context);
+  if (!hasGrant(context, grant)) throw new GatewayError('FORBIDDEN', `This needs the grant ${grant}.`);
   return caller;
 }
 
 /** Whether the caller is signed in and holds this grant. */
-export function holds({ caller }: CallerContext, grant: Grant): boolean {
+export function hasGrant({ caller }: CallerContext, grant: Grant): boolean {
   return caller?.grants.has(grant) ?? false;
 }

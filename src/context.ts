@@ -6,7 +6,7 @@ import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';
 import type { Session } from './sessions/sessions.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
-import { Ending, type Signal } from './signal.js';
+import { LightAbortController, type Signal } from './signal.js';
 
 /** Counts, in one run of an operation, what lists of unknown length add to its estimated cost. */
 export interface Tally {
@@ -42,7 +42,7 @@ export type Context = SessionsContext &
 export interface OperationRequest {
   readonly session: Session | undefined;
   /** Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. */
-  readonly signal: () => Ending;
+  readonly signal: () => LightAbortController;
   /** The client's address, as trusted proxies report it; absent where nobody can sign in. */
   readonly ip?: string;
   readonly requestId: string;
@@ -85,7 +85,7 @@ export function createContexts(common: Shared, own: PerOperation): MakeContext {
     readonly logPlace = common.feed.place();
     private readonly incoming: OperationRequest;
     private readonly token: string;
-    private madeSignal: Ending | undefined;
+    private madeSignal: LightAbortController | undefined;
     private madeNotes: Context['notes'] | undefined;
     private madeStored: Stored | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
@@ -106,7 +106,7 @@ export function createContexts(common: Shared, own: PerOperation): MakeContext {
       return this.incoming.cookie;
     }
 
-    get signal(): Ending {
+    get signal(): LightAbortController {
       return (this.madeSignal ??= this.incoming.signal());
     }
 
@@ -152,7 +152,7 @@ export function createContexts(common: Shared, own: PerOperation): MakeContext {
     }
 
     detached() {
-      return make({ ...this.incoming, signal: () => new Ending() });
+      return make({ ...this.incoming, signal: () => new LightAbortController() });
     }
   }
   Object.setPrototypeOf(Operation.prototype, common);

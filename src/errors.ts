@@ -53,6 +53,6 @@ export class SessionEnded extends GatewayError {
 }
 
 /** A fault that the user can correct, at a path below `input`. */
-export function fault(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
+export function userError(code: UserErrorCode, message: string, ...path: readonly string[]): UserError {
   return { code, message, path };
 }

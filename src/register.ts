@@ -22,7 +22,7 @@ export function write<T>(register: Register<T> | undefined, value: T, stamp: Sta
 }
 
 /** The register after a write whose value may be absent: null leaves it as it is. */
-export function writeIfTold<T>(
+export function writeIfPresent<T>(
   register: Register<T> | null | undefined,
   value: T | null,
   stamp: Stamp,

@@ -140,7 +140,7 @@ export function createCursors(sealer: Sealer): Cursors {
       const key = where + what;
       const known = sealed.get(key);
       if (known !== undefined) return known;
-      const cursor = sealer.sealSame(what, where);
+      const cursor = sealer.sealDeterministically(what, where);
       sealed.set(key, cursor);
       return cursor;
     },

@@ -3,7 +3,7 @@ import { makeExecutableSchema } from '@graphql-tools/schema';
 import { GraphQLError, Kind, type GraphQLScalarType, type GraphQLSchema, type ValueNode } from 'graphql';
 import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
 import { appointmentNodes, appointmentsResolvers } from './appointments/resolvers.js';
-import { signedIn } from './caller.js';
+import { requireCaller } from './caller.js';
 import type { Context } from './context.js';
 import { GatewayError } from './errors.js';
 import type { Resolvers, ResolversTypes } from './generated/resolvers.js';
@@ -68,11 +68,11 @@ const baseResolvers: Resolvers<Context> = {
   Node: { __resolveType: ({ kind }) => kind },
   Query: {
     node(_, { id }, context) {
-      signedIn(context);
+      requireCaller(context);
       return findNode(id, context);
     },
     nodes(_, { ids }, context) {
-      signedIn(context);
+      requireCaller(context);
       if (ids.length > maxNodes)
         throw new GatewayError(
           'BAD_USER_INPUT',
@@ -85,7 +85,7 @@ const baseResolvers: Resolvers<Context> = {
       return Promise.all(found).catch(foundOrError);
     },
     liveCursor(_, __, context) {
-      signedIn(context);
+      requireCaller(context);
       return context.feed.cursor(context.logPlace);
     },
   },

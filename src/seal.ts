@@ -15,7 +15,7 @@ export interface Sealer {
   /** AES-256-GCM with a random nonce: for secrets at rest. `place` is bound in and must be given again to open. */
   seal(text: string, place: string): string;
   /** The same with a nonce derived from text and place: equal inputs give equal outputs, so for cursors. */
-  sealSame(text: string, place: string): string;
+  sealDeterministically(text: string, place: string): string;
   /** The text; undefined if the sealed text was altered, is of another place, or its key is gone. */
   open(sealed: string, place: string): string | undefined;
   /** Whether the first key sealed this: what another key sealed must be sealed anew before that key is removed. */
@@ -61,7 +61,7 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
   const first = keys[0]!;
   return {
     seal: (text, place) => encrypt(first, randomBytes(nonceBytes), text, place),
-    sealSame(text, place) {
+    sealDeterministically(text, place) {
       const mac = createHmac('sha256', first.nonce)
         .update(`${Buffer.byteLength(place)}:${place}`)
         .update(text);

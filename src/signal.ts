@@ -9,7 +9,7 @@ export interface Signal {
  * A light `AbortController` and its signal in one, for every operation and every call: to make a real one and listen to
  * it takes longer than all else that is done before a call is sent.
  */
-export class Ending implements Signal {
+export class LightAbortController implements Signal {
   private listeners: readonly (() => void)[] = [];
   private over = false;
 

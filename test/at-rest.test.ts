@@ -6,7 +6,7 @@ import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openProxy, type Proxy } from './client/proxy.js';
-import { demo, startHouse, type House } from './support/house.js';
+import { demo, startTestbed, type Testbed } from './support/testbed.js';
 
 /** Where a secret must not be, each as what was found there. */
 interface Places {
@@ -22,39 +22,39 @@ const upstreamText = 'words-of-the-service-itself';
 /** This is no secret: it is told to the gateway so that it must be found wherever secrets are looked for. */
 const planted = 'planted-on-purpose';
 
-let house: House;
+let testbed: Testbed;
 let proxy: Proxy;
 let places: Places;
 const secrets = new Map<string, string>();
 
 beforeAll(async () => {
-  house = await startHouse({ settings: { LOG_LEVEL: 'trace' }, upstreamTimeoutMs: 500 });
-  proxy = await openProxy(house.url);
-  house.sandbox.deliverTo(proxy.url);
+  testbed = await startTestbed({ settings: { LOG_LEVEL: 'trace' }, upstreamTimeoutMs: 500 });
+  proxy = await openProxy(testbed.url);
+  testbed.sandbox.deliverTo(proxy.url);
   keepWebhookSecrets('before');
   await runBusily();
-  const amid = copyOf(house.folder);
+  const amid = copyOf(testbed.folder);
   keepEverySecret();
-  const { folder } = house;
-  await house.gateway.stop();
+  const { folder } = testbed;
+  await testbed.gateway.stop();
   const files = new Map([...filesOf(amid, 'amid'), ...filesOf(folder, 'at the end')]);
   rmSync(amid, { recursive: true });
-  places = { files, log: Buffer.from(house.logged()), answers: proxy.heard() };
+  places = { files, log: Buffer.from(testbed.logged()), answers: proxy.heard() };
 });
 
 afterAll(async () => {
   await proxy.stop();
-  await house.stop();
+  await testbed.stop();
 });
 
 function keepWebhookSecrets(when: string): void {
-  const { webhooks } = house.sandbox;
+  const { webhooks } = testbed.sandbox;
   for (const { id, secret } of [...webhooks.subscriptions(), ...webhooks.endpoints()])
     secrets.set(`the webhook secret of ${id} ${when}`, secret);
 }
 
 function keepEverySecret(): void {
-  const { sandbox } = house;
+  const { sandbox } = testbed;
   keepWebhookSecrets('after');
   for (const token of sandbox.notes.issued) secrets.set(`a notes token ${token.slice(0, 4)}…`, token);
   for (const token of sandbox.appointments.issued)
@@ -97,7 +97,7 @@ async function post(query: string, variables: object = {}, token?: string) {
 
 /** Signs in past the proxy: only `signIn`'s own answer may hold the session's token. */
 async function signIn(): Promise<string> {
-  const token = await house.signIn();
+  const token = await testbed.signIn();
   secrets.set(`a session's token ${token.slice(0, 4)}…`, token);
   return token;
 }
@@ -122,12 +122,12 @@ async function runBusily(): Promise<void> {
   await post('mutation { signOut { signedOut } }', {}, leaver);
   await post('{ viewer { email } notes { nodes { id } } }', {}, leaver);
   await post('{ shipments { nodes { carrier trackingNumber events { nodes { eventId } } } } }', {}, token);
-  house.sandbox.notes.revokeTokens();
+  testbed.sandbox.notes.revokeTokens();
   await post('{ viewer { email } }', {}, token);
   await ended;
   await client.dispose();
   const late = await signIn();
-  await house.sandbox.clock.advance(25 * 3_600_000);
+  await testbed.sandbox.clock.advance(25 * 3_600_000);
   await post('{ viewer { email } }', {}, late);
 }
 
@@ -158,11 +158,11 @@ async function failToSignIn(): Promise<void> {
   await post(mutation, { input: { email: demo.email, password: wrongPassword } });
   await post(mutation, { input: { email: `${wrongPassword}@example.com`, password: wrongPassword } });
   const act = { kind: 'answer', status: 500, body: upstreamText } as const;
-  const restore = house.sandbox.faults.add({ service: 'notes', path: /auth/, act });
+  const restore = testbed.sandbox.faults.add({ service: 'notes', path: /auth/, act });
   await post(mutation, { input: demo });
   restore();
   const refuse = { kind: 'answer', status: 400, body: JSON.stringify({ password: demo.password }) } as const;
-  house.sandbox.faults.add({ service: 'notes', path: /auth/, times: 1, act: refuse });
+  testbed.sandbox.faults.add({ service: 'notes', path: /auth/, times: 1, act: refuse });
   await post(mutation, { input: demo });
   await post(mutation, { input: { ...demo, password: [demo.password], unknown: demo.password } });
 }
@@ -195,7 +195,7 @@ async function book(token: string, patient = 'Patient/1'): Promise<void> {
 }
 
 async function deliver(): Promise<void> {
-  const { webhooks } = house.sandbox;
+  const { webhooks } = testbed.sandbox;
   const forms = formsOf(planted);
   for (const tracking_number of forms) await webhooks.emitShipment({ shipment: { tracking_number } });
   await webhooks.emitPayment({ object: { id: 'pay_busy' } });
@@ -204,7 +204,7 @@ async function deliver(): Promise<void> {
   const refused = await fetch(`${proxy.url}/webhooks/shipments/sub_demo`, {
     method: 'POST',
     headers: {
-      'shipping-signature': `t=${Math.floor(house.sandbox.clock.now() / 1000)},v1=${'ab'.repeat(32)}`,
+      'shipping-signature': `t=${Math.floor(testbed.sandbox.clock.now() / 1000)},v1=${'ab'.repeat(32)}`,
     },
     body: '{}',
   });
@@ -217,19 +217,19 @@ async function rotate(token: string): Promise<void> {
     rotatePaymentWebhookSecret(input: $input) { rotatedAt errors { message } }
   }`;
   const act = { kind: 'answer', status: 503, body: upstreamText } as const;
-  house.sandbox.faults.add({ service: 'payments', times: 1, act });
+  testbed.sandbox.faults.add({ service: 'payments', times: 1, act });
   await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
   await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
   keepWebhookSecrets('after the first rotation');
-  await house.sandbox.webhooks.emitPayment({ object: { id: 'pay_after' } });
+  await testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_after' } });
   // The new secret is made, and lost on its way here.
-  house.sandbox.faults.add({ service: 'payments', times: 1, act: { kind: 'cut', afterBytes: 60 } });
+  testbed.sandbox.faults.add({ service: 'payments', times: 1, act: { kind: 'cut', afterBytes: 60 } });
   await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
-  await house.sandbox.webhooks.emitPayment({ object: { id: 'pay_after_loss' } });
+  await testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_after_loss' } });
 }
 
 async function meetFaults(token: string): Promise<void> {
-  const { faults, appointments } = house.sandbox;
+  const { faults, appointments } = testbed.sandbox;
   const body = JSON.stringify({ error: { message: upstreamText } });
   const acts = [
     { kind: 'answer', status: 500, body },
@@ -252,7 +252,7 @@ async function meetFaults(token: string): Promise<void> {
     ]);
     for (const restore of restores) restore();
     // The services are asked again once they were left alone for a while.
-    await house.sandbox.clock.advance(120_000);
+    await testbed.sandbox.clock.advance(120_000);
   }
   await vi.waitUntil(async () => !(await post('{ viewer { name } }', {}, token)).errors, { timeout: 10_000 });
   await book(token, 'Patient/2');
@@ -308,7 +308,7 @@ describe('where it was looked for', () => {
 
   test('is a log that tells of everything', () => {
     expect(found(places.log, [['planted', planted]])).toEqual(['planted']);
-    expect(house.logged().split('\n').length).toBeGreaterThan(10);
+    expect(testbed.logged().split('\n').length).toBeGreaterThan(10);
   });
 
   test('is all answers, over HTTP and the websocket', () => {

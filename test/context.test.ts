@@ -2,10 +2,10 @@ import { graphql } from 'graphql';
 import { expect, test } from 'vitest';
 import { createContexts, type Shared, type PerOperation } from '../src/context.js';
 import { createSchema } from '../src/schema.js';
-import { Ending } from '../src/signal.js';
+import { LightAbortController } from '../src/signal.js';
 
 const feed = { place: () => ({ seq: 0, witness: '' }) };
-const incoming = { session: undefined, signal: () => new Ending(), requestId: 'request' };
+const incoming = { session: undefined, signal: () => new LightAbortController(), requestId: 'request' };
 
 test('what outlives an operation ends neither with it nor with another', () => {
   const make = createContexts({ feed } as unknown as Shared, {} as PerOperation);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { arrowsOf, cyclesOf, moduleName, readSources, type Sources } from './support/imports.js';
+import { importsOf, cyclesOf, moduleName, readSources, type Sources } from './support/imports.js';
 
 const domains = ['notes', 'appointments', 'shipments', 'payments', 'sessions'];
 const mechanisms = ['upstream', 'events', 'store', 'relay'];
@@ -57,7 +57,7 @@ const fits = (module: string, place: string) =>
 
 /** The arrows from one room to another that a law forbids. */
 function forbidden(sources: Sources, law: (from: string, to: string) => boolean): readonly string[] {
-  return arrowsOf(sources)
+  return importsOf(sources)
     .filter(({ from, to }) => roomOf(from) !== roomOf(to) && law(from, to))
     .map(({ from, to }) => `src/${from} imports src/${to}`);
 }
@@ -146,7 +146,7 @@ const laws: Readonly<Record<string, Law>> = {
   },
   'a model imports nothing': {
     breaches: (sources) =>
-      arrowsOf(sources)
+      importsOf(sources)
         .filter(({ from }) => roleOf(from) === 'model')
         .map(({ from, to }) => `src/${from} imports src/${to}`),
     broken: { 'shipments/model.ts': "import type { ShipmentStage } from '../generated/resolvers.js';" },
@@ -199,7 +199,7 @@ const laws: Readonly<Record<string, Law>> = {
     told: ['src/client/resume imports src/generated/resolvers', 'src/console/explorer imports src/errors'],
   },
   'there are no import cycles, type-only imports counted': {
-    breaches: (sources) => cyclesOf(arrowsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
+    breaches: (sources) => cyclesOf(importsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
     broken: {
       'events/log.ts': "import type { Feed } from './feed.js';",
       'events/feed.ts': "import { pull } from './tail.js';",
@@ -263,7 +263,7 @@ test('every form of import is seen', () => {
     import { readFileSync } from 'node:fs';
     import pino from 'pino';
   `;
-  const seen = arrowsOf({ 'notes/client.ts': source }).map(({ to }) => to);
+  const seen = importsOf({ 'notes/client.ts': source }).map(({ to }) => to);
   const others = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'nine.graphql', 'ten'];
   expect(seen.toSorted()).toEqual([...others.map((name) => `notes/${name}`), 'eight'].toSorted());
 });

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { postGraphql } from './drain/asking.js';
 import { createTestFile } from './support/engines.js';
-import { allGrants, demo } from './support/house.js';
+import { allGrants, demo } from './support/testbed.js';
 import { spawnGateway, startGatewayProcess, type ProcessOptions } from './support/process.js';
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { grants } } }';

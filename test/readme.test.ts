@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig, type ConfigError, type Environment } from '../src/config.js';
 import { openProxy } from './client/proxy.js';
-import { startHouse, type House } from './support/house.js';
+import { startTestbed, type Testbed } from './support/testbed.js';
 
 const readme = readFileSync('README.md', 'utf8');
 const run = promisify(execFile);
@@ -37,15 +37,15 @@ function example(language: string, words: string): string {
   return found!;
 }
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
+  testbed = await startTestbed();
+  token = await testbed.signIn();
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** A folder of a project that has installed what this one has; it is removed after the test. */
 function createProject(files: Readonly<Record<string, string>>): string {
@@ -85,7 +85,7 @@ describe('the GraphQL examples', () => {
   test.for(all.filter((source) => !isLive(source)).map(nameOf))(
     '%s is answered without errors',
     async ([, source]) => {
-      const { data, errors } = await house.ask(source, {}, token);
+      const { data, errors } = await testbed.ask(source, {}, token);
       expect(errors).toBeUndefined();
       const members = Object.values(data as Record<string, { errors?: unknown } | string>);
       expect(members.length).toBeGreaterThan(0);
@@ -95,9 +95,9 @@ describe('the GraphQL examples', () => {
 
   test.for(all.filter(isLive).map(nameOf))('%s follows from the liveCursor', async ([, query]) => {
     const source = example('graphql', 'liveCursor');
-    const { data } = await house.ask(source, {}, token);
-    await house.sandbox.webhooks.emitShipment();
-    const client = house.socket(token);
+    const { data } = await testbed.ask(source, {}, token);
+    await testbed.sandbox.webhooks.emitShipment();
+    const client = testbed.socket(token);
     const { value } = await client.iterate({ query, variables: { after: data.liveCursor } }).next();
     await client.dispose();
     expect(value).toMatchObject({ data: { shipmentUpdates: { event: { stage: 'CREATED' } } } });
@@ -108,22 +108,22 @@ describe('the examples in other languages', () => {
   const cannotCurl = spawnSync('bash', ['-c', 'curl --version']).status !== 0 && process.env['CI'] !== 'true';
 
   test.skipIf(cannotCurl)('the curl lines sign in and ask', async () => {
-    const script = example('sh', 'TOKEN=').replaceAll(address, new URL(house.url).host);
+    const script = example('sh', 'TOKEN=').replaceAll(address, new URL(testbed.url).host);
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script]);
     expect(JSON.parse(stdout)).toMatchObject({ data: { viewer: { name: 'Dana Demo' } } });
   });
 
   test.skipIf(cannotCurl)('the sandbox misbehaves as it is told', async () => {
-    onTestFinished(() => house.sandbox.faults.clear());
-    const script = example('sh', 'faults').replaceAll('127.0.0.1:4010', new URL(house.sandbox.url).host);
+    onTestFinished(() => testbed.sandbox.faults.clear());
+    const script = example('sh', 'faults').replaceAll('127.0.0.1:4010', new URL(testbed.sandbox.url).host);
     await run('bash', ['-euo', 'pipefail', '-c', script]);
-    const { errors } = await house.ask('{ viewer { name } }', {}, token);
+    const { errors } = await testbed.ask('{ viewer { name } }', {}, token);
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 30 });
   });
 
   test('the client resumes after a cut', async () => {
-    const proxy = await openProxy(house.url);
-    const { data } = await house.ask('{ liveCursor }', {}, token);
+    const proxy = await openProxy(testbed.url);
+    const { data } = await testbed.ask('{ liveCursor }', {}, token);
     const source = example('ts', 'resuming')
       .replaceAll(address, new URL(proxy.url).host)
       .replace('./client/resume.js', resolve('src/client/resume.ts'));
@@ -146,7 +146,7 @@ describe('the examples in other languages', () => {
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const shown: unknown[] = [];
     for (const id of ['shp_readme_0', 'shp_readme_1', 'shp_readme_2']) {
-      await house.sandbox.webhooks.emitShipment({ shipment: { id } });
+      await testbed.sandbox.webhooks.emitShipment({ shipment: { id } });
       shown.push((await lines.next()).value);
       proxy.cut();
     }
@@ -155,11 +155,11 @@ describe('the examples in other languages', () => {
 
   test('the typed document is answered', async () => {
     // One of its own: the service that misbehaved told the other session to wait.
-    const own = await house.signIn();
-    const { data } = await house.ask('{ notes(filter: { pinned: true }) { nodes { title } } }', {}, own);
+    const own = await testbed.signIn();
+    const { data } = await testbed.ask('{ notes(filter: { pinned: true }) { nodes { title } } }', {}, own);
     const titles = data.notes.nodes.map(({ title }: { readonly title: string }) => title);
     expect(titles.length).toBeGreaterThan(0);
-    const source = example('ts', 'NotesDocument').replaceAll(address, new URL(house.url).host);
+    const source = example('ts', 'NotesDocument').replaceAll(address, new URL(testbed.url).host);
     const folder = createProject({
       'main.ts': `const [sessionToken] = process.argv.slice(2);\n${source}`,
       'client/generated/index.ts': readFileSync('src/client/generated/index.ts', 'utf8'),
@@ -191,7 +191,7 @@ describe('the examples in other languages', () => {
 
   test('the codegen configuration makes types from a running gateway', async () => {
     const folder = createProject({
-      'codegen.ts': example('ts', 'CodegenConfig').replaceAll(address, new URL(house.url).host),
+      'codegen.ts': example('ts', 'CodegenConfig').replaceAll(address, new URL(testbed.url).host),
       'src/notes.graphql': example('graphql', 'query Notes'),
     });
     const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
@@ -318,7 +318,7 @@ describe('what is named', () => {
   test('routes answer', async () => {
     const named = ['/livez', '/readyz', '/schema.graphql'];
     expect(named.filter((path) => !readme.includes(`${path}\``))).toEqual([]);
-    const answers = await Promise.all(named.map((path) => fetch(house.url + path)));
+    const answers = await Promise.all(named.map((path) => fetch(testbed.url + path)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 });

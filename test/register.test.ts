@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { precedes, write, writeIfTold, type Register, type Stamp } from '../src/register.js';
+import { precedes, write, writeIfPresent, type Register, type Stamp } from '../src/register.js';
 
 describe('a register', () => {
   it('takes a later instant, then a greater rank, then a later place in the log', () => {
@@ -34,7 +34,7 @@ describe('a register', () => {
 
   it('is not erased by an absent value', () => {
     const known = write(undefined, 'known', ['1.', 0, 1]);
-    expect(writeIfTold(known, null, ['2.', 0, 2])).toBe(known);
-    expect(writeIfTold(undefined, null, ['2.', 0, 2])).toBeNull();
+    expect(writeIfPresent(known, null, ['2.', 0, 2])).toBe(known);
+    expect(writeIfPresent(undefined, null, ['2.', 0, 2])).toBeNull();
   });
 });

@@ -4,9 +4,9 @@ import { createSealer } from '../src/seal.js';
 
 test('equal texts are sealed alike in one place only, and open there alone', () => {
   const sealer = createSealer([randomBytes(32)]);
-  const sealed = sealer.sealSame('text', 'here');
-  expect(sealer.sealSame('text', 'here')).toBe(sealed);
-  expect(sealer.sealSame('text', 'there')).not.toBe(sealed);
+  const sealed = sealer.sealDeterministically('text', 'here');
+  expect(sealer.sealDeterministically('text', 'here')).toBe(sealed);
+  expect(sealer.sealDeterministically('text', 'there')).not.toBe(sealed);
   expect([sealer.open(sealed, 'here'), sealer.open(sealed, 'there')]).toEqual(['text', undefined]);
 });
 
@@ -15,10 +15,10 @@ test('nothing is sealed under the nonce of something else', () => {
   const all = [
     sealer.seal('text', 'here'),
     sealer.seal('text', 'here'),
-    sealer.sealSame('text', 'here'),
-    sealer.sealSame('next', 'here'),
-    sealer.sealSame('text', 'there'),
-    sealer.sealSame('ext', 'heret'), // together the same characters as the first
+    sealer.sealDeterministically('text', 'here'),
+    sealer.sealDeterministically('next', 'here'),
+    sealer.sealDeterministically('text', 'there'),
+    sealer.sealDeterministically('ext', 'heret'), // together the same characters as the first
   ];
   const nonces = all.map((sealed) => Buffer.from(sealed, 'base64url').subarray(4, 16).toString('hex'));
   expect(new Set(nonces).size).toBe(all.length);

@@ -3,13 +3,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 /** How large a batch may be, and how long an item may wait for it. */
 export interface BatchLimits<Item> {
   /** The greatest weight of a batch; a single item may weigh more. */
-  readonly greatest: number;
+  readonly maxWeight: number;
   weigh(item: Item): number;
   /** How long an item may wait; by default some seconds. */
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
 }
 
-const defaultPatienceMs = 5_000;
+const defaultMaxWaitMs = 5_000;
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
@@ -26,14 +26,14 @@ interface Waiting<Item, Outcome> {
  */
 export function createBatches<Item, Outcome>(
   work: (batch: readonly Item[]) => Promise<readonly Outcome[]>,
-  { greatest, weigh, patienceMs = defaultPatienceMs }: BatchLimits<Item>,
+  { maxWeight, weigh, maxWaitMs = defaultMaxWaitMs }: BatchLimits<Item>,
 ): (item: Item) => Promise<Outcome> {
   let waiting: Waiting<Item, Outcome>[] = [];
   let running = false;
 
   function take(): readonly Waiting<Item, Outcome>[] {
     let weight = 0;
-    const end = waiting.findIndex(({ item }, at) => (weight += weigh(item)) > greatest && at > 0);
+    const end = waiting.findIndex(({ item }, at) => (weight += weigh(item)) > maxWeight && at > 0);
     const batch = end < 0 ? waiting : waiting.slice(0, end);
     waiting = end < 0 ? [] : waiting.slice(end);
     for (const { timer } of batch) clearTimeout(timer);
@@ -60,8 +60,8 @@ export function createBatches<Item, Outcome>(
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         waiting = waiting.filter((other) => other !== entry);
-        reject(new Error(`The database was too busy to run this within ${patienceMs} ms.`));
-      }, patienceMs);
+        reject(new Error(`The database was too busy to run this within ${maxWaitMs} ms.`));
+      }, maxWaitMs);
       const entry = { item, resolve, reject, timer };
       waiting.push(entry);
       if (!running) void runAll();

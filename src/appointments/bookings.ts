@@ -66,12 +66,12 @@ export function createBookings(
   const begin = createBatches(
     (bookings: readonly Booking[]) => commit(bookings.map((each) => ({ begin: each }))),
     {
-      greatest: maxBatchWeight,
+      maxWeight: maxBatchWeight,
       weigh,
     },
   );
   const end = createBatches((steps: readonly ClosingStep[]) => commit(steps), {
-    greatest: maxBatchWeight,
+    maxWeight: maxBatchWeight,
     weigh: (step) => ('end' in step ? baseWeight : weigh(step.erase)),
   });
   const undo = createBatches(
@@ -79,7 +79,7 @@ export function createBookings(
       await undoBookings({ engine, kysely }, bookings);
       return bookings.map(() => undefined);
     },
-    { greatest: maxBatchWeight, weigh },
+    { maxWeight: maxBatchWeight, weigh },
   );
   const find = createLookups((keys) => readWithKeys(kysely, keys));
 

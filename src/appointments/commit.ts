@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Procedure, Store } from '../store/procedure.js';
-import { insertRows, rowsOf, these, type Columns } from '../store/rows.js';
+import { insertRows, rowsOf, fixedRows, type Columns } from '../store/rows.js';
 import type { BookingTable } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Participant } from './model.js';
@@ -145,7 +145,7 @@ const bookingColumns = {
 
 function insertBookings(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
   const rows = bookings.map((booking) => ({ ...booking }));
-  return insertRows(engine, 'bookings', bookingColumns, these(rows), sql`on conflict do nothing`);
+  return insertRows(engine, 'bookings', bookingColumns, fixedRows(rows), sql`on conflict do nothing`);
 }
 
 const referenceColumns: Columns = { booking_id: 'text', reference: 'text' };
@@ -164,7 +164,7 @@ function toReferences({ id, participants }: Booking): readonly ReferenceRow[] {
 }
 
 function insertReferences(engine: Store['engine'], rows: readonly ReferenceRow[]): RawBuilder<unknown> {
-  return insertRows(engine, 'booking_participants', referenceColumns, these(rows));
+  return insertRows(engine, 'booking_participants', referenceColumns, fixedRows(rows));
 }
 
 function endings(engine: Store['engine'], { ended, erased }: Changes): readonly RawBuilder<unknown>[] {
@@ -178,11 +178,11 @@ const endColumns: Columns = { id: 'text', state: 'text', upstream_id: 'text' };
 
 function settlement(engine: Store['engine'], ended: Changes['ended']): RawBuilder<unknown> {
   return sql`update bookings set state = given.state, upstream_id = given.upstream_id
-    from (${rowsOf(engine, endColumns, these(ended))}) as given where bookings.id = given.id`;
+    from (${rowsOf(engine, endColumns, fixedRows(ended))}) as given where bookings.id = given.id`;
 }
 
 function erasures(engine: Store['engine'], bookings: readonly Booking[]): readonly RawBuilder<unknown>[] {
-  const references = rowsOf(engine, referenceColumns, these(bookings.flatMap(toReferences)));
+  const references = rowsOf(engine, referenceColumns, fixedRows(bookings.flatMap(toReferences)));
   return [
     sql`delete from booking_participants
       where (reference, booking_id) in (select reference, booking_id from (${references}) as given)`,
@@ -192,5 +192,5 @@ function erasures(engine: Store['engine'], bookings: readonly Booking[]): readon
 
 function idsOf(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
   const ids = bookings.map(({ id }) => ({ id }));
-  return rowsOf(engine, { id: 'text' }, these(ids));
+  return rowsOf(engine, { id: 'text' }, fixedRows(ids));
 }

@@ -1,4 +1,4 @@
-import { fault } from '../errors.js';
+import { userError } from '../errors.js';
 import type {
   AppointmentParticipantInput,
   CreateAppointmentInput,
@@ -37,20 +37,20 @@ export function readBooking(
 }
 
 function required(value: unknown, message: string, ...path: readonly string[]): readonly UserError[] {
-  return value == null || value === '' ? [fault('REQUIRED', message, ...path)] : [];
+  return value == null || value === '' ? [userError('REQUIRED', message, ...path)] : [];
 }
 
 /** The service only says "ISO 8601 datetime", but we return it as a `DateTime`, which needs an offset. */
 function checkDateTime(text: string | null | undefined, member: string): readonly UserError[] {
   if (!text) return required(text, `The appointment needs its ${member}.`, member);
   const message = `The ${member} must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00+01:00.`;
-  return instant(text) === undefined ? [fault('INVALID', message, member)] : [];
+  return instant(text) === undefined ? [userError('INVALID', message, member)] : [];
 }
 
 function checkOrder(start: string | null | undefined, end: string | null | undefined): readonly UserError[] {
   const [from, to] = [instant(start ?? ''), instant(end ?? '')];
   const disordered = from !== undefined && to !== undefined && to < from;
-  return disordered ? [fault('INVALID', 'The end is before the start.', 'end')] : [];
+  return disordered ? [userError('INVALID', 'The end is before the start.', 'end')] : [];
 }
 
 function checkParticipants(
@@ -61,7 +61,7 @@ function checkParticipants(
     ({ actor }) => isReference(actor?.reference) && actor.reference.startsWith('Patient/'),
   );
   return [
-    ...(hasPatient ? [] : [fault('REQUIRED', 'One participant must be Patient/<id>.', 'participants')]),
+    ...(hasPatient ? [] : [userError('REQUIRED', 'One participant must be Patient/<id>.', 'participants')]),
     ...all.flatMap((participant, index) => checkParticipant(participant, String(index))),
   ];
 }
@@ -76,7 +76,7 @@ function checkParticipant(
     ...required(text, 'The participant needs a reference.', ...path),
     ...(!text || isReference(text)
       ? []
-      : [fault('INVALID', 'A reference must have the form <ResourceType>/<id>.', ...path)]),
+      : [userError('INVALID', 'A reference must have the form <ResourceType>/<id>.', ...path)]),
     ...required(status, 'The participant needs a status.', 'participants', index, 'status'),
   ];
 }
@@ -87,7 +87,7 @@ function isReference(text: string | null | undefined): text is string {
 
 function checkKey(key: string | null | undefined): readonly UserError[] {
   if (key == null || keyForm.test(key)) return [];
-  return [fault('INVALID', 'An idempotency key must have 1 to 255 characters.', 'idempotencyKey')];
+  return [userError('INVALID', 'An idempotency key must have 1 to 255 characters.', 'idempotencyKey')];
 }
 
 /** The participant without what clients may have sent as null; none if it is incomplete. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import { instant } from '../instant.js';
 import { digest } from '../seal.js';
-import { Ending } from '../signal.js';
+import { LightAbortController } from '../signal.js';
 import type { Database } from '../store/database.js';
 import type { Reads } from '../store/reads.js';
 import { keyText, keyTextIf } from '../store/text.js';
@@ -146,7 +146,7 @@ export function createLedger({
   /** Rejects only where it is certain that nothing was booked. */
   async function post(appointment: NewAppointment): Promise<Settlement | Refused> {
     // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
-    const ending = new Ending();
+    const ending = new LightAbortController();
     const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
     try {
       return settlementOf(await client.book(appointment, ending));
@@ -244,7 +244,7 @@ export function createLedger({
       return booking ? toAppointment(booking) : null;
     },
     async stop() {
-      settling.hurry();
+      settling.retryNow();
       await Promise.race([Promise.all(underWay), pause(patienceMs, undefined, { ref: false })]);
       settling.stop();
     },

@@ -21,7 +21,7 @@ export function createLookups(
       const found = new Map((await read([...keys.values()])).map((booking) => [textOf(booking), booking]));
       return asked.map((key) => found.get(textOf(key)));
     },
-    { greatest: keysAtOnce, weigh: () => 1 },
+    { maxWeight: keysAtOnce, weigh: () => 1 },
   );
 }
 

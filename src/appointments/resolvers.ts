@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Caller, type CallerContext, granted, signedIn } from '../caller.js';
-import { fault } from '../errors.js';
+import { type Caller, type CallerContext, requireGrant, requireCaller } from '../caller.js';
+import { userError } from '../errors.js';
 import type {
   AppointmentFilter,
   CreateAppointmentInput,
@@ -52,7 +52,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
 /** Bookings by the id in their global id: the caller's own, or anybody's with `APPOINTMENTS_READ`; else null. */
 export const appointmentNodes = {
   Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
-    context.reads.next(() => context.appointments.find(ledgerId, readableUser(signedIn(context)))),
+    context.reads.next(() => context.appointments.find(ledgerId, readableUser(requireCaller(context)))),
 };
 
 type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
@@ -63,7 +63,7 @@ async function listAppointments(
   context: AppointmentsContext,
   info: GraphQLResolveInfo,
 ): Promise<Connection<Appointment>> {
-  const caller = signedIn(context);
+  const caller = requireCaller(context);
   const filter = readFilter(input);
   const { appointments, cursors, reads } = context;
   return rowConnection(cursors, placeOf(caller, filter), page, info, {
@@ -89,17 +89,19 @@ async function createAppointment(
   readonly appointmentEdge?: Edge<Appointment>;
   readonly errors: readonly UserError[];
 }> {
-  const caller = granted(context, 'APPOINTMENTS_WRITE');
+  const caller = requireGrant(context, 'APPOINTMENTS_WRITE');
   const booking = readBooking(input);
   if ('errors' in booking) return booking;
   const { userId, email } = caller;
   const result = await context.appointments.book({ userId, email, ...booking });
   if ('conflict' in result)
     return {
-      errors: [fault('CONFLICT', 'This key was already used for a different appointment.', 'idempotencyKey')],
+      errors: [
+        userError('CONFLICT', 'This key was already used for a different appointment.', 'idempotencyKey'),
+      ],
     };
   if ('refused' in result)
-    return { errors: [fault('INVALID', 'The appointment service did not accept this appointment.')] };
+    return { errors: [userError('INVALID', 'The appointment service did not accept this appointment.')] };
   const { appointment } = result;
   const appointmentEdge = toEdge(appointment, () =>
     context.cursors.seal(placeOf(caller, {}), pack(appointment)),

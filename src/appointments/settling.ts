@@ -13,7 +13,7 @@ export interface Settling {
   /** Resolves when this row is written or given up; undefined if no retries are under way. */
   pending(bookingId: string): Promise<void> | undefined;
   /** Retries at once, and more often from now on. */
-  hurry(): void;
+  retryNow(): void;
   /** From now on, a retry that fails is the last for its row. */
   stop(): void;
 }
@@ -72,7 +72,7 @@ export function createSettling({ log }: Pick<Telemetry, 'log'>): Settling {
       }
     },
     pending: (booking) => retries.get(booking),
-    hurry: () => hurried.abort(),
+    retryNow: () => hurried.abort(),
     stop() {
       stopped = true;
     },

@@ -11,7 +11,7 @@ export interface AlteredBody {
   readonly bodyDigest: string;
 }
 
-/** Stores each body once, and at most `mostRenderings` for one event; called under the lock on the log's head. */
+/** Stores each body once, and at most `maxAlteredBodies` for one event; called under the lock on the log's head. */
 export async function storeAlteredBodies(db: Executor, altered: readonly AlteredBody[]): Promise<void> {
   if (altered.length === 0) return;
   const kept = await findKept(db, altered);

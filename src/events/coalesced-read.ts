@@ -16,7 +16,7 @@ export interface CoalescedReadOptions {
 /**
  * Bounds how often something is read, however often it is requested: one read at a time, with a pause between two.
  * Each caller gets the result of a read that begins after its call, shared with all who call before that read begins.
- * Rejects with `Crowded` at once while a long read is in progress and `maxWaiting` callers are waiting.
+ * Rejects with `TooManyWaiting` at once while a long read is in progress and `maxWaiting` callers are waiting.
  */
 export function createCoalescedRead<T>(
   read: (markLong: () => void) => Promise<T>,

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { prepare, type Given } from '../store/prepared.js';
+import { prepare, type MakePlaceholder } from '../store/prepared.js';
 import type { Store } from '../store/procedure.js';
 import { insertRows, prepareTogether, rowsFrom, rowsOf, type Columns, type Row } from '../store/rows.js';
 import { keyText, keyTextIf } from '../store/text.js';
@@ -42,7 +42,7 @@ export function prepareStatements(store: Store, folds: Folds) {
     .set(({ ref }) => ({ seq: ref('seq') }))
     .where('id', '=', 1)
     .returning(['seq', 'pruned']);
-  const find = prepare(kysely, (sought: Given<Sought>) => selectKnown(engine, folds, sought));
+  const find = prepare(kysely, (sought: MakePlaceholder<Sought>) => selectKnown(engine, folds, sought));
   const keep = prepareTogether<ChangeRows>(store, (written) => ({
     statements: writeAll(engine, folds, written),
     signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
@@ -76,7 +76,11 @@ interface Sought {
   readonly entities: RowsByFamily;
 }
 
-function selectKnown(engine: Store['engine'], folds: Folds, sought: Given<Sought>): RawBuilder<KnownRow> {
+function selectKnown(
+  engine: Store['engine'],
+  folds: Folds,
+  sought: MakePlaceholder<Sought>,
+): RawBuilder<KnownRow> {
   const ids = rowsOf(
     engine,
     { family: 'text', key: 'text' },
@@ -119,7 +123,7 @@ interface ChangeRows {
 function writeAll(
   engine: Store['engine'],
   folds: Folds,
-  written: Given<ChangeRows>,
+  written: MakePlaceholder<ChangeRows>,
 ): readonly RawBuilder<unknown>[] {
   return [
     insertRows(

@@ -28,7 +28,7 @@ export interface Feed {
   /** How far this process has followed the log: all of that is committed, so any later read shows it. */
   place(): Place;
   /**
-   * What a subscription's resolver hands to the fan-out: the entries that `wish` and all of the selections match, as
+   * What a subscription's resolver hands to the fan-out: the entries that `request` and all of the selections match, as
    * `view` shows them. The most selective selection comes first.
    */
   follow<T>(wish: SubscriptionRequest, view: View<T>, selected?: readonly Selection[]): SubscriptionSource<T>;

@@ -68,7 +68,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   const reader = createReader(sources, isWanted);
   /** The numbers of the queued entries. */
   const due: number[] = [];
-  let walking = false;
+  let isReading = false;
 
   /** How far the group has come; entries that do not concern it count as passed at once. */
   function position(): number {
@@ -80,7 +80,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   /** The payload of an entry; a failure is retried while somebody waits, until the retrier gives up. */
-  function make(entry: LogEntry, replayed: boolean, isWanted: () => boolean): Payload | Promise<Payload> {
+  function make(entry: LogEntry, replayed: boolean, wanted: () => boolean): Payload | Promise<Payload> {
     const made = begin(render, entry, replayed);
     if (!(made instanceof Promise)) return made;
     let begun: Promise<Payload> | undefined = made;
@@ -89,12 +89,12 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       begun = undefined;
       return attempt;
     };
-    return retrier.render(entry.seq, work, { isWanted });
+    return retrier.render(entry.seq, work, { isWanted: wanted });
   }
 
-  async function walk(): Promise<void> {
-    if (walking) return;
-    walking = true;
+  async function readOn(): Promise<void> {
+    if (isReading) return;
+    isReading = true;
     try {
       while (isWanted() && due.length > 0) {
         const found = reader.entry(due[0]!);
@@ -108,7 +108,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     } catch (error) {
       endAll(error);
     } finally {
-      walking = false;
+      isReading = false;
     }
   }
 
@@ -180,7 +180,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       return () => leave(member);
     },
     enqueue: (seq) => void due.push(seq),
-    readOn: () => void walk(),
+    readOn: () => void readOn(),
     end: endAll,
   };
 }

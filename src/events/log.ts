@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { answers, type Database, type Executor } from '../store/database.js';
-import { prepare, type Given } from '../store/prepared.js';
+import { prepare, type MakePlaceholder } from '../store/prepared.js';
 import { fromKeyText } from '../store/text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
@@ -155,7 +155,7 @@ export function isBroken(error: unknown): boolean {
 }
 
 function prepareRead(db: Executor) {
-  return prepare(db, (range: Given<Range>) =>
+  return prepare(db, (range: MakePlaceholder<Range>) =>
     db
       .selectFrom('events')
       .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { within } from '../store/within.js';
+import { withTimeout } from '../store/timeout.js';
 import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
 import { type EventBody, readEvent } from './body.js';
@@ -70,7 +70,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const body = await readBody(request);
     await checkSignature(family, request, body);
     const delivery = parseDelivery(family, request, body);
-    await within(patienceMs, log.append(delivery), 'The database did not answer');
+    await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
   }
 
   function findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
@@ -96,9 +96,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
     const lacking = `The database did not answer${rotates ? ', or a rotation did not end,' : ''}`;
     try {
-      return await within(patienceMs, secrets.latest(name, endpointId), lacking);
+      return await withTimeout(patienceMs, secrets.latest(name, endpointId), lacking);
     } catch (err) {
-      // `Crowded` is not logged, since anybody can cause it.
+      // `TooManyWaiting` is not logged, since anybody can cause it.
       if (!(err instanceof TooManyWaiting))
         warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
       // The sender must retry: it may have signed with a rotated secret that is not known here yet.

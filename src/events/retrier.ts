@@ -14,7 +14,7 @@ export interface Retrier {
   read<T>(seq: number, read: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
   /**
    * The same for rendering one event, which may fail because of a bug: rejects with `Unrenderable` once it has failed
-   * for as long as `GivingUp` allows, a minute by default.
+   * for as long as `GiveUpLimit` allows, a minute by default.
    */
   render<T>(seq: number, work: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
   /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */

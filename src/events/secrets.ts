@@ -2,10 +2,11 @@ import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import type { Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
-import { leaseEnd, withLease } from '../store/leases.js';
+import { leaseReleased, withLease } from '../store/leases.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCoalescedRead } from './coalesced-read.js';
+import { configuredAs, overlapMs, replacedBy } from './succession.js';
 import { createVault, type EndpointSecrets, type SealedRow } from './vault.js';
 
 /** What a rotation changed. The secret itself is never handed out. */
@@ -23,17 +24,15 @@ export interface Secrets {
   /**
    * The same, read from the database after this call: includes whatever any replica stored before, and the result of a
    * rotation in progress. Calls for one endpoint share reads, so a read may take a moment to begin. Rejects if the
-   * database does not answer or its secrets cannot be opened, and with `Crowded` if too many wait for a rotation.
+   * database does not answer or its secrets cannot be opened, and with `TooManyWaiting` if too many wait for a rotation.
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
   /**
    * Rotates a payment endpoint's secret: gets the new one from `obtain` and stores it; the replaced one stays valid for
-   * 24 hours, whatever rotations follow, while it is among the last ten. An endpoint has one rotation at a time across
-   * all replicas; others wait. If `obtain` returns something other than a secret, that is passed on. Resolves with
-   * undefined, without calling `obtain`, if the endpoint is not configured. Rejects with `UPSTREAM_UNAVAILABLE` if the
-   * new secret could not be stored or a later rotation stored its own meanwhile, and with `UPSTREAM_INVALID_RESPONSE`
-   * if the one obtained is valid already: the stored secrets keep working, and the message says to rotate again. Every
-   * rotation is logged, whether it succeeded or failed.
+   * 24 hours, while it is among the last ten. An endpoint has one rotation at a time across all replicas; others wait.
+   * If `obtain` returns something other than a secret, that is passed on; if the endpoint is not configured, resolves
+   * with undefined. Rejects with `UPSTREAM_UNAVAILABLE` if the new secret could not be stored or was overtaken by a
+   * later rotation, and with `UPSTREAM_INVALID_RESPONSE` if it is valid already: the stored ones keep working. Logged.
    */
   rotate<Other extends object>(
     endpointId: string,
@@ -58,15 +57,12 @@ export interface Configured {
   readonly payments: ReadonlyMap<string, string>;
 }
 
-const overlapMs = 24 * 60 * 60 * 1000;
-/** How many replaced secrets of an endpoint are kept: each is tried for every delivery, and a day may bring many. */
-const maxPrevious = 10;
 const refreshMs = 60_000;
 const leaseMs = 10_000;
 /** The pause between two reads for deliveries to one endpoint that no known secret signed: anybody can send those. */
 const rereadPauseMs = 100;
 /** How many deliveries to one endpoint wait for a rotation in progress: anybody can send those, too. */
-const most = 100;
+const maxWaiting = 100;
 
 /**
  * The webhook secrets, sealed in the database; resolves once the configured ones are taken over. Rejects if the key
@@ -85,7 +81,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
   /** Waits for a rotation in progress first: the service signs with a new secret before it has told us of it. */
   async function refreshSettled(family: Family, endpointId: string, markLong: () => void): Promise<void> {
-    if (family === 'payments') await leaseEnd(database, leaseKeyOf(endpointId), clock, markLong);
+    if (family === 'payments') await leaseReleased(database, leaseKeyOf(endpointId), clock, markLong);
     await refresh(family, endpointId);
   }
 
@@ -95,14 +91,15 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       keyOf(family, endpointId),
       createCoalescedRead((markLong) => refreshSettled(family, endpointId, markLong), {
         pauseMs: rereadPauseMs,
-        maxWaiting: most,
+        maxWaiting,
       }),
     ]),
   );
 
   /** Takes over the configured secret; returns whether anything had to be written. */
   async function takeOver([family, endpointId, secret]: Endpoint, stored?: SealedRow): Promise<boolean> {
-    const next = (kept: EndpointSecrets | undefined) => takenOver(kept, secret, family, clock.now());
+    const next = (kept: EndpointSecrets | undefined) =>
+      configuredAs(secret, kept, clock.now(), family === 'payments');
     const kept = stored?.open();
     const isDone = kept !== undefined && stored?.isCurrent === true && next(kept) === kept;
     held.put(family, endpointId, isDone ? kept : await vault.change(family, endpointId, next));
@@ -175,7 +172,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     const now = clock.now();
     const next = await store(endpointId, (kept) => {
       if (kept?.changedAt !== before?.changedAt) throw new Error('The keys changed during their rotation.');
-      return replaced(kept ?? held.get('payments', endpointId), secret, now);
+      return replacedBy(secret, kept ?? held.get('payments', endpointId), now);
     });
     held.put('payments', endpointId, next);
     database.signal('secrets', nameOf('payments', endpointId));
@@ -246,34 +243,6 @@ const notStored =
 const notNew =
   'The payment service rotated the secret, but the one in its response is an earlier one. ' +
   'Set PAYMENTS_ROTATED_SECRET_FIELD to the field that has the new one, and rotate it again.';
-
-/** Makes the configured value current if it changed since the last start; a payment secret it replaces stays valid. */
-function takenOver(
-  kept: EndpointSecrets | undefined,
-  configured: string,
-  family: Family,
-  now: number,
-): EndpointSecrets {
-  if (!kept) return { current: configured, previous: [], configured, changedAt: now };
-  if (kept.configured === configured) return kept;
-  if (kept.current === configured) return { ...kept, configured };
-  const next = replaced(kept, configured, now);
-  return { ...next, configured, previous: family === 'payments' ? next.previous : [] };
-}
-
-/** Makes the new secret current; the last ten before it stay valid, each until its own end. */
-function replaced(kept: EndpointSecrets | undefined, secret: string, now: number): EndpointSecrets {
-  if (!kept) return { current: secret, previous: [], configured: secret, changedAt: now };
-  const before = [{ secret: kept.current, until: now + overlapMs }, ...kept.previous];
-  const stillValid = before.filter((one) => now < one.until && one.secret !== secret);
-  return {
-    current: secret,
-    previous: stillValid.slice(0, maxPrevious),
-    configured: kept.configured,
-    // Replicas' clocks may differ, but a later change must have the later time.
-    changedAt: Math.max(now, kept.changedAt + 1),
-  };
-}
 
 /** The secrets as last read; a read that arrives late never replaces a newer state. */
 function createHeld() {

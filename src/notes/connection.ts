@@ -11,7 +11,7 @@ import {
 } from '../relay.js';
 import { fingerprint } from './fingerprint.js';
 import type { Note } from './model.js';
-import { maxLimit, type NoteList, type Page, type Pager, scannedPagesAtMost } from './pages.js';
+import { maxLimit, type NoteList, type Page, type Pager, maxScannedPages } from './pages.js';
 
 /** What a connection is made of. */
 export interface ConnectionSource {
@@ -143,7 +143,7 @@ async function* resumeAfterNew(
     isFound ||= from > 0;
     scanned += 1;
     if (isFound) yield { ...page, from };
-    else if (scanned === scannedPagesAtMost && page.nextCursor !== undefined) throw tooMany();
+    else if (scanned === maxScannedPages && page.nextCursor !== undefined) throw tooMany();
   }
 }
 

@@ -1,4 +1,4 @@
-import { fault } from '../errors.js';
+import { userError } from '../errors.js';
 import type { CreateNoteInput, ShareNoteInput, UpdateNoteInput, UserError } from '../generated/resolvers.js';
 
 /** The maximum length of a note's content (apis/notes.md §2), in code points. */
@@ -8,8 +8,8 @@ const address = /^[^\s@]+@[^\s@]+$/;
 /** The errors in a new note that can be found before any call. */
 export function checkNewNote({ title, content }: CreateNoteInput): readonly UserError[] {
   return [
-    ...(title == null ? [fault('REQUIRED', 'A note needs a title.', 'title')] : []),
-    ...(content == null ? [fault('REQUIRED', 'A note needs content.', 'content')] : []),
+    ...(title == null ? [userError('REQUIRED', 'A note needs a title.', 'title')] : []),
+    ...(content == null ? [userError('REQUIRED', 'A note needs content.', 'content')] : []),
     ...checkLength(content),
   ];
 }
@@ -19,7 +19,7 @@ export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonl
   const nulls = Object.entries({ ...input, content }).filter(([, value]) => value === null);
   return [
     ...nulls.map(([name]) =>
-      fault('INVALID', `${name} cannot be null: leave it out to keep its value.`, name),
+      userError('INVALID', `${name} cannot be null: leave it out to keep its value.`, name),
     ),
     ...checkLength(content),
   ];
@@ -28,28 +28,32 @@ export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonl
 /** The errors in a share that can be found before any call. */
 export function checkShare({ email, permission }: ShareNoteInput): readonly UserError[] {
   return [
-    ...(email ? [] : [fault('REQUIRED', 'Enter the e-mail address of the person to share with.', 'email')]),
-    ...(email && !address.test(email) ? [fault('INVALID', 'This is not an e-mail address.', 'email')] : []),
-    ...(permission ? [] : [fault('REQUIRED', 'Choose what that person may do.', 'permission')]),
+    ...(email
+      ? []
+      : [userError('REQUIRED', 'Enter the e-mail address of the person to share with.', 'email')]),
+    ...(email && !address.test(email)
+      ? [userError('INVALID', 'This is not an e-mail address.', 'email')]
+      : []),
+    ...(permission ? [] : [userError('REQUIRED', 'Choose what that person may do.', 'permission')]),
   ];
 }
 
 /** An error for each required member that was sent blank. */
-export function blanks({ title, content }: CreateNoteInput): readonly UserError[] {
+export function checkBlank({ title, content }: CreateNoteInput): readonly UserError[] {
   return [
-    ...(title?.trim() === '' ? [fault('REQUIRED', 'A note needs a title.', 'title')] : []),
-    ...(content?.trim() === '' ? [fault('REQUIRED', 'A note needs content.', 'content')] : []),
+    ...(title?.trim() === '' ? [userError('REQUIRED', 'A note needs a title.', 'title')] : []),
+    ...(content?.trim() === '' ? [userError('REQUIRED', 'A note needs content.', 'content')] : []),
   ];
 }
 
 /** Whether it is too long in bytes: "characters" (apis/notes.md §2) may mean UTF-16 units or bytes. */
-export function isLongOtherwise(content: string | null | undefined): content is string {
+export function exceedsBytes(content: string | null | undefined): content is string {
   return content != null && Buffer.byteLength(content) > maxContentLength;
 }
 
 /** The error for content that is too long. */
 export function tooLong(): UserError {
-  return fault(
+  return userError(
     'TOO_LONG',
     'The content is too long: the notes service accepts at most 10,000 characters.',
     'content',

@@ -41,7 +41,7 @@ export interface Pager {
 /** The greatest `limit` asked for. */
 export const maxLimit = 100;
 /** How many pages of that limit are scanned for a note whose page is not known. */
-export const scannedPagesAtMost = 50;
+export const maxScannedPages = 50;
 const smallerLimits = [50, 20];
 /** Consecutive pages without a new note. */
 const maxRepeatedPages = 200;

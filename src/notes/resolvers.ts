@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type CallerContext, signedIn } from '../caller.js';
+import { type CallerContext, requireCaller } from '../caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/resolvers.js';
 import { asksFor } from '../lookahead.js';
 import { type Connection, toGlobalId } from '../relay.js';
@@ -49,7 +49,7 @@ export const noteNodes = {
 };
 
 function accessOf(context: NotesContext): NotesAccess {
-  signedIn(context);
+  requireCaller(context);
   return context.notes;
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 import type { Note } from './model.js';
-import { maxLimit, type NoteFilter, type NoteList, type Pager, scannedPagesAtMost } from './pages.js';
+import { maxLimit, type NoteFilter, type NoteList, type Pager, maxScannedPages } from './pages.js';
 import type { PagePlace } from './sightings.js';
 
 /** What a search looks through. */
@@ -63,7 +63,7 @@ function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => b
   let ended = false;
   return async (wanted) => {
     while (!ended && wanted()) {
-      if (scanned === scannedPagesAtMost) return false;
+      if (scanned === maxScannedPages) return false;
       const { value: page } = await pages.next();
       take(page?.notes ?? []);
       scanned += 1;

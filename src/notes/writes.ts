@@ -1,4 +1,4 @@
-import { fault } from '../errors.js';
+import { userError } from '../errors.js';
 import type {
   CreateNoteInput,
   DeleteNoteInput,
@@ -9,7 +9,7 @@ import type {
 import { type Edge, idOf } from '../relay.js';
 import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import type { NotesAccess } from './access.js';
-import { blanks, checkNewNote, checkNoteChange, checkShare, isLongOtherwise, tooLong } from './input.js';
+import { checkBlank, checkNewNote, checkNoteChange, checkShare, exceedsBytes, tooLong } from './input.js';
 import type { Note } from './model.js';
 import type { NoteChange } from './request.js';
 
@@ -76,7 +76,7 @@ export async function shareNote(
   if (!refusal) return { sharedNoteId, errors };
   failWhereCallIsAtFault(refusal);
   if (refusal.refused === 409)
-    return { errors: [fault('CONFLICT', 'The note is already shared with this person.', 'email')] };
+    return { errors: [userError('CONFLICT', 'The note is already shared with this person.', 'email')] };
   return { errors: [refusal.refused === 404 ? noteOrPersonNotFound : refused('email')] };
 }
 
@@ -97,16 +97,16 @@ async function explain(
   change: NoteChange,
   id?: string,
 ): Promise<readonly UserError[]> {
-  const empty = blanks(change);
+  const empty = checkBlank(change);
   if (empty.length > 0 && !faultOfCall(refusal.refused)) return empty;
   if (change.isPinned === true && (await notes.hasPinned(pinnedAtMost, id)))
     return [
-      fault('TOO_MANY_PINNED', `${pinnedAtMost} notes are already pinned: unpin one first.`, 'isPinned'),
+      userError('TOO_MANY_PINNED', `${pinnedAtMost} notes are already pinned: unpin one first.`, 'isPinned'),
     ];
   failWhereCallIsAtFault(refusal);
   const blankTag = change.tags?.findIndex((tag) => tag.trim() === '') ?? -1;
   if (blankTag >= 0) return [refused('tags', String(blankTag))];
-  if (isLongOtherwise(change.content)) return [tooLong()];
+  if (exceedsBytes(change.content)) return [tooLong()];
   const members = Object.keys(change);
   return [refused(...(members.length === 1 ? members : []))];
 }
@@ -117,16 +117,16 @@ function failWhereCallIsAtFault({ refused: status }: Refused): void {
   if (reason) throw new UpstreamError('notes', reason, { cause: { status } });
 }
 
-const noteOrPersonNotFound = fault(
+const noteOrPersonNotFound = userError(
   'NOT_FOUND',
   'There is no such note, or the notes service has no user with this e-mail address.',
   'id',
 );
 
 function notFound(): UserError {
-  return fault('NOT_FOUND', 'There is no such note.', 'id');
+  return userError('NOT_FOUND', 'There is no such note.', 'id');
 }
 
 function refused(...path: readonly string[]): UserError {
-  return fault('INVALID', 'The notes service did not accept this.', ...path);
+  return userError('INVALID', 'The notes service did not accept this.', ...path);
 }

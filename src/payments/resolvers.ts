@@ -1,5 +1,5 @@
-import { granted, holds, signedIn, type OperationContext } from '../caller.js';
-import { fault } from '../errors.js';
+import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../caller.js';
+import { userError } from '../errors.js';
 import { selections, type Feed, type Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Secrets } from '../events/secrets.js';
@@ -9,7 +9,7 @@ import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from './model.js';
 import {
   paymentPosition,
-  shownWith,
+  withLivemodeOf,
   toPayment,
   type EarlierState,
   type Payments,
@@ -29,11 +29,11 @@ export interface PaymentsContext extends OperationContext {
 export const paymentsResolvers: Resolvers<PaymentsContext> = {
   Query: {
     payment(_, { paymentId }, context) {
-      granted(context, 'PAYMENTS_READ');
+      requireGrant(context, 'PAYMENTS_READ');
       return context.payments.get(paymentId);
     },
     payments(_, { filter, ...page }, context, info) {
-      const { userId } = granted(context, 'PAYMENTS_READ');
+      const { userId } = requireGrant(context, 'PAYMENTS_READ');
       const { cursors, payments } = context;
       const matching = filter ?? {};
       return rowConnection(cursors, { connection: 'payments', userId, filter: matching }, page, info, {
@@ -45,7 +45,7 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   Payment: {
     id: ({ paymentId }) => toGlobalId('Payment', paymentId),
     events({ paymentId }, page, context, info) {
-      const { userId } = signedIn(context);
+      const { userId } = requireCaller(context);
       const { cursors, payments } = context;
       const place = { connection: 'Payment.events', userId, filter: { paymentId } };
       return rowConnection(cursors, place, page, info, {
@@ -59,7 +59,7 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   },
   Mutation: {
     async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {
-      granted(context, 'WEBHOOKS_ROTATE');
+      requireGrant(context, 'WEBHOOKS_ROTATE');
       const { paymentsClient, webhookSecrets, signal } = context;
       const rotation = await webhookSecrets.rotate(endpointId, () =>
         paymentsClient.rotateSecret(endpointId, signal),
@@ -72,13 +72,13 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   Subscription: {
     paymentUpdates: {
       async subscribe(_, { filter, after }, context) {
-        granted(context, 'PAYMENTS_READ');
+        requireGrant(context, 'PAYMENTS_READ');
         const { feed, signal } = context;
         const wanted = toSelections(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
         const view = (entry: LogEntry, replayed: boolean) => {
           const payment = foldedAt(entry);
-          const event = shownWith(payment, eventOf(entry));
+          const event = withLivemodeOf(payment, eventOf(entry));
           return { paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment } };
         };
         return feed.follow({ family: 'payments', ...place }, view, wanted);
@@ -87,7 +87,7 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   },
 };
 
-const unknownEndpoint = fault('NOT_FOUND', 'There is no such payment webhook endpoint.', 'endpointId');
+const unknownEndpoint = userError('NOT_FOUND', 'There is no such payment webhook endpoint.', 'endpointId');
 
 /** The payment as folded just after this log entry. */
 function foldedAt({ entity }: LogEntry): Payment {
@@ -101,7 +101,7 @@ function eventOf({ event }: LogEntry): PaymentEvent {
 const paymentOf = (entry: LogEntry) => eventOf(entry).paymentId;
 const typeOf = (entry: LogEntry) => eventOf(entry).type;
 /** As it is shown: that of the payment, if the event does not say. */
-const livemodeOf = (entry: LogEntry) => shownWith(foldedAt(entry), eventOf(entry)).livemode;
+const livemodeOf = (entry: LogEntry) => withLivemodeOf(foldedAt(entry), eventOf(entry)).livemode;
 
 function toSelections({ paymentIds, types, livemode }: PaymentUpdateFilter): readonly Selection[] {
   return selections({
@@ -114,7 +114,7 @@ function toSelections({ paymentIds, types, livemode }: PaymentUpdateFilter): rea
 /** Payments and their events by the id in their global id; null if unknown or the caller lacks `PAYMENTS_READ`. */
 export const paymentNodes = {
   Payment: async (id: string, context: PaymentsContext): Promise<Payment | null> =>
-    holds(context, 'PAYMENTS_READ') ? context.payments.get(id) : null,
+    hasGrant(context, 'PAYMENTS_READ') ? context.payments.get(id) : null,
   PaymentEvent: async (id: string, context: PaymentsContext): Promise<PaymentEvent | null> =>
-    holds(context, 'PAYMENTS_READ') ? context.payments.events.event(id) : null,
+    hasGrant(context, 'PAYMENTS_READ') ? context.payments.events.event(id) : null,
 };

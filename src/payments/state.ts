@@ -2,7 +2,7 @@ import { createEntities, type Entities, type EntityPosition } from '../events/en
 import type { Fold, StateTable } from '../events/log.js';
 import type { PaymentFilter } from '../generated/resolvers.js';
 import { instant } from '../instant.js';
-import { write, writeIfTold, type Register, type Stamp } from '../register.js';
+import { write, writeIfPresent, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
 import type { Reads } from '../store/reads.js';
 import { keyTextIf } from '../store/text.js';
@@ -60,10 +60,10 @@ function applyEvent(
   return {
     paymentId,
     newest: write(before?.newest, { updatedAt }, stamp),
-    amount: writeIfTold(before?.amount, event.amount, stamp),
-    currency: writeIfTold(before?.currency, event.currency, stamp),
-    status: writeIfTold(before?.status, event.status, stamp),
-    livemode: writeIfTold(before && livemodeOf(before), event.livemode, stamp),
+    amount: writeIfPresent(before?.amount, event.amount, stamp),
+    currency: writeIfPresent(before?.currency, event.currency, stamp),
+    status: writeIfPresent(before?.status, event.status, stamp),
+    livemode: writeIfPresent(before && livemodeOf(before), event.livemode, stamp),
   };
 }
 
@@ -97,7 +97,7 @@ export function toPayment(state: PaymentState | EarlierState): Payment {
 }
 
 /** An event as shown with its payment just after it, whose `livemode` it takes if it has none itself. */
-export function shownWith({ livemode }: Payment, event: PaymentEvent): PaymentEvent {
+export function withLivemodeOf({ livemode }: Payment, event: PaymentEvent): PaymentEvent {
   return event.livemode === null ? { ...event, livemode } : event;
 }
 
@@ -119,6 +119,6 @@ export function createPayments({ database }: { readonly database: Database }): (
       livemode: livemode == null ? null : Number(livemode),
     }),
     showEvent: (event: PaymentEvent, state) =>
-      event.livemode === null ? shownWith(toPayment(state()), event) : event,
+      event.livemode === null ? withLivemodeOf(toPayment(state()), event) : event,
   });
 }

@@ -48,7 +48,7 @@ const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) 
 export const nothing: Cost = { fields: 0, expandedFields: 0 };
 
 /** Counts the fields that one operation, with these variables, asks for. */
-export class Count {
+export class CostEstimate {
   private readonly schema: GraphQLSchema;
   private readonly variables: Variables;
   private readonly fragments: Fragments;
@@ -136,7 +136,7 @@ export function costOfRow(info: GraphQLResolveInfo): number {
   const type = getNamedType(returnType);
   if (!isCompositeType(type)) return 1;
   const selections = fieldNodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
-  const count = new Count(schema, new Map(Object.entries(fragments)), variableValues);
+  const count = new CostEstimate(schema, new Map(Object.entries(fragments)), variableValues);
   return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
 }
 

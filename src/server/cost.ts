@@ -7,7 +7,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql';
-import { Count, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
+import { CostEstimate, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
 import {
   maxCost,
   refuseVariables,
@@ -35,7 +35,7 @@ export function createCosts(schema: GraphQLSchema): Costs {
     if (!root) return nothing;
     const given = { ...defaultsOf(operation), ...variables };
     const rows = operation.operation === OperationTypeNode.MUTATION ? longestList(document, given) : 0;
-    return new Count(schema, fragmentsOf(document), given, rows).ofSet(operation.selectionSet, root);
+    return new CostEstimate(schema, fragmentsOf(document), given, rows).ofSet(operation.selectionSet, root);
   };
   return {
     of,

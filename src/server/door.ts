@@ -51,7 +51,7 @@ const watchMs = 50;
 
 /**
  * Answers, even if the body is not read. The connection is kept if the body is short; else it is closed once the body
- * has ended, or `mostDiscarded` of it has come: a sender that is cut off while it writes may never see the answer.
+ * has ended, or `maxDiscardedBytes` of it have arrived: a sender that is cut off while it writes may never see the answer.
  */
 export function answer(
   request: IncomingMessage,

@@ -8,7 +8,7 @@ export interface Drain {
   readonly begun: boolean;
   /** The `connection` listener of the server: must be called with every connection. */
   readonly onConnection: (socket: Socket) => void;
-  /** Has the drain wait for this response; `meet` was called with its connection before. */
+  /** Has the drain wait for this response; `onConnection` was called with its connection before. */
   track(response: ServerResponse): void;
   /**
    * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,

@@ -15,7 +15,7 @@ import type { Lane } from './lane.js';
 import { operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
 import { createClients } from './clients.js';
 import type { Rules } from './rules.js';
-import { Ending } from '../signal.js';
+import { LightAbortController } from '../signal.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
 export interface GraphqlHttp {
@@ -159,8 +159,8 @@ function operationPlugin(
 }
 
 /** Aborted at the operation's deadline, when it is answered, or when its client leaves: work that waits is dropped. */
-export function operationSignal(response: ServerResponse): Ending {
-  const ending = new Ending();
+export function operationSignal(response: ServerResponse): LightAbortController {
+  const ending = new LightAbortController();
   const deadline = setTimeout(() => ending.abort(), operationMs).unref();
   const close = () => {
     clearTimeout(deadline);

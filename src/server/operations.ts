@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import { isObject } from '../json.js';
-import type { Ending } from '../signal.js';
+import type { LightAbortController } from '../signal.js';
 
 /** Handles a message, or the text if it is not one; resolves when the operation that it asked for has ended. */
 type Handle = (message: unknown) => Promise<void>;
@@ -21,7 +21,7 @@ const maxIdBytes = 255;
 class Operation {
   /** What it runs with; dropped when it is established as a subscription. */
   context: Context | undefined = undefined;
-  ending: Ending | undefined = undefined;
+  ending: LightAbortController | undefined = undefined;
   /** It has ended, or is established as a subscription: a drain need not wait for it. */
   isSettled = false;
   readonly settled: Promise<void>;
@@ -35,7 +35,7 @@ class Operation {
     this.settled = new Promise((resolve) => (this.#settle = resolve));
   }
 
-  run(context: Context, ending: Ending): void {
+  run(context: Context, ending: LightAbortController): void {
     this.context = context;
     this.ending = ending;
   }

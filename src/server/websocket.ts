@@ -12,7 +12,7 @@ import {
 import { WebSocketServer } from 'ws';
 import type { Context, MakeContext } from '../context.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
-import { Ending, whenAborted } from '../signal.js';
+import { LightAbortController, whenAborted } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';
 import { Connection, tryAgainLater } from './connection.js';
@@ -95,7 +95,7 @@ export function createGraphqlSockets(options: {
     if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
     Object.assign(payload, { query: document.loc?.source.body });
-    const ending = new Ending();
+    const ending = new LightAbortController();
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
@@ -214,7 +214,7 @@ function tooMany(): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
 }
 
-function withDeadline(ending: Ending): Ending {
+function withDeadline(ending: LightAbortController): LightAbortController {
   const deadline = setTimeout(() => ending.abort(), operationMs).unref();
   whenAborted(ending, () => clearTimeout(deadline));
   return ending;

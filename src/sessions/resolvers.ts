@@ -1,5 +1,5 @@
-import { type Caller, signedIn, type OperationContext } from '../caller.js';
-import { fault } from '../errors.js';
+import { type Caller, requireCaller, type OperationContext } from '../caller.js';
+import { userError } from '../errors.js';
 import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
 import type { User } from './model.js';
 import type { Sessions } from './sessions.js';
@@ -21,7 +21,7 @@ export interface SessionsContext extends OperationContext {
 function credentialErrors(input: { email?: string | null; password?: string | null }): UserError[] {
   return (['email', 'password'] as const)
     .filter((name) => !input[name])
-    .map((name) => fault('REQUIRED', `Enter your ${name}.`, name));
+    .map((name) => userError('REQUIRED', `Enter your ${name}.`, name));
 }
 
 const failed = (errors: readonly UserError[]) => ({
@@ -44,7 +44,7 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
         throw new Error('Sign-in needs the IP address of the client, which is not known here.');
       const outcome = await sessions.signIn({ email, password, ip });
       if (outcome === 'WRONG_CREDENTIALS')
-        return failed([fault(outcome, 'The e-mail address or the password is wrong.')]);
+        return failed([userError(outcome, 'The e-mail address or the password is wrong.')]);
       const { token, session, user } = outcome;
       cookie?.set(token, session.expiresAt);
       return {
@@ -55,7 +55,7 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
       };
     },
     async signOut(_, __, context) {
-      const { sessionId } = signedIn(context);
+      const { sessionId } = requireCaller(context);
       await context.sessions.end(sessionId);
       context.caller = null;
       context.cookie?.clear();

@@ -6,7 +6,7 @@ import type { IssuedToken, NotesClient } from '../notes/client.js';
 import { createCache, ownText } from '../cache.js';
 import { digest, type Sealer } from '../seal.js';
 import type { Database } from '../store/database.js';
-import { prepare, type Given } from '../store/prepared.js';
+import { prepare, type MakePlaceholder } from '../store/prepared.js';
 import type { SessionTable } from '../store/schema.js';
 import { clockSkew } from '../store/skew.js';
 import { fromKeyText, keyText } from '../store/text.js';
@@ -94,7 +94,7 @@ export function createSessions(options: {
   const warnSeldom = createWarnings(telemetry, { quietMs });
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
-  const byNetwork = createThrottle({ ...window, limit: 100, refused: () => warnSeldom(crowdedNetwork) });
+  const byNetwork = createThrottle({ ...window, limit: 100, onRefused: () => warnSeldom(crowdedNetwork) });
 
   const toSession = (row: SessionTable): Session | undefined => {
     const notesToken = sealer.open(row.notes_token, place(row.id));
@@ -109,7 +109,7 @@ export function createSessions(options: {
     return { caller, notesToken, expiresAt: row.expires_at };
   };
 
-  const select = prepare(kysely, (id: Given<string>) =>
+  const select = prepare(kysely, (id: MakePlaceholder<string>) =>
     kysely
       .selectFrom('sessions')
       .selectAll()

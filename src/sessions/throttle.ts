@@ -29,9 +29,9 @@ export function createThrottle(options: {
   readonly windowMs: number;
   readonly clock: Clock;
   /** Called for each attempt that is refused. */
-  readonly refused?: () => void;
+  readonly onRefused?: () => void;
 }): Throttle {
-  const { limit, windowMs, clock, refused } = options;
+  const { limit, windowMs, clock, onRefused } = options;
   const byKey = new Map<string, Attempts>();
 
   function enter(key: string): Attempts {
@@ -58,7 +58,7 @@ export function createThrottle(options: {
     attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + clockStepMs);
     const [oldest] = attempts.failures;
     if (oldest !== undefined && attempts.failures.length >= limit) {
-      refused?.();
+      onRefused?.();
       const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
       throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
     }

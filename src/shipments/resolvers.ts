@@ -1,4 +1,4 @@
-import { granted, holds, signedIn, type OperationContext } from '../caller.js';
+import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../caller.js';
 import { selections, type Feed, type Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
@@ -17,11 +17,11 @@ export interface ShipmentsContext extends OperationContext {
 export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   Query: {
     shipment(_, { shipmentId }, context) {
-      granted(context, 'SHIPMENTS_READ');
+      requireGrant(context, 'SHIPMENTS_READ');
       return context.shipments.get(shipmentId);
     },
     shipments(_, { filter, ...page }, context, info) {
-      const { userId } = granted(context, 'SHIPMENTS_READ');
+      const { userId } = requireGrant(context, 'SHIPMENTS_READ');
       const { cursors, shipments } = context;
       const matching = filter ?? {};
       return rowConnection(cursors, { connection: 'shipments', userId, filter: matching }, page, info, {
@@ -33,7 +33,7 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   Shipment: {
     id: ({ shipmentId }) => toGlobalId('Shipment', shipmentId),
     events({ shipmentId }, page, context, info) {
-      const { userId } = signedIn(context);
+      const { userId } = requireCaller(context);
       const { cursors, shipments } = context;
       const place = { connection: 'Shipment.events', userId, filter: { shipmentId } };
       return rowConnection(cursors, place, page, info, {
@@ -48,7 +48,7 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   Subscription: {
     shipmentUpdates: {
       async subscribe(_, { filter, after }, context) {
-        granted(context, 'SHIPMENTS_READ');
+        requireGrant(context, 'SHIPMENTS_READ');
         const { feed, signal } = context;
         const wanted = toSelections(filter ?? {});
         const place = after == null ? {} : { after: await feed.position(after, signal) };
@@ -86,7 +86,7 @@ function toSelections({ shipmentIds, carriers, stages }: ShipmentUpdateFilter): 
 /** Shipments and their events by the id in their global id; null if unknown or the caller lacks `SHIPMENTS_READ`. */
 export const shipmentNodes = {
   Shipment: async (id: string, context: ShipmentsContext): Promise<Shipment | null> =>
-    holds(context, 'SHIPMENTS_READ') ? context.shipments.get(id) : null,
+    hasGrant(context, 'SHIPMENTS_READ') ? context.shipments.get(id) : null,
   ShipmentEvent: async (id: string, context: ShipmentsContext): Promise<ShipmentEvent | null> =>
-    holds(context, 'SHIPMENTS_READ') ? context.shipments.events.event(id) : null,
+    hasGrant(context, 'SHIPMENTS_READ') ? context.shipments.events.event(id) : null,
 };

@@ -2,7 +2,7 @@ import { createEntities, type Entities, type EntityPosition } from '../events/en
 import type { Fold, StateTable } from '../events/log.js';
 import type { ShipmentFilter } from '../generated/resolvers.js';
 import { looseInstant } from '../instant.js';
-import { write, writeIfTold, type Register, type Stamp } from '../register.js';
+import { write, writeIfPresent, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
 import type { Reads } from '../store/reads.js';
 import { keyTextIf } from '../store/text.js';
@@ -40,9 +40,9 @@ function applyEvent(before: ShipmentState | undefined, event: ShipmentEvent, seq
   return {
     shipmentId,
     newest: write(before?.newest, { stage, occurredAt }, stamp),
-    status: writeIfTold(before?.status, event.status, stamp),
-    carrier: writeIfTold(before?.carrier, event.carrier, stamp),
-    trackingNumber: writeIfTold(before?.trackingNumber, event.trackingNumber, stamp),
+    status: writeIfPresent(before?.status, event.status, stamp),
+    carrier: writeIfPresent(before?.carrier, event.carrier, stamp),
+    trackingNumber: writeIfPresent(before?.trackingNumber, event.trackingNumber, stamp),
   };
 }
 

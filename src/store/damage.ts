@@ -6,25 +6,25 @@ const rememberedMs = 10_000;
 const damageMessages = /disk image is malformed|malformed database schema|is not a database/;
 
 /** Detects damage to the SQLite file while the process runs. */
-export interface Damage {
+export interface DamageMonitor {
   /** Checks an error for signs of damage, and returns it as a `SqliteError`. */
-  notice(thrown: unknown): SqliteError;
+  inspect(thrown: unknown): SqliteError;
   /** The last error that showed damage, for some seconds: only using the damaged part shows whether it persists. */
-  found(): Error | undefined;
+  recent(): Error | undefined;
 }
 
 /** Logs and remembers errors that show damage. */
-export function createDamage(log: Logger): Damage {
+export function createDamageMonitor(log: Logger): DamageMonitor {
   let last: { readonly error: Error; readonly at: number } | undefined;
-  const found = () => (last && performance.now() - last.at < rememberedMs ? last.error : undefined);
+  const recent = () => (last && performance.now() - last.at < rememberedMs ? last.error : undefined);
   return {
-    notice(thrown) {
+    inspect(thrown) {
       const error = toSqliteError(thrown);
       if (!damageMessages.test(error.message)) return error;
-      if (!found()) log.error({ err: error }, 'the database file is damaged: restore it from a backup');
+      if (!recent()) log.error({ err: error }, 'the database file is damaged: restore it from a backup');
       last = { error, at: performance.now() };
       return error;
     },
-    found,
+    recent,
   };
 }

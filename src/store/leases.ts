@@ -95,7 +95,7 @@ export async function withLease<Result>(
  * Resolves when the current holder of this lease, if any, has ended: what it stored can then be read. Later holders are
  * not waited for. If there is a holder, `begun` is called first.
  */
-export async function leaseEnd(
+export async function leaseReleased(
   { kysely }: Database,
   key: string,
   clock: Clock,

@@ -11,7 +11,7 @@ async function connect(config: ClientConfig, signals: Signals): Promise<Client> 
   client.on('error', () => undefined); // 'end' follows; without a listener, an error would end the process
   client.on('notification', ({ channel: name, payload }) => {
     const channel = channels.find((it) => channelName(it) === name);
-    if (channel) signals.hear(channel, payload ?? '');
+    if (channel) signals.emit(channel, payload ?? '');
   });
   try {
     await client.connect();
@@ -54,7 +54,7 @@ export async function startListener(config: ClientConfig, signals: Signals, log:
       client = (await reconnect()) ?? client;
       if (stopped.aborted) return client.end();
       log.info('listening for database notifications again');
-      for (const channel of channels) signals.hear(channel, '');
+      for (const channel of channels) signals.emit(channel, '');
     }
   };
   void watch();

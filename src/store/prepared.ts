@@ -2,7 +2,7 @@ import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
 import type { Tables } from './schema.js';
 
 /** Makes a placeholder for a parameter of a statement; `read` takes its value from the input of each run. */
-export type Given<I> = <T>(read: (input: I) => T) => RawBuilder<T>;
+export type MakePlaceholder<I> = <T>(read: (input: I) => T) => RawBuilder<T>;
 
 /** Runs a prepared statement with this input and returns its rows. */
 export type Prepared<I, R> = (db: Kysely<Tables>, input: I) => Promise<readonly R[]>;
@@ -21,16 +21,16 @@ class Placeholder {
 }
 
 /** Makes the placeholders of statements whose input is an `I`. */
-export function givenBy<I>(): Given<I> {
+export function placeholders<I>(): MakePlaceholder<I> {
   return <T>(read: (input: I) => T) => sql.val(new Placeholder(read)) as unknown as RawBuilder<T>;
 }
 
 /** Compiles a statement to SQL once: for one that runs with every event, compiling takes long beside running it. */
 export function prepare<I, R>(
   kysely: Kysely<Tables>,
-  make: (given: Given<I>) => Statement<R>,
+  make: (given: MakePlaceholder<I>) => Statement<R>,
 ): Prepared<I, R> {
-  const compiled = make(givenBy<I>()).compile(kysely);
+  const compiled = make(placeholders<I>()).compile(kysely);
   return async (db, input) => {
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Placeholder ? parameter.read(input as never) : parameter,

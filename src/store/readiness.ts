@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Tables } from './schema.js';
-import { within } from './within.js';
+import { withTimeout } from './timeout.js';
 
 const rememberedMs = 1_000;
 /** A database that does not answer in this time is not ready: health checks have short timeouts. */
@@ -25,7 +25,7 @@ export function createReadiness(
     if (found) throw found;
     // A write that hangs is awaited again, not repeated: it holds a connection.
     writing ??= write().finally(() => (writing = undefined));
-    await within(patienceMs, writing, 'The database did not answer');
+    await withTimeout(patienceMs, writing, 'The database did not answer');
   }
 
   async function write(): Promise<void> {

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { checkParameters, type Parameter } from './parameters.js';
-import { givenBy, prepare, type Given } from './prepared.js';
+import { placeholders, prepare, type MakePlaceholder } from './prepared.js';
 import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
@@ -12,15 +12,15 @@ export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
 export type Row = Readonly<Record<string, Parameter>>;
 
 /** A source of rows for a statement: makes a parameter of what `read` takes from the rows. */
-export type Rows = Given<readonly Row[]>;
+export type Rows = MakePlaceholder<readonly Row[]>;
 
 /** Rows that are known when the statement is built. */
-export function these(rows: readonly Row[]): Rows {
+export function fixedRows(rows: readonly Row[]): Rows {
   return (read) => sql.val(read(rows));
 }
 
 /** Rows that each run of a prepared statement takes from its input. */
-export function rowsFrom<I>(given: Given<I>, pick: (input: I) => readonly Row[]): Rows {
+export function rowsFrom<I>(given: MakePlaceholder<I>, pick: (input: I) => readonly Row[]): Rows {
   return (read) => given((input) => read(pick(input)));
 }
 
@@ -82,9 +82,9 @@ interface Together {
  */
 export function prepareTogether<I>(
   { engine, kysely }: Store,
-  make: (given: Given<I>) => Together,
+  make: (given: MakePlaceholder<I>) => Together,
 ): (db: Kysely<Tables>, input: I) => Promise<void> {
-  const together = make(givenBy<I>());
+  const together = make(placeholders<I>());
   const statements = engine === 'postgres' ? [toSingleStatement(together)] : together.statements;
   const prepared = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));
   return async (db, input) => {

@@ -12,7 +12,7 @@ export function channelName(channel: Channel): string {
 /** The listeners of this process, by channel. */
 export interface Signals {
   /** Passes the payload to every listener of the channel, always after this call has returned. */
-  hear(channel: Channel, payload: string): void;
+  emit(channel: Channel, payload: string): void;
   /** Returns a function that stops it. */
   listen(channel: Channel, hear: (payload: string) => void): () => void;
 }
@@ -30,7 +30,7 @@ export function createSignals(log: Logger): Signals {
     }
   };
   return {
-    hear: (channel, payload) => queueMicrotask(() => deliver(channel, payload)),
+    emit: (channel, payload) => queueMicrotask(() => deliver(channel, payload)),
     listen(channel, hear) {
       const own = (payload: string) => hear(payload); // the same function may listen twice
       const set = listeners.get(channel) ?? new Set();

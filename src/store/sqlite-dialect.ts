@@ -28,7 +28,7 @@ export interface SqliteParts {
     stop(): Promise<void>;
   };
   /** Held by whoever uses the writer: a transaction from begin to end, any other statement by itself. */
-  readonly turn: Mutex;
+  readonly writerLock: Mutex;
 }
 
 /**
@@ -54,15 +54,15 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async #run(sql: string, values: Bound, reads: boolean): Promise<Outcome> {
-    const { reader, writer, turn } = this.#parts;
+    const { reader, writer, writerLock } = this.#parts;
     if (this.#ending) throw new Error(transactionEnded);
     if (this.#release) return writer.run(sql, values);
     if (reads) return reader.run(sql, values);
-    return turn.run(() => writer.run(sql, values));
+    return writerLock.run(() => writer.run(sql, values));
   }
 
   async begin(): Promise<void> {
-    const release = await this.#parts.turn.acquire();
+    const release = await this.#parts.writerLock.acquire();
     try {
       await this.#parts.writer.run('begin immediate', []);
       this.#release = release;
@@ -113,7 +113,7 @@ function createDriver(parts: SqliteParts): Driver {
     rollbackTransaction: (connection) => own(connection).rollback(),
     releaseConnection: async () => undefined,
     async destroy() {
-      const release = await parts.turn.acquire(); // waits for a running transaction to end
+      const release = await parts.writerLock.acquire(); // waits for a running transaction to end
       parts.reader.stop();
       await parts.writer.stop().finally(release); // the stopped writer refuses later statements
     },

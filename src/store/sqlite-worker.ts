@@ -66,7 +66,9 @@ function createKysely({ run }: ReturnType<typeof createStatements>): Kysely<Tabl
     run: async (...statement: Parameters<typeof run>) => run(...statement),
     stop: async () => undefined,
   };
-  return new Kysely<Tables>({ dialect: createSqliteDialect({ reader, writer, turn: createMutex(busyMs) }) });
+  return new Kysely<Tables>({
+    dialect: createSqliteDialect({ reader, writer, writerLock: createMutex(busyMs) }),
+  });
 }
 
 async function answer(work: () => unknown): Promise<void> {

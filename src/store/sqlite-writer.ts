@@ -38,9 +38,9 @@ function toError({ error }: Extract<WriterAnswer, { error: unknown }>): SqliteEr
 
 /**
  * Opens the database, and creates it if it is missing; rejects with a `SqliteError`. Once it is open, what a statement
- * fails with goes through `notice`.
+ * fails with goes through `inspect`.
  */
-export async function startWriter(path: string, notice: (error: SqliteError) => Error): Promise<Writer> {
+export async function startWriter(path: string, inspect: (error: SqliteError) => Error): Promise<Writer> {
   const worker = startWorker(path);
   const pending: Pending[] = [];
   let ended: Error | undefined;
@@ -68,7 +68,7 @@ export async function startWriter(path: string, notice: (error: SqliteError) => 
     if (!caller) return; // the thread has failed since, and all callers were rejected
     const { resolve, reject } = caller;
     if ('outcome' in answer) resolve(answer.outcome);
-    else reject(opened ? notice(toError(answer)) : toError(answer));
+    else reject(opened ? inspect(toError(answer)) : toError(answer));
   });
   worker.on('error', end);
   const exit = new Promise<void>((resolve) => {

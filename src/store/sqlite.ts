@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import type { Logger } from 'pino';
-import { createDamage, type Damage } from './damage.js';
+import { createDamageMonitor, type DamageMonitor } from './damage.js';
 import { createMutex } from './mutex.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
@@ -28,7 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   EEXIST: 'a part of its path is not a directory',
 };
 
-function openReader(path: string, { notice }: Damage): Reader {
+function openReader(path: string, { inspect }: DamageMonitor): Reader {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
   const statements = createStatements(database);
   return {
@@ -36,17 +36,17 @@ function openReader(path: string, { notice }: Damage): Reader {
       try {
         return statements.run(sql, parameters);
       } catch (error) {
-        throw notice(error);
+        throw inspect(error);
       }
     },
     stop: () => database.close(),
   };
 }
 
-async function openParts(path: string, damage: Damage) {
+async function openParts(path: string, damage: DamageMonitor) {
   try {
-    const writer = await startWriter(path, damage.notice);
-    return { writer, reader: openReader(path, damage), turn: createMutex(turnMs) };
+    const writer = await startWriter(path, damage.inspect);
+    return { writer, reader: openReader(path, damage), writerLock: createMutex(turnMs) };
   } catch (error) {
     throw cannotOpen(path, error);
   }
@@ -63,7 +63,7 @@ export async function openSqlite(given: string, log: Logger) {
   if (!given || given === ':memory:')
     throw new UnusableDatabase('The address of an embedded database must be sqlite:<path of a file>.');
   const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock per file, whatever link leads to it
-  const damage = createDamage(log);
+  const damage = createDamageMonitor(log);
   const parts = await openParts(path, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
   const signals = createSignals(log);
@@ -72,12 +72,12 @@ export async function openSqlite(given: string, log: Logger) {
     kysely,
     async procedure<S, I, O>({ module }: Procedure<S, I, O>, settings: S) {
       const call = (await parts.writer.load(module, settings)) as (input: I) => Promise<O>;
-      return (input: I) => parts.turn.run(() => call(input));
+      return (input: I) => parts.writerLock.run(() => call(input));
     },
-    signal: signals.hear,
+    signal: signals.emit,
     listen: signals.listen,
     lost: parts.writer.lost,
-    fault: damage.found,
+    fault: damage.recent,
     cannotOpen: (error: unknown) => cannotOpen(path, error),
     stop: () => kysely.destroy(),
   };

@@ -54,11 +54,11 @@ class CallersCompartment implements Compartment {
       };
       const giveUp = () => {
         this.waiting.delete(begin);
-        reject(new UpstreamError(this.upstream, deadline.over === 'late' ? 'crowded' : 'abandoned'));
+        reject(new UpstreamError(this.upstream, deadline.endedBy === 'late' ? 'crowded' : 'abandoned'));
       };
       this.waiting.add(begin);
-      const unwatch = deadline.whenOver(giveUp);
-      if (deadline.over) giveUp();
+      const unwatch = deadline.onEnd(giveUp);
+      if (deadline.endedBy) giveUp();
     });
   }
 }

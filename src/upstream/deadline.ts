@@ -3,9 +3,9 @@ import { whenAborted, type Signal } from '../signal.js';
 /** When a call has to end: after its own time, or when its operation ends, whichever is first. */
 export interface Deadline {
   /** Why it is over, if it is: `late` if the call's own time ran out, `abandoned` if the operation ended. */
-  readonly over: 'late' | 'abandoned' | undefined;
+  readonly endedBy: 'late' | 'abandoned' | undefined;
   /** Calls `act` once, when it is over (not if it already is); only the latest `act`. Returns a function to cancel. */
-  whenOver(act: () => void): () => void;
+  onEnd(act: () => void): () => void;
   /** Restarts the call's own time; call it before it is over. */
   renew(): void;
   /** Releases the timer and the operation; call it when the call has ended. */
@@ -19,27 +19,27 @@ export function startDeadline(ms: number, operation?: Signal): Deadline {
 
 // A class, since an object literal with a getter is a hundred times as costly to make.
 class CallDeadline implements Deadline {
-  over: Deadline['over'];
+  endedBy: Deadline['endedBy'];
   private act: (() => void) | undefined;
   private readonly ms: number;
   private timer: NodeJS.Timeout;
   private readonly unwatch: (() => void) | undefined;
 
   constructor(ms: number, operation: Signal | undefined) {
-    this.over = undefined;
+    this.endedBy = undefined;
     this.act = undefined;
     this.ms = ms;
     this.timer = setTimeout(endLate, ms, this);
     this.unwatch = operation && whenAborted(operation, () => this.end('abandoned'));
   }
 
-  end(how: NonNullable<Deadline['over']>): void {
-    if (this.over) return;
-    this.over = how;
+  end(how: NonNullable<Deadline['endedBy']>): void {
+    if (this.endedBy) return;
+    this.endedBy = how;
     this.act?.();
   }
 
-  whenOver(act: () => void): () => void {
+  onEnd(act: () => void): () => void {
     this.act = act;
     return () => (this.act = undefined);
   }

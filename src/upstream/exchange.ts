@@ -88,14 +88,14 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   /** Starts watching the deadline; false if it is over already. */
   begin(): boolean {
     const { deadline } = this;
-    if (deadline.over) this.finish(deadline.over);
-    else this.unwatch = deadline.whenOver(() => this.giveUp(deadline.over!));
-    return !deadline.over;
+    if (deadline.endedBy) this.finish(deadline.endedBy);
+    else this.unwatch = deadline.onEnd(() => this.giveUp(deadline.endedBy!));
+    return !deadline.endedBy;
   }
 
   onConnect(abort: (error?: Error) => void): void {
     // The deadline passed while it waited for a connection.
-    if (this.deadline.over) abort(new Error('given up'));
+    if (this.deadline.endedBy) abort(new Error('given up'));
     else this.abort = abort;
   }
 

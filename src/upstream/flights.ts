@@ -1,4 +1,4 @@
-import { Ending, whenAborted, type Signal } from '../signal.js';
+import { LightAbortController, whenAborted, type Signal } from '../signal.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
 import { createRecords } from './records.js';
 
@@ -23,7 +23,7 @@ interface Waiter<T> {
 
 interface Flight<T> {
   readonly key: string;
-  readonly ending: Ending;
+  readonly ending: LightAbortController;
   waiters: Waiter<T>[];
 }
 
@@ -43,7 +43,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
   }
 
   function begin(owned: InFlight<T>, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
-    const flight: Flight<T> = { key, ending: new Ending(), waiters: [] };
+    const flight: Flight<T> = { key, ending: new LightAbortController(), waiters: [] };
     const settle = (release: (waiter: Waiter<T>) => void) => {
       remove(owned, flight);
       for (const waiter of flight.waiters) {

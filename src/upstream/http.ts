@@ -3,7 +3,7 @@ import { isSendable } from '../bearer.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { type Compartment, createBulkhead } from './bulkhead.js';
-import { createComplaints } from './complaints.js';
+import { createFailureLog } from './failure-log.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
 import { UpstreamError, type UpstreamName } from './failure.js';
@@ -106,7 +106,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     compartment: openCompartment(),
     headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
   }));
-  const complain = createComplaints(telemetry);
+  const logFailure = createFailureLog(telemetry);
   const guard = createGuard(name, telemetry);
 
   function report({ method, path }: Exchange, status: string, started: number): void {
@@ -195,7 +195,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       if (outcome !== undefined) return outcome;
       throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });
     } catch (error) {
-      complain(sent, error, started);
+      logFailure(sent, error, started);
       throw error;
     } finally {
       entered?.leave();

@@ -16,7 +16,7 @@ function createWork() {
   return { batches, goOn, work, begun };
 }
 
-const each = { greatest: 100, weigh: () => 1 };
+const each = { maxWeight: 100, weigh: () => 1 };
 
 test('what comes while a batch is under way goes together into the next one', async () => {
   const { batches, goOn, work, begun } = createWork();
@@ -34,7 +34,7 @@ test('what comes while a batch is under way goes together into the next one', as
 
 test('a batch weighs no more than the greatest, but for a single item', async () => {
   const { batches, goOn, work, begun } = createWork();
-  const take = createBatches(work, { greatest: 3, weigh: (item) => (item === 'x' ? 9 : 1) });
+  const take = createBatches(work, { maxWeight: 3, weigh: (item) => (item === 'x' ? 9 : 1) });
   const all = Promise.all(Array.from('abcdxxef', take));
   for (let count = 1; count <= 5; count += 1) {
     await begun(count);
@@ -63,7 +63,7 @@ test('a batch that fails has failed for all of it, and for no other', async () =
 
 test('what waits too long is refused, and done no more', async () => {
   const { batches, goOn, work, begun } = createWork();
-  const take = createBatches(work, { ...each, patienceMs: 200 });
+  const take = createBatches(work, { ...each, maxWaitMs: 200 });
   const first = take('a');
   await begun(1);
   await expect(take('b')).rejects.toThrow('too busy to run this within 200 ms');

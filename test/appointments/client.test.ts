@@ -11,10 +11,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
-import type { Ending } from '../../src/signal.js';
+import type { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
-import { endingAfter, ended } from '../support/endings.js';
+import { abortAfter, abortedSignal } from '../support/endings.js';
 import { createTestFile } from '../support/engines.js';
 
 const appointment: NewAppointment = {
@@ -58,7 +58,7 @@ function misbehave(service: 'appointments' | 'issuer', act: Act, times = Infinit
 }
 
 /** The error of a booking that has to fail. */
-async function failure(from = client, signal?: Ending): Promise<UpstreamError> {
+async function failure(from = client, signal?: LightAbortController): Promise<UpstreamError> {
   const outcome: unknown = await from.book(appointment, signal).catch((error: unknown) => error);
   if (outcome instanceof UpstreamError) return outcome;
   throw new Error('The booking has not failed as calls do.', { cause: outcome });
@@ -205,7 +205,7 @@ describe('what is known of a booking that failed', () => {
   it('after the operation has ended in the middle: nothing', async () => {
     await client.book(appointment);
     misbehave('appointments', { kind: 'afterwards', act: { kind: 'hang' } });
-    const error = await failure(client, endingAfter(100));
+    const error = await failure(client, abortAfter(100));
     expect(error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
     expect(booked()).toBe(2);
   });
@@ -229,7 +229,7 @@ describe('what is known of a booking that failed', () => {
   });
 
   it('where the operation has ended before: it was not made', async () => {
-    expect(await failure(client, ended())).toMatchObject({
+    expect(await failure(client, abortedSignal())).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       uncertain: false,
     });

@@ -7,7 +7,7 @@ import type { Act } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { postGraphql } from '../drain/asking.js';
 import { engines, noPostgres } from '../support/engines.js';
-import { type House, startHouse } from '../support/house.js';
+import { type Testbed, startTestbed } from '../support/testbed.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { startGatewayProcess } from '../support/process.js';
 import { input, postsOf } from './room.js';
@@ -31,10 +31,10 @@ beforeEach(async () => {
 afterEach(() => sandbox.stop());
 
 /** A gateway that ends with the test. */
-async function startHere(databaseUrl: string): Promise<House> {
-  const house = await startHouse({ sandbox, settings: { ...settings, DATABASE_URL: databaseUrl } });
-  onTestFinished(house.stop);
-  return house;
+async function startHere(databaseUrl: string): Promise<Testbed> {
+  const testbed = await startTestbed({ sandbox, settings: { ...settings, DATABASE_URL: databaseUrl } });
+  onTestFinished(testbed.stop);
+  return testbed;
 }
 
 async function book(url: string, token: string, more = {}) {
@@ -96,7 +96,7 @@ async function killWhileBooking(url: string, token: string, { act, booked }: Mom
 }
 
 /** What a gateway answers for a booking that another was killed in. */
-async function answersOf({ url, signIn }: House, token: string) {
+async function answersOf({ url, signIn }: Testbed, token: string) {
   const atOnce = await bookings(url, token);
   const withOtherInput = await book(url, token, { end: '2026-11-21T11:00:00Z' });
   const waiting = book(url, token);

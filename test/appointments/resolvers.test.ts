@@ -14,7 +14,7 @@ import type { Grant } from '../../src/generated/resolvers.js';
 import { createCursors, idOf } from '../../src/relay.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { createTestFile } from '../support/engines.js';
 import { postsOf, startReplica } from './room.js';
@@ -64,7 +64,7 @@ async function ask(
   { userId = user, grants = ['APPOINTMENTS_WRITE'] as readonly Grant[] } = {},
 ) {
   const caller = { sessionId: 's', userId, email: `${userId}@example.com`, grants: new Set(grants) };
-  const reads = new Reads(new Ending());
+  const reads = new Reads(new LightAbortController());
   const contextValue: AppointmentsContext = { caller, appointments: replica.ledger, reads, cursors };
   const { data, errors } = await graphql({ schema, source, variableValues: variables, contextValue });
   return { data: data as Data, errors: errors?.map(({ extensions }) => extensions['code']) };
@@ -277,7 +277,7 @@ describe('appointments', () => {
   });
 
   test('are read a page in a turn of the event loop, until the operation ends', async () => {
-    const signal = new Ending();
+    const signal = new LightAbortController();
     let pages = 0;
     const appointments: Ledger = {
       ...replica.ledger,
@@ -301,7 +301,7 @@ describe('appointments', () => {
     await bookAt([1, 2, 3]);
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
     const errorsWithin = async (mebibytes: number) => {
-      const reads = new Reads(new Ending(), mebibytes);
+      const reads = new Reads(new LightAbortController(), mebibytes);
       const contextValue = { caller, appointments: replica.ledger, reads, cursors };
       const source = '{ appointments { nodes { id } } }';
       const { errors } = await graphql({ schema, source, contextValue });

@@ -6,7 +6,7 @@ import { openWay } from '../chaos/way.js';
 import { postGraphql } from '../drain/asking.js';
 import { openSocket } from '../server/sockets.js';
 import { createTestFile, noPostgres } from '../support/engines.js';
-import { demo } from '../support/house.js';
+import { demo } from '../support/testbed.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { createSender, settingsFor, start, stored } from './sending.js';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { postGraphql } from '../drain/asking.js';
 import { createTestFile } from '../support/engines.js';
-import { demo } from '../support/house.js';
+import { demo } from '../support/testbed.js';
 import { createSender, settingsFor, start, stored } from './sending.js';
 
 let sandbox: Sandbox;

@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { operations, type Before, type Costed } from './operations.js';
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 let before: Before;
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
-  await house.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_calls' } });
-  before = await look(await house.signIn());
+  testbed = await startTestbed();
+  token = await testbed.signIn();
+  await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_calls' } });
+  before = await look(await testbed.signIn());
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** What the operations are told, read in another session: to the session that is measured all of it is new. */
 async function look(other: string): Promise<Before> {
-  const { data } = await house.ask(
+  const { data } = await testbed.ask(
     `{ viewer { id } notes(first: 40) { nodes { id } } shipment(shipmentId: "shp_calls") { id }
        tags { nodes { name } } page: notes(first: 20) { pageInfo { endCursor } } }`,
     {},
@@ -38,11 +38,11 @@ async function look(other: string): Promise<Before> {
 
 /** The calls of one operation, by name; whatever is an id in a path is `:id`. */
 async function callsOf({ document, variables }: Costed): Promise<readonly string[]> {
-  const start = house.sandbox.calls.length;
-  const { data, errors } = await house.ask(document, variables?.(before), token);
+  const start = testbed.sandbox.calls.length;
+  const { data, errors } = await testbed.ask(document, variables?.(before), token);
   expect(errors).toBeUndefined();
   expect(Object.values(data)).not.toContain(null);
-  const calls = house.sandbox.calls.slice(start);
+  const calls = testbed.sandbox.calls.slice(start);
   return calls
     .map(
       ({ method, path }) =>

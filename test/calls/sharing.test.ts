@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demo, startHouse, type House } from '../support/house.js';
+import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 const figures: { readonly what: string; readonly calls: string }[] = [];
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
+  testbed = await startTestbed();
+  token = await testbed.signIn();
 });
 
 afterAll(async () => {
-  await house.stop();
+  await testbed.stop();
   // oxlint-disable-next-line no-console -- the figures are what this file is read for
   console.table(figures);
 });
 
 /** Runs it, and gives its outcome with the calls that the services received meanwhile, as `GET /notes`. */
 async function during<T>(run: () => Promise<T>): Promise<{ outcome: T; calls: readonly string[] }> {
-  const before = house.sandbox.calls.length;
+  const before = testbed.sandbox.calls.length;
   const outcome = await run();
-  const calls = house.sandbox.calls.slice(before);
+  const calls = testbed.sandbox.calls.slice(before);
   return { outcome, calls: calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`) };
 }
 
@@ -36,15 +36,15 @@ function show(what: string, calls: readonly string[]): void {
 /** The next answers of the notes service are made at once and kept back for so long. */
 function holdReads(ms: number, times = 1): void {
   const act = { kind: 'afterwards', act: { kind: 'delay', ms } } as const;
-  house.sandbox.faults.add({ service: 'notes', method: 'GET', times, act });
+  testbed.sandbox.faults.add({ service: 'notes', method: 'GET', times, act });
 }
 
 /** Begins to read the titles, from an answer that the service makes now and keeps back. */
 async function readSlowly(): Promise<{ readonly stale: Promise<readonly string[]> }> {
-  const before = house.sandbox.calls.length;
+  const before = testbed.sandbox.calls.length;
   holdReads(1500);
   const stale = titles();
-  await expect.poll(() => house.sandbox.calls.length, { interval: 5 }).toBe(before + 1);
+  await expect.poll(() => testbed.sandbox.calls.length, { interval: 5 }).toBe(before + 1);
   return { stale };
 }
 
@@ -56,7 +56,7 @@ async function titles(): Promise<readonly string[]> {
 const times = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 async function page(fields: string, variables: object = {}) {
-  const { data, errors } = await house.ask(
+  const { data, errors } = await testbed.ask(
     `query ($first: Int, $after: String) {
       notes(first: $first, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } }
     }`,
@@ -70,7 +70,7 @@ async function page(fields: string, variables: object = {}) {
 function book(start: number) {
   const at = (minutes: number) => new Date(Date.UTC(2027, 0, 1, 9, minutes)).toISOString();
   const participants = [{ actor: { reference: 'Patient/42' }, status: 'ACCEPTED' }];
-  return house.ask(
+  return testbed.ask(
     `mutation ($input: CreateAppointmentInput!) {
       createAppointment(input: $input) { appointment { confirmation } errors { code } }
     }`,
@@ -97,7 +97,7 @@ describe('bookings', () => {
   });
 
   test('a revoked token costs one refresh and one retry', async () => {
-    house.sandbox.appointments.revokeTokens();
+    testbed.sandbox.appointments.revokeTokens();
     const { outcome, calls } = await during(() => book(0));
     show('a booking with a revoked token', calls);
     expect(outcome.data.createAppointment.appointment).toEqual({ confirmation: 'CONFIRMED' });
@@ -105,7 +105,7 @@ describe('bookings', () => {
   });
 
   test('twenty at once with a revoked token refresh it once', async () => {
-    house.sandbox.appointments.revokeTokens();
+    testbed.sandbox.appointments.revokeTokens();
     const { outcome, calls } = await during(() => Promise.all(times(20).map(book)));
     show('20 concurrent bookings with a revoked token', calls);
     expect(outcome.map(({ data }) => data.createAppointment.appointment.confirmation)).toEqual(
@@ -141,7 +141,7 @@ describe('reading notes', () => {
     const second = await page('id', { first: 10, after: first.pageInfo.endCursor });
     const ids = [...first.nodes, ...second.nodes].map(({ id }) => id);
     const { outcome, calls } = await during(() =>
-      house.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Note { title } } }', { ids }, token),
+      testbed.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Note { title } } }', { ids }, token),
     );
     show('nodes() of 20 notes seen on two pages', calls);
     expect(outcome.data.nodes.map(({ id }: { id: string }) => id)).toEqual(ids);
@@ -151,7 +151,7 @@ describe('reading notes', () => {
 
   test('fifty aliases of the viewer are one call', async () => {
     const aliases = times(50).map((index) => `v${index}: viewer { name }`);
-    const { outcome, calls } = await during(() => house.ask(`{ ${aliases.join(' ')} }`, {}, token));
+    const { outcome, calls } = await during(() => testbed.ask(`{ ${aliases.join(' ')} }`, {}, token));
     show('50 aliases of viewer in one operation', calls);
     expect(Object.values(outcome.data)).toEqual(times(50).map(() => ({ name: 'Dana Demo' })));
     expect(calls).toEqual(['GET /me']);
@@ -168,11 +168,11 @@ describe('reading notes', () => {
   });
 
   test('what is in flight for one session is not shared with another', async () => {
-    const other = await house.signIn();
+    const other = await testbed.signIn();
     holdReads(400, 2);
     const query = '{ notes(first: 3) { nodes { id } } }';
     const { outcome, calls } = await during(() =>
-      Promise.all([house.ask(query, {}, token), house.ask(query, {}, other)]),
+      Promise.all([testbed.ask(query, {}, token), testbed.ask(query, {}, other)]),
     );
     show('the same query of two sessions at once', calls);
     expect(calls).toEqual(['GET /notes', 'GET /notes']);
@@ -182,7 +182,7 @@ describe('reading notes', () => {
 
 describe('a note written is the note read next', () => {
   async function create(title: string): Promise<string> {
-    const { data } = await house.ask(
+    const { data } = await testbed.ask(
       `mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { id } errors { code } } }`,
       { input: { title, content: 'Words.' } },
       token,
@@ -214,7 +214,7 @@ describe('a note written is the note read next', () => {
     const name = `${kind}Note`;
     const type = `${kind[0]!.toUpperCase()}${kind.slice(1)}NoteInput`;
     const write = `mutation ($input: ${type}!) { ${name}(input: $input) { errors { code } } }`;
-    expect((await house.ask(write, { input: input[kind] }, token)).data[name].errors).toEqual([]);
+    expect((await testbed.ask(write, { input: input[kind] }, token)).data[name].errors).toEqual([]);
     expect((await titles()).filter((title) => title.endsWith(kind))).toEqual(shown);
     // The read that began before the write may show either; it is here to see that it was held and still answered.
     expect(await stale).toContain(`Before ${kind}`);
@@ -233,7 +233,7 @@ describe('a note written is the note read next', () => {
 
   test('by a change of the notes past this gateway too: nothing is kept once it was answered', async () => {
     await page('id', { first: 3 });
-    const { title } = house.sandbox.notes.insert(demo.email, { title: 'From elsewhere' });
+    const { title } = testbed.sandbox.notes.insert(demo.email, { title: 'From elsewhere' });
     expect(await titles()).toContain(title);
   });
 });

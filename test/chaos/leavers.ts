@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { postGraphql, type Posted } from '../drain/asking.js';
-import { demo } from '../support/house.js';
+import { demo } from '../support/testbed.js';
 import { findingsOf, type Finding } from './faults.js';
 import { codesOf, insist, type Asking } from './insistence.js';
 import { startSubscriber, type Subscriber } from './subscriber.js';

@@ -43,7 +43,7 @@ export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
   /** As an orchestrator does: a gateway whose database is away ends, and is started again. */
   async function start(failures = 0): Promise<void> {
     try {
-      gateway = await startGatewayProcess(settings, { main: 'dist/main.js', options, hear });
+      gateway = await startGatewayProcess(settings, { main: 'dist/main.js', options, onLine: hear });
     } catch (error) {
       if (failures === maxFailures) throw error;
       await sleep(againMs);

@@ -6,7 +6,7 @@ import { Client, fetchExchange } from '@urql/core';
 import { print } from 'graphql';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as generated from '../../src/client/generated/index.js';
-import { demo, startHouse, type House } from '../support/house.js';
+import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 
 const {
   CreateAppointmentDocument,
@@ -21,15 +21,15 @@ const {
   ViewerDocument,
 } = generated;
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
+  testbed = await startTestbed();
+  token = await testbed.signIn();
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** Asks by a typed document, with a session's token or without; what comes has its type. */
 async function ask<Data, Variables extends object>(
@@ -37,7 +37,7 @@ async function ask<Data, Variables extends object>(
   variables: Variables,
   session?: string,
 ): Promise<Data> {
-  const { data, errors } = await house.ask(print(document), variables, session);
+  const { data, errors } = await testbed.ask(print(document), variables, session);
   expect(errors).toBeUndefined();
   return data as Data;
 }
@@ -47,7 +47,7 @@ async function first<Data, Variables extends Record<string, unknown>>(
   document: TypedDocumentNode<Data, Variables>,
   variables: Variables,
 ): Promise<Data> {
-  const client = house.socket(token);
+  const client = testbed.socket(token);
   const { value } = await client.iterate<Data>({ query: print(document), variables }).next();
   await client.dispose();
   expect(value?.errors).toBeUndefined();
@@ -58,7 +58,7 @@ async function first<Data, Variables extends Record<string, unknown>>(
 function createApollo(fields: Readonly<Record<string, FieldPolicy>>) {
   const headers = { authorization: `Bearer ${token}` };
   return new ApolloClient({
-    link: new HttpLink({ uri: `${house.url}/graphql`, headers }),
+    link: new HttpLink({ uri: `${testbed.url}/graphql`, headers }),
     cache: new InMemoryCache({ typePolicies: { Query: { fields } } }),
   });
 }
@@ -95,7 +95,7 @@ test('a note is created, and is among the notes', async () => {
 test('urql asks for them as it comes: by GET', async () => {
   const methods: (string | undefined)[] = [];
   const urql = new Client({
-    url: `${house.url}/graphql`,
+    url: `${testbed.url}/graphql`,
     exchanges: [fetchExchange],
     fetchOptions: { headers: { authorization: `Bearer ${token}` } },
     fetch: (input, init) => {
@@ -123,7 +123,7 @@ test('an appointment is booked', async () => {
 
 test('shipments are listed, and followed from there', async () => {
   const { liveCursor } = await ask(ShipmentsDocument, { first: 1 }, token);
-  await house.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_typed' } });
+  await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_typed' } });
   const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: liveCursor });
   expect(shipmentUpdates.shipment.shipmentId).toBe('shp_typed');
   const { shipments } = await ask(ShipmentsDocument, { first: 1 }, token);
@@ -132,7 +132,7 @@ test('shipments are listed, and followed from there', async () => {
 
 test('payments are listed, and followed from there', async () => {
   const { liveCursor } = await ask(PaymentsDocument, { first: 1 }, token);
-  await house.sandbox.webhooks.emitPayment();
+  await testbed.sandbox.webhooks.emitPayment();
   const { paymentUpdates } = await first(PaymentUpdatesDocument, { after: liveCursor });
   const { payments } = await ask(PaymentsDocument, { first: 1 }, token);
   expect(payments.edges.map(({ node }) => node)).toEqual([paymentUpdates.payment]);
@@ -140,7 +140,7 @@ test('payments are listed, and followed from there', async () => {
 
 test("Apollo Client's relayStylePagination puts the pages of a list together", async () => {
   for (const id of ['shp_page_1', 'shp_page_2'])
-    await house.sandbox.webhooks.emitShipment({ shipment: { id } });
+    await testbed.sandbox.webhooks.emitShipment({ shipment: { id } });
   const pages = createApollo({ shipments: relayStylePagination(['filter']) }).watchQuery({
     query: ShipmentsDocument,
     variables: { first: 1 },
@@ -159,7 +159,7 @@ test('Apollo Client keeps the liveCursor of what it shows, as README has it, unt
   const apollo = createApollo({ liveCursor: { merge } });
   const place = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;
   const begun = await place();
-  await house.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_between' } });
+  await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_between' } });
   // Another part of the page asks for it too.
   const { data } = await apollo.query({ query: PaymentsDocument });
   expect([data?.liveCursor, await place()]).toEqual([begun, begun]);

@@ -45,7 +45,7 @@ function follow(client: Client, after: string) {
 }
 
 async function emit(id: string): Promise<void> {
-  await proxied.house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_faults' } });
+  await proxied.testbed.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_faults' } });
 }
 
 const circular: Record<string, unknown> = {};

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, type Client, type ClientOptions } from 'graphql-ws';
 import WebSocket from 'ws';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openProxy, type Proxy } from './proxy.js';
 
 /** What tests of clients need: a gateway, a way to it that can be cut, and clients that are disposed of. */
 export interface Proxied {
-  readonly house: House;
+  readonly testbed: Testbed;
   /** Before each test another. */
   readonly proxy: Proxy;
   /** The token of a session, with which clients connect from now on. */
@@ -20,19 +20,19 @@ export interface Proxied {
 }
 
 /** Starts all that for the tests of a file. */
-export function useProxied(start: Parameters<typeof startHouse>[0] = {}): Proxied {
+export function useProxied(start: Parameters<typeof startTestbed>[0] = {}): Proxied {
   const clients: Client[] = [];
-  let house: House;
+  let testbed: Testbed;
   let proxy: Proxy;
   let token: string;
 
   beforeAll(async () => {
-    house = await startHouse(start);
-    token = await house.signIn();
+    testbed = await startTestbed(start);
+    token = await testbed.signIn();
   });
 
   beforeEach(async () => {
-    proxy = await openProxy(house.url);
+    proxy = await openProxy(testbed.url);
   });
 
   afterEach(async () => {
@@ -40,11 +40,11 @@ export function useProxied(start: Parameters<typeof startHouse>[0] = {}): Proxie
     await proxy.stop();
   });
 
-  afterAll(() => house.stop());
+  afterAll(() => testbed.stop());
 
   return {
-    get house() {
-      return house;
+    get testbed() {
+      return testbed;
     },
     get proxy() {
       return proxy;
@@ -67,6 +67,6 @@ export function useProxied(start: Parameters<typeof startHouse>[0] = {}): Proxie
       clients.push(client);
       return client;
     },
-    liveCursor: async () => (await house.ask('{ liveCursor }', {}, token)).data.liveCursor,
+    liveCursor: async () => (await testbed.ask('{ liveCursor }', {}, token)).data.liveCursor,
   };
 }

@@ -7,7 +7,7 @@ import { MessageType, type ClientOptions, type SubscribeMessage } from 'graphql-
 import type WebSocket from 'ws';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resuming } from '../../src/client/resume.js';
-import { codesOf, startHouse } from '../support/house.js';
+import { codesOf, startTestbed } from '../support/testbed.js';
 import { useProxied } from './proxied.js';
 
 /** One key for all, so that a gateway can be put in another's place. */
@@ -93,7 +93,7 @@ async function emit(count: number): Promise<string[]> {
   for (let index = 0; index < count; index++) {
     const id = `evt_resume_${emitted++}`;
     ids.push(id);
-    await proxied.house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_resume' } });
+    await proxied.testbed.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_resume' } });
   }
   return ids;
 }
@@ -161,7 +161,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     const sent = await emit(2);
     await expect.poll(() => shown).toEqual(sent);
 
-    const another = await startHouse({ settings });
+    const another = await startTestbed({ settings });
     const ownToken = proxied.token;
     onTestFinished(async () => {
       proxied.token = ownToken;
@@ -211,7 +211,7 @@ describe('resuming', () => {
       expected['ships']!.push(...(await emit(1)));
       const id = `evt_payment_${round}`;
       if (round % 2 === 0) expected['pays']!.push(id);
-      if (round % 2 === 0) await proxied.house.sandbox.webhooks.emitPayment({ id });
+      if (round % 2 === 0) await proxied.testbed.sandbox.webhooks.emitPayment({ id });
       proxied.proxy.cut();
     }
     await expect.poll(() => shown).toEqual(expected);
@@ -303,7 +303,7 @@ describe('resuming', () => {
   });
 
   test('gives up where the session has ended: 4401 is final', async () => {
-    const leaver = await proxied.house.signIn();
+    const leaver = await proxied.testbed.signIn();
     const client = connect(resuming(options({ connectionParams: { authorization: `Bearer ${leaver}` } })));
     const ended = new Promise((resolve) => {
       client.subscribe(
@@ -312,22 +312,22 @@ describe('resuming', () => {
       );
     });
     await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
-    expect(codesOf(await proxied.house.ask('mutation { signOut { signedOut } }', {}, leaver))).toEqual([]);
+    expect(codesOf(await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, leaver))).toEqual([]);
     expect(await ended).toMatchObject({ code: 4401 });
   });
 
   test('tells of the 4401, and serves again after another sign-in', async () => {
-    let session = await proxied.house.signIn();
+    let session = await proxied.testbed.signIn();
     const closed = vi.fn<(event: unknown) => void>();
     const connectionParams = () => ({ authorization: `Bearer ${session}` });
     const client = connect(resuming(options({ connectionParams, on: { closed } })));
     const ended = client.iterate({ query }).next();
     ended.catch(() => {});
     await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
-    await proxied.house.ask('mutation { signOut { signedOut } }', {}, session);
+    await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, session);
     await expect(ended).rejects.toMatchObject({ code: 4401 });
     expect(closed.mock.calls).toEqual([[expect.objectContaining({ code: 4401 })]]);
-    session = await proxied.house.signIn();
+    session = await proxied.testbed.signIn();
     const after = await liveCursor();
     const next = client.iterate<Updates>({ query, variables: { after } }).next();
     const [sent] = await emit(1);

@@ -32,7 +32,7 @@ async function follow(client: Client): Promise<readonly string[]> {
 }
 
 async function emit(id: string): Promise<void> {
-  await proxied.house.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_silence' } });
+  await proxied.testbed.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_silence' } });
 }
 
 /** A server that acknowledges, and else does with each message as it is told. */

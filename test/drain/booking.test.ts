@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { startHouse } from '../support/house.js';
+import { startTestbed } from '../support/testbed.js';
 import { input } from '../appointments/room.js';
 import { postGraphql } from './asking.js';
 
@@ -26,7 +26,7 @@ function keptAlive(): Agent {
 }
 
 test('a request that comes within the grace is answered, though all was quiet before it', async () => {
-  const { sandbox, gateway, url, signIn, stop } = await startHouse();
+  const { sandbox, gateway, url, signIn, stop } = await startTestbed();
   onTestFinished(stop);
   const token = await signIn();
   const [one, two] = [keptAlive(), keptAlive()];
@@ -45,7 +45,7 @@ test('a request that comes within the grace is answered, though all was quiet be
 test('a booking whose client has gone is settled before the database ends', async () => {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());
-  const first = await startHouse({ sandbox });
+  const first = await startTestbed({ sandbox });
   onTestFinished(first.stop);
   delayBooking(sandbox);
   const agent = keptAlive();
@@ -58,7 +58,7 @@ test('a booking whose client has gone is settled before the database ends', asyn
   expect(await gone).toBe('gone');
   await first.gateway.stop();
 
-  const second = await startHouse({ sandbox, folder: first.folder });
+  const second = await startTestbed({ sandbox, folder: first.folder });
   onTestFinished(second.stop);
   const { data } = await second.ask('{ appointments { nodes { confirmation upstreamId } } }', {}, token);
   const upstreamId = sandbox.appointments.booked.at(-1)!.id;

@@ -6,7 +6,7 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createDrain } from '../../src/server/drain.js';
 import { openSocket, type RawSocket } from '../server/sockets.js';
 import { createTestFile } from '../support/engines.js';
-import { allGrants, demo } from '../support/house.js';
+import { allGrants, demo } from '../support/testbed.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { postGraphql } from './asking.js';
 

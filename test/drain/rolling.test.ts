@@ -11,7 +11,7 @@ import type { Sent } from '../chaos/sender.js';
 import { readStanding } from '../chaos/standing.js';
 import { startSubscriber } from '../chaos/subscriber.js';
 import { noPostgres } from '../support/engines.js';
-import { demo } from '../support/house.js';
+import { demo } from '../support/testbed.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { startGatewayProcess } from '../support/process.js';
 import { postGraphql } from './asking.js';

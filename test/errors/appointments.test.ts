@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { codesOf } from '../support/house.js';
+import { codesOf } from '../support/testbed.js';
 import { faultsOf, only, type Person, type Room, startRoom } from './room.js';
 
 const fields = `id upstreamId status start end bookedAt bookedBy confirmation

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Act } from '../../src/sandbox/faults.js';
-import { codesOf } from '../support/house.js';
+import { codesOf } from '../support/testbed.js';
 import { leaksOf, only, type Person, type Room, startRoom } from './room.js';
 
 const createAppointment = `mutation { createAppointment(input: { status: BOOKED
@@ -42,7 +42,7 @@ beforeAll(async () => {
   room = await startRoom();
 });
 beforeEach(async () => {
-  room.sandbox.deliverTo(room.house.url);
+  room.sandbox.deliverTo(room.testbed.url);
   person = await room.join();
 });
 afterEach(() => {
@@ -61,15 +61,17 @@ const insert = (count: number) =>
 describe('UNAUTHENTICATED', () => {
   test.each(rootFields)('for an anonymous caller of %s', async (query) => {
     const calls = await room.callsOf(async () => {
-      expect(codesOf(await room.house.ask(query))).toEqual(['UNAUTHENTICATED']);
-      expect(codesOf(await room.house.ask(query, {}, 'no session'))).toEqual(['UNAUTHENTICATED']);
+      expect(codesOf(await room.testbed.ask(query))).toEqual(['UNAUTHENTICATED']);
+      expect(codesOf(await room.testbed.ask(query, {}, 'no session'))).toEqual(['UNAUTHENTICATED']);
     });
     expect(calls).toEqual([]);
   });
 
   test('for signOut, but neither for `viewer` nor for `__typename`', async () => {
-    expect(codesOf(await room.house.ask('mutation { signOut { signedOut } }'))).toEqual(['UNAUTHENTICATED']);
-    const { data, errors } = await room.house.ask('{ __typename viewer { id } }');
+    expect(codesOf(await room.testbed.ask('mutation { signOut { signedOut } }'))).toEqual([
+      'UNAUTHENTICATED',
+    ]);
+    const { data, errors } = await room.testbed.ask('{ __typename viewer { id } }');
     expect([data, errors]).toEqual([{ __typename: 'Query', viewer: null }, undefined]);
   });
 });
@@ -214,7 +216,7 @@ describe('the codes of upstream failures', () => {
     expect(codesOf(answer)).toEqual([code]);
     expect(answer.errors![0]!.message).toContain(named);
     expect(answer.errors![0]!.path).toEqual(['notes']);
-    expect(leaksOf(room.house, [answer], [secret])).toEqual([]);
+    expect(leaksOf(room.testbed, [answer], [secret])).toEqual([]);
   });
 
   test('are told of a query that came before at no more cost, its other fields with them', async () => {
@@ -283,7 +285,7 @@ describe('INTERNAL_SERVER_ERROR', () => {
   test('is masked; the request’s id finds the cause in the log', async () => {
     const own = await startRoom();
     const victim = await own.join();
-    const file = new DatabaseSync(join(own.house.folder, 'gateway.db'));
+    const file = new DatabaseSync(join(own.testbed.folder, 'gateway.db'));
     file.exec('alter table payments rename to payments_elsewhere');
     file.close();
     const { headers, errors, data } = await victim.ask('{ __typename payments { nodes { id } } }');
@@ -293,7 +295,7 @@ describe('INTERNAL_SERVER_ERROR', () => {
     const { message, extensions } = errors![0]!;
     expect(extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', requestId: id });
     expect(JSON.stringify([message, errors])).not.toMatch(/payments_|sql|table|\.ts|\bat /i);
-    const logged = own.house
+    const logged = own.testbed
       .logged()
       .split('\n')
       .filter((line) => line.includes(String(id)));
@@ -308,8 +310,8 @@ describe('CURSOR_EXPIRED', () => {
 
   /** The code of the error with which a subscription after this cursor fails, or its first message. */
   async function follow(from: Room, email: string, after: string): Promise<unknown> {
-    const token = await from.house.signIn({ email, password: 'secret words' });
-    const client = from.house.socket(token);
+    const token = await from.testbed.signIn({ email, password: 'secret words' });
+    const client = from.testbed.socket(token);
     try {
       for await (const { data, errors } of client.iterate({ query: updates, variables: { after } }))
         return errors?.[0]?.extensions?.['code'] ?? data;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
-import { codesOf } from '../support/house.js';
+import { codesOf } from '../support/testbed.js';
 import { type Person, type Room, startRoom } from './room.js';
 
 const message = 'One operation may read no more than about 64 MiB from the database: request smaller pages.';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   person = await room.join();
   for (let count = 18; count > 0; count -= 1)
     await room.sandbox.webhooks.emitPayment({ id: `evt_${count}`, object: { id: 'pay_1' } });
-  const database = new DatabaseSync(join(room.house.folder, 'gateway.db'), { timeout: 5_000 });
+  const database = new DatabaseSync(join(room.testbed.folder, 'gateway.db'), { timeout: 5_000 });
   database
     .prepare(`update events set event = json_set(event, '$.data', json_object('long', ?))`)
     .run('x'.repeat(4 * 1024 * 1024));

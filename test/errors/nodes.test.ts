@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromGlobalId, toGlobalId } from '../../src/relay.js';
-import { codesOf } from '../support/house.js';
+import { codesOf } from '../support/testbed.js';
 import { only, type Person, type Room, startRoom } from './room.js';
 
 const types = [

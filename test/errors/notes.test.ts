@@ -328,14 +328,14 @@ describe('refused for what lies in no note', () => {
     for (const [query, input] of writes) {
       const { errors } = await person.ask(query, { input });
       expect(errors?.map(({ extensions }) => extensions['code'])).toEqual([code]);
-      expect(room.house.logged()).toContain(`"status":${status},"msg":"the notes service refused a write`);
+      expect(room.testbed.logged()).toContain(`"status":${status},"msg":"the notes service refused a write`);
     }
   });
 
   test.each([402, 403, 413, 422])('but with %i it is data', async (status) => {
     room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
     expect(faultsOf(await ask(create, { title: 'T', content: 'C' }))).toEqual(['INVALID ']);
-    expect(room.house.logged()).not.toContain(`"status":${status},"msg"`);
+    expect(room.testbed.logged()).not.toContain(`"status":${status},"msg"`);
   });
 });
 

@@ -1,4 +1,10 @@
-import { type Answered, allGrants, type House, type HouseOptions, startHouse } from '../support/house.js';
+import {
+  type Answered,
+  allGrants,
+  type Testbed,
+  type TestbedOptions,
+  startTestbed,
+} from '../support/testbed.js';
 
 /** Somebody signed in, and their address. */
 export interface Person {
@@ -15,26 +21,26 @@ export interface Fault {
 
 let people = 0;
 
-/** A house for many people: those of `@all.example` have every grant, others none. */
-export async function startRoom(options: HouseOptions = {}) {
+/** A testbed for many people: those of `@all.example` have every grant, others none. */
+export async function startRoom(options: TestbedOptions = {}) {
   const settings = { GRANTS: JSON.stringify({ '*@all.example': allGrants }), ...options.settings };
-  const house = await startHouse({ ...options, settings });
+  const testbed = await startTestbed({ ...options, settings });
   /** Somebody new, with all grants unless the domain of the address is another. */
   async function join(domain = 'all.example'): Promise<Person> {
     const email = `person${(people += 1)}@${domain}`;
-    house.sandbox.notes.addUser({ email, password: 'secret words', name: email });
-    const token = await house.signIn({ email, password: 'secret words' });
-    return { email, ask: (query, variables) => house.ask(query, variables, token) };
+    testbed.sandbox.notes.addUser({ email, password: 'secret words', name: email });
+    const token = await testbed.signIn({ email, password: 'secret words' });
+    return { email, ask: (query, variables) => testbed.ask(query, variables, token) };
   }
 
   /** The calls that `run` makes, as `METHOD /path`. */
   async function callsOf(run: () => Promise<unknown>): Promise<readonly string[]> {
-    const before = house.sandbox.calls.length;
+    const before = testbed.sandbox.calls.length;
     await run();
-    return house.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
+    return testbed.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
   }
 
-  return { house, sandbox: house.sandbox, join, callsOf, stop: () => house.stop() };
+  return { testbed, sandbox: testbed.sandbox, join, callsOf, stop: () => testbed.stop() };
 }
 
 /** A room, as its tests hold it. */
@@ -53,8 +59,12 @@ export function only({ data, errors }: Answered) {
   return Object.values(data as Record<string, unknown>)[0] as Answered['data'];
 }
 
-/** What a house's answers and logs hold of texts that must never be in them. */
-export function leaksOf(house: House, answers: readonly Answered[], secrets: readonly string[]): string[] {
-  const shown = house.logged() + JSON.stringify(answers);
+/** What a testbed's answers and logs hold of texts that must never be in them. */
+export function leaksOf(
+  testbed: Testbed,
+  answers: readonly Answered[],
+  secrets: readonly string[],
+): string[] {
+  const shown = testbed.logged() + JSON.stringify(answers);
   return secrets.filter((secret) => shown.includes(secret));
 }

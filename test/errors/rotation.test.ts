@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { codesOf } from '../support/house.js';
+import { codesOf } from '../support/testbed.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from './room.js';
 
 const rotate = `mutation ($input: RotatePaymentWebhookSecretInput!) { rotatePaymentWebhookSecret(input: $input) {
@@ -37,7 +37,7 @@ async function send(secrets: { readonly v1?: string; readonly v0?: string }): Pr
   const sign = (key: string) => createHmac('sha256', key).update(`${t}.${body}`).digest('hex');
   const parts = Object.entries(secrets).map(([scheme, key]) => `${scheme}=${sign(key)}`);
   const headers = { 'payments-signature': [`t=${t}`, ...parts].join(',') };
-  const { url } = room.house;
+  const { url } = room.testbed;
   return (await fetch(`${url}/webhooks/payments/pe_demo`, { method: 'POST', headers, body })).status;
 }
 
@@ -81,7 +81,7 @@ describe('rotatePaymentWebhookSecret', () => {
     expect(await send({ v1: old })).toBe(401);
     expect(await send({ v1: 'lost by us', v0: old })).toBe(401);
     expect(await send({ v1: fresh })).toBe(200);
-    expect(leaksOf(room.house, [answer], [old, fresh])).toEqual([]);
+    expect(leaksOf(room.testbed, [answer], [old, fresh])).toEqual([]);
   });
 
   test('keeps each replaced secret for its own 24 hours, whatever rotations follow', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Answered, codesOf } from '../support/house.js';
+import { type Answered, codesOf } from '../support/testbed.js';
 import { faultsOf, leaksOf, only, type Room, startRoom } from './room.js';
 
 const signIn = `mutation ($input: SignInInput!) { signIn(input: $input) {
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterAll(() => room.stop());
 
-const ask = (input: object) => room.house.ask(signIn, { input });
+const ask = (input: object) => room.testbed.ask(signIn, { input });
 const refuse = (status: number, headers = {}) =>
   room.sandbox.faults.add({
     service: 'notes',
@@ -40,7 +40,7 @@ describe('signIn', () => {
     expect(user).toMatchObject({ email, name: 'Ali Baba', upstreamId: expect.stringMatching(/^user_/) });
     expect(user.createdAt).toMatch(/\.\d{6}Z$/);
     expect(user.grants).toHaveLength(5);
-    expect(only(await room.house.ask(viewer, {}, sessionToken))).toEqual({ email });
+    expect(only(await room.testbed.ask(viewer, {}, sessionToken))).toEqual({ email });
   });
 
   test.each<[object, readonly string[]]>([
@@ -71,7 +71,7 @@ describe('signIn', () => {
     refuse(status);
     const answer = await ask({ email, password });
     expect(faultsOf(only(answer))).toEqual(['WRONG_CREDENTIALS ']);
-    expect(leaksOf(room.house, [answer], [password])).toEqual([]);
+    expect(leaksOf(room.testbed, [answer], [password])).toEqual([]);
   });
 
   test.each([404, 405, 409])('takes %i for an answer of no use', async (status) => {
@@ -108,24 +108,24 @@ describe('a session', () => {
   test('ends with signOut', async () => {
     const token = await enter();
     const signOut = 'mutation { signOut { signedOut errors { code } } }';
-    expect(only(await room.house.ask(signOut, {}, token))).toEqual({ signedOut: true, errors: [] });
-    expect(only(await room.house.ask(viewer, {}, token))).toBeNull();
-    expect(codesOf(await room.house.ask(signOut, {}, token))).toEqual(['UNAUTHENTICATED']);
+    expect(only(await room.testbed.ask(signOut, {}, token))).toEqual({ signedOut: true, errors: [] });
+    expect(only(await room.testbed.ask(viewer, {}, token))).toBeNull();
+    expect(codesOf(await room.testbed.ask(signOut, {}, token))).toEqual(['UNAUTHENTICATED']);
   });
 
   test('ends when the notes service answers 401 for its token', async () => {
     const token = await enter();
     room.sandbox.notes.revokeTokens();
     const list = '{ notes { nodes { id } } }';
-    expect(codesOf(await room.house.ask(list, {}, token))).toEqual(['UNAUTHENTICATED']);
-    await expect.poll(async () => only(await room.house.ask(viewer, {}, token))).toBeNull();
-    const calls = await room.callsOf(() => room.house.ask(list, {}, token));
+    expect(codesOf(await room.testbed.ask(list, {}, token))).toEqual(['UNAUTHENTICATED']);
+    await expect.poll(async () => only(await room.testbed.ask(viewer, {}, token))).toBeNull();
+    const calls = await room.callsOf(() => room.testbed.ask(list, {}, token));
     expect(calls).toEqual([]);
   });
 
   test('ends with the notes token, after 24 hours', async () => {
     const token = await enter();
     await room.sandbox.clock.advance(86_400_000);
-    expect(only(await room.house.ask(viewer, {}, token))).toBeNull();
+    expect(only(await room.testbed.ask(viewer, {}, token))).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import type { PaymentFilter, ShipmentFilter } from '../../src/generated/resolver
 import { createPayments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
 import { createShipments } from '../../src/shipments/state.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
 import { Reads } from '../../src/store/reads.js';
 import { silent } from '../store/opened.js';
@@ -55,7 +55,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     ['tracking_number_', { trackingNumber: 'none' }],
     ['tracking_number_', { stage: 'IN_TRANSIT', carrier: 'carrier 3', trackingNumber: 'none' }],
   ])('of shipments is read in the order of the index by %supdated_instant', async (column, filter) => {
-    const shipments = createShipments({ database })(new Reads(new Ending()));
+    const shipments = createShipments({ database })(new Reads(new LightAbortController()));
     for (const page of pages) {
       await shipments.page(page, filter);
       expect(await plan()).toContain(`shipments_by_${column}updated_instant_shipment_id`);
@@ -69,7 +69,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     ['status_', { status: 'none' }],
     ['currency_', { currency: 'none' }],
   ])('of payments is read in the order of the index by %supdated_instant', async (column, filter) => {
-    const payments = createPayments({ database })(new Reads(new Ending()));
+    const payments = createPayments({ database })(new Reads(new LightAbortController()));
     for (const page of pages) {
       await payments.page(page, filter);
       expect(await plan()).toContain(`payments_by_${column}updated_instant_payment_id`);
@@ -78,7 +78,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
   });
 
   test('among many is read by itself, others being served in between, until nobody wants it', async () => {
-    const signal = new Ending();
+    const signal = new LightAbortController();
     const shipments = createShipments({ database })(new Reads(signal));
     const reading = Array.from({ length: 200 }, (__, at) =>
       shipments.page(pages[0]!, { carrier: `carrier ${at}` }),
@@ -95,11 +95,11 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
   });
 
   test('that is asked for twice in an operation is read once, also where that fails', async () => {
-    const shipments = createShipments({ database })(new Reads(new Ending()));
+    const shipments = createShipments({ database })(new Reads(new LightAbortController()));
     statements = 0;
     const [one, other] = [shipments.page(pages[0]!, {}), shipments.page(pages[0]!, {})];
     expect([await one, statements]).toEqual([await other, 1]);
-    const signal = new Ending();
+    const signal = new LightAbortController();
     const payments = createPayments({ database })(new Reads(signal));
     signal.abort();
     const failing = [payments.page(pages[0]!, {}), payments.page(pages[0]!, {})];

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PaymentEvent } from '../../src/payments/model.js';
 import { createPayments, type Payments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { paymentEvent } from '../payments/events.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf } from '../support/events.js';
-import { openLive } from '../support/live.js';
+import { openLogAndFeed } from '../support/live.js';
 
 const codeOf = (error: unknown) => (error as { readonly code?: unknown }).code;
 
@@ -26,12 +26,12 @@ const history = Array.from({ length: 24 }, (_, at): PaymentEvent => {
 });
 
 describe.each(engines)('what is long on %s', (_, createDatabase) => {
-  let live: Awaited<ReturnType<typeof openLive>>;
+  let live: Awaited<ReturnType<typeof openLogAndFeed>>;
   let statements: number;
   let open: (reads: Reads) => Payments;
 
   beforeAll(async () => {
-    live = await openLive(await createDatabase());
+    live = await openLogAndFeed(await createDatabase());
     for (const event of history) await live.log.append(deliveryOf(event, event.paymentId));
     const counting: KyselyPlugin = {
       transformQuery: ({ node }) => node,
@@ -53,7 +53,7 @@ describe.each(engines)('what is long on %s', (_, createDatabase) => {
     return [got, statements] as const;
   }
 
-  const usual = () => open(new Reads(new Ending()));
+  const usual = () => open(new Reads(new LightAbortController()));
   const eventsOf = (paymentId: string) =>
     history
       .map((event, at) => ({ ...event, seq: at + 1 }))
@@ -105,12 +105,12 @@ describe.each(engines)('what is long on %s', (_, createDatabase) => {
   });
 
   test('is not read at all where an operation asks for more than it may, nor is anything else for it', async () => {
-    const few = open(new Reads(new Ending(), 2));
+    const few = open(new Reads(new LightAbortController(), 2));
     const tooComplex = 'QUERY_TOO_COMPLEX';
     expect(await read(few, ({ events }) => events.event('e0'))).toMatchObject([{ eventId: 'e0' }, 1]);
     expect(await read(few, ({ events }) => events.of('pay_0', all))).toEqual([tooComplex, 2]);
     expect(await read(few, (payments) => payments.get('none'))).toEqual([tooComplex, 0]);
-    const states = open(new Reads(new Ending(), 1));
+    const states = open(new Reads(new LightAbortController(), 1));
     expect(await read(states, (payments) => payments.page(all, {}))).toEqual([tooComplex, 2]);
   });
 });

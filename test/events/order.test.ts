@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Delivery } from '../../src/sandbox/delivery.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { engines } from '../support/engines.js';
-import { type House, startHouse } from '../support/house.js';
+import { type Testbed, startTestbed } from '../support/testbed.js';
 
 /** What an event tells: its entity's state, the minute in which that came about, and maybe something else. */
 interface Told {
@@ -132,19 +132,19 @@ const casesOf: Readonly<Record<string, readonly Case[]>> = {
 };
 
 describe.each(engines)('on %s', (_, freshUrl) => {
-  let house: House;
+  let testbed: Testbed;
   let token: string;
   let client: Client;
 
   beforeAll(async () => {
     const settings = { DATABASE_URL: await freshUrl(), SECRET_KEYS: randomBytes(32).toString('base64') };
-    house = await startHouse({ settings });
-    token = await house.signIn();
-    client = house.socket(token);
+    testbed = await startTestbed({ settings });
+    token = await testbed.signIn();
+    client = testbed.socket(token);
   });
   afterAll(async () => {
     await client.dispose();
-    await house.stop();
+    await testbed.stop();
   });
 
   describe.each(Object.entries(families))('events of %s', (name, { send, members, updates, one, all }) => {
@@ -156,7 +156,7 @@ describe.each(engines)('on %s', (_, freshUrl) => {
       for (const arrival of arrivals) {
         const [id = '', status = '', minute = '', also] = arrival.split(' ');
         const told = { id: `${entity} ${id}`, status, time: timeOf(minute), also };
-        expect(await send(house.sandbox, entity, told)).toMatchObject({ state: 'acknowledged' });
+        expect(await send(testbed.sandbox, entity, told)).toMatchObject({ state: 'acknowledged' });
         ids.push(told.id);
       }
       return ids;
@@ -181,7 +181,7 @@ describe.each(engines)('on %s', (_, freshUrl) => {
     test.each(casesOf[name]!)('%s', async (__, arrivals, expected) => {
       const entity = `${name} ${(made += 1)}`;
       const [begin, end] = [`${entity} begin`, `${entity} end`];
-      const { data: place } = await house.ask('{ liveCursor }', {}, token);
+      const { data: place } = await testbed.ask('{ liveCursor }', {}, token);
       const live = follow(place.liveCursor as string);
       await sendAll(begin, ['0 created 0']);
       await live.until(begin);
@@ -202,13 +202,13 @@ describe.each(engines)('on %s', (_, freshUrl) => {
       const again = follow(place.liveCursor as string);
       expect((await again.until(end)).slice(1, -1)).toEqual(told(true));
       await Promise.all([live.stop(), again.stop()]);
-      const { data } = await house.ask(one, { id: entity }, token);
+      const { data } = await testbed.ask(one, { id: entity }, token);
       const nodes = delivered.toReversed().map((eventId) => ({ eventId }));
       expect(data.entity).toEqual({ ...after.at(-1)!.entity, events: { nodes } });
     });
 
     test('leave the entities in the order of their newest events', async () => {
-      const { data } = await house.ask(all, {}, token);
+      const { data } = await testbed.ask(all, {}, token);
       const times = (data.entities.nodes as Entity[]).map(({ updatedAt }) => updatedAt);
       expect(times.length).toBeGreaterThan(made);
       expect(times).toEqual(times.toSorted().toReversed());

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Act } from '../../src/sandbox/faults.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
-import { type Answered, codesOf } from '../support/house.js';
+import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
@@ -209,7 +209,7 @@ describe('a booking that is certainly not made', () => {
   ])('when the service says %s', async (_, status, code) => {
     fail(answer(status, serviceWords));
     expect(await refused(person)).toEqual([[code], 1]);
-    expect(room.house.logged()).toContain(`"status":${status},"msg":"the appointment service refused`);
+    expect(room.testbed.logged()).toContain(`"status":${status},"msg":"the appointment service refused`);
   });
 
   test.each([
@@ -277,8 +277,8 @@ describe('what is shown and logged', () => {
     back();
     const secrets = [token, serviceWords, room.sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!, 'Bearer '];
     expect(answers.length).toBeGreaterThan(100);
-    expect(leaksOf(room.house, answers, secrets)).toEqual([]);
-    expect(leaksOf(quick.house, [], secrets)).toEqual([]);
+    expect(leaksOf(room.testbed, answers, secrets)).toEqual([]);
+    expect(leaksOf(quick.testbed, [], secrets)).toEqual([]);
   });
 });
 

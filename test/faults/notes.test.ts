@@ -3,7 +3,7 @@ import { toGlobalId } from '../../src/relay.js';
 import type { Act } from '../../src/sandbox/faults.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
-import { type Answered, codesOf } from '../support/house.js';
+import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
 
 interface Operation {
@@ -325,7 +325,7 @@ describe('POST /auth/token', () => {
   const credentials = { email: 'sleeper@all.example', password };
   const token: Operation = { query: signIn, input: credentials, call: { method: 'POST', path: /auth/ } };
   const enter = async () => {
-    const given = await room.house.ask(signIn, { input: credentials });
+    const given = await room.testbed.ask(signIn, { input: credentials });
     answers.push(given);
     return given;
   };
@@ -333,7 +333,7 @@ describe('POST /auth/token', () => {
   beforeAll(() => room.sandbox.notes.addUser({ ...credentials, name: 'Sleeper' }));
   afterEach(async () => {
     room.sandbox.faults.clear();
-    await room.house.signIn(credentials); // it works again
+    await room.testbed.signIn(credentials); // it works again
   });
 
   test.each(failures)('when the service %s', async (_, act, code) => {
@@ -390,10 +390,10 @@ describe('a service that hangs', () => {
   test('is given up: POST /auth/token', async () => {
     const { email } = await quick.join();
     const back = room.sandbox.faults.add({ service: 'notes', path: /auth/, act: { kind: 'hang' } });
-    const given = await quick.house.ask(signIn, { input: { email, password } });
+    const given = await quick.testbed.ask(signIn, { input: { email, password } });
     back();
     expect(codesOf(given)).toEqual(['UPSTREAM_TIMEOUT']);
-    expect(only(await quick.house.ask(signIn, { input: { email, password } })).errors).toEqual([]);
+    expect(only(await quick.testbed.ask(signIn, { input: { email, password } })).errors).toEqual([]);
   });
 });
 
@@ -440,12 +440,12 @@ describe('a service that is not there', () => {
     await first.stop();
     for (const [, operation] of all)
       expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
-    expect(codesOf(await own.house.ask(signIn, { input: { email: person.email, password } }))).toEqual([
+    expect(codesOf(await own.testbed.ask(signIn, { input: { email: person.email, password } }))).toEqual([
       'UPSTREAM_UNAVAILABLE',
     ]);
     const second = await startSandbox({ port });
     second.notes.addUser({ email: person.email, password, name: 'Back' });
-    const given = await own.house.ask(signIn, { input: { email: person.email, password } });
+    const given = await own.testbed.ask(signIn, { input: { email: person.email, password } });
     expect(only(given)).toMatchObject({ viewer: { email: person.email }, errors: [] });
     await own.stop();
     await second.stop();
@@ -460,8 +460,8 @@ describe('what is shown and logged', () => {
       room.sandbox.faults.add({ service: 'notes', path, times, act: answer(200, JSON.stringify(body)) });
     add(/auth/, { access_token: token });
     add(/me/, { ...user, email });
-    const session = await room.house.signIn({ email, password });
-    const person: Person = { email, ask: (query, variables) => room.house.ask(query, variables, session) };
+    const session = await room.testbed.signIn({ email, password });
+    const person: Person = { email, ask: (query, variables) => room.testbed.ask(query, variables, session) };
     for (const [, operation] of all)
       for (const [, act] of [...failures.slice(0, 3), ...misshapen.slice(0, 4)]) {
         const back = misbehave(operation, act);
@@ -471,9 +471,9 @@ describe('what is shown and logged', () => {
         await ask(person, reads['GET /me']!); // so that the service is not left alone
         room.sandbox.faults.clear();
       }
-    expect(room.house.logged()).toContain('upstream call');
+    expect(room.testbed.logged()).toContain('upstream call');
     expect(answers.length).toBeGreaterThan(400);
-    expect(leaksOf(room.house, answers, [token, session, password, serviceWords])).toEqual([]);
+    expect(leaksOf(room.testbed, answers, [token, session, password, serviceWords])).toEqual([]);
   });
 });
 

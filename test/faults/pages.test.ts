@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
 import { only, type Person, type Room, startRoom } from '../errors/room.js';
-import { codesOf } from '../support/house.js';
+import { codesOf } from '../support/testbed.js';
 import { answer, unhandled } from './acts.js';
 
 const list = `query ($first: Int, $after: String, $filter: NoteFilter) { notes(first: $first, after: $after, filter: $filter) {

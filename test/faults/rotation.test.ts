@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Act } from '../../src/sandbox/faults.js';
 import { leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
-import { type Answered, codesOf } from '../support/house.js';
+import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
 
 const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
@@ -19,7 +19,7 @@ beforeAll(async () => {
   quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 250 });
 });
 beforeEach(async () => {
-  room.sandbox.deliverTo(room.house.url);
+  room.sandbox.deliverTo(room.testbed.url);
   person = await room.join();
 });
 afterAll(async () => {
@@ -92,7 +92,7 @@ describe('a rotation', () => {
     ['hangs', { kind: 'hang' }],
     ['takes effect, and then hangs', afterwards({ kind: 'hang' })],
   ])('that %s', async (_, act) => {
-    room.sandbox.deliverTo(quick.house.url);
+    room.sandbox.deliverTo(quick.testbed.url);
     const by = await quick.join();
     expect(codesOf(await tried(act, by))).toEqual(['UPSTREAM_TIMEOUT']);
   });
@@ -150,8 +150,8 @@ describe('a rotation', () => {
   test('shows and logs neither a secret nor a word of the service', () => {
     expect(secrets.size).toBeGreaterThan(20);
     const hidden = [...secrets, 'whsec_one', 'whsec_two', 'whsec_three', serviceWords];
-    expect(leaksOf(room.house, answers, hidden)).toEqual([]);
-    expect(leaksOf(quick.house, [], hidden)).toEqual([]);
+    expect(leaksOf(room.testbed, answers, hidden)).toEqual([]);
+    expect(leaksOf(quick.testbed, [], hidden)).toEqual([]);
   });
 });
 

@@ -8,7 +8,7 @@ import {
 } from '../../src/notes/client.js';
 import type { Act } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const settings = {
@@ -458,7 +458,7 @@ describe('a token', () => {
 });
 
 describe('reads that are the same', () => {
-  const first = (signal?: Ending) => notes.list(token, { limit: 20 }, signal);
+  const first = (signal?: LightAbortController) => notes.list(token, { limit: 20 }, signal);
 
   it('are one call while it is in flight', async () => {
     const pages = await Promise.all(Array.from({ length: 50 }, () => first()));
@@ -480,8 +480,8 @@ describe('reads that are the same', () => {
 
   it('go on for the others when one caller ends', async () => {
     misbehave({ kind: 'delay', ms: 100 });
-    const ending = new Ending();
-    const [leaving, staying] = [first(ending), first(new Ending())];
+    const ending = new LightAbortController();
+    const [leaving, staying] = [first(ending), first(new LightAbortController())];
     ending.abort();
     await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(await staying).toHaveProperty('notes');

@@ -9,7 +9,7 @@ import { noteNodes, type NotesContext, notesResolvers } from '../../src/notes/re
 import { createCursors, fromGlobalId } from '../../src/relay.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 /** What an operation gives, as a test reads it. */
@@ -59,7 +59,7 @@ export async function startNotes() {
     if (issued === 'WRONG_CREDENTIALS') throw new Error(`${email} cannot sign in.`);
     const caller: Caller = { sessionId: `session of ${email}`, userId: email, email, grants: new Set() };
     return async (source: string, variables: Record<string, unknown> = {}) => {
-      const signal = new Ending();
+      const signal = new LightAbortController();
       const { userId, sessionId } = caller;
       const notes = open({ token: issued.token, sessionId, userId, signal });
       const contextValue: NotesContext = { caller, notes };

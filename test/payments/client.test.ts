@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPaymentsClient, type PaymentsClientOptions } from '../../src/payments/client.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream } from '../../src/upstream/http.js';
-import { ended } from '../support/endings.js';
+import { abortedSignal } from '../support/endings.js';
 
 interface Seen {
   readonly method: string | undefined;
@@ -14,7 +14,7 @@ interface Seen {
   readonly body: string;
 }
 
-const live = new Ending();
+const live = new LightAbortController();
 let service: Server;
 let upstream: Upstream;
 let seen: Seen[];
@@ -213,9 +213,9 @@ describe('what goes wrong', () => {
 
   test('an operation that has ended rotates nothing; one that ends meanwhile cuts nothing off', async () => {
     answering(200, { secret: 'new' });
-    await expect(rotate('pe_1', {}, ended())).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    await expect(rotate('pe_1', {}, abortedSignal())).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(seen).toEqual([]);
-    const operation = new Ending();
+    const operation = new LightAbortController();
     answer = (_, response) => {
       operation.abort();
       setTimeout(() => response.end('{"secret":"new"}'), 20);

@@ -11,16 +11,16 @@ import { paymentNodes, paymentsResolvers, type PaymentsContext } from '../../src
 import { createPayments } from '../../src/payments/state.js';
 import { toGlobalId } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream } from '../../src/upstream/http.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf } from '../support/events.js';
-import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
+import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../support/live.js';
 import { paymentEvent } from './events.js';
 
-const { ask, follow, refusal } = createAsking(paymentsResolvers);
+const { ask, follow, refusal } = createTestClient(paymentsResolvers);
 const reader = callerWith(['PAYMENTS_READ']);
 
 const history = [
@@ -44,13 +44,13 @@ const service = createServer(({ url = '' }, response) => {
   response.end(JSON.stringify({ secret: 'the new secret' }));
 });
 
-let live: Awaited<ReturnType<typeof openLive>>;
+let live: Awaited<ReturnType<typeof openLogAndFeed>>;
 let webhookSecrets: Secrets;
 let upstream: Upstream;
 let contextOf: (caller: Caller | null) => PaymentsContext;
 
 beforeAll(async () => {
-  live = await openLive(await createTestFile());
+  live = await openLogAndFeed(await createTestFile());
   const { database, feed, cursors, log } = live;
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
@@ -68,7 +68,7 @@ beforeAll(async () => {
   });
   const paymentsOf = createPayments({ database });
   const paymentsClient = createPaymentsClient({ upstream });
-  const signal = new Ending();
+  const signal = new LightAbortController();
   contextOf = (caller) => ({
     caller,
     signal,

@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { postGraphql } from '../drain/asking.js';
 import { paymentUpdates, subscribe, type Subscriber } from '../replicas/subscriber.js';
 import { engines } from '../support/engines.js';
-import { allGrants, type House, startHouse } from '../support/house.js';
+import { allGrants, type Testbed, startTestbed } from '../support/testbed.js';
 import { execute } from '../support/postgres.js';
 import { startGatewayProcess } from '../support/process.js';
 
@@ -15,7 +15,7 @@ const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_d
   endpointId errors { code } } }`;
 
 /** Payments that are sent without a pause, two at a time, to these gateways in turn. */
-function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly House[]) {
+function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly Testbed[]) {
   const statuses: (number | null)[] = [];
   const sent: string[] = [];
   let begun = 0;
@@ -60,7 +60,7 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
   let sandbox: Sandbox;
   let url: string;
   let settings: Readonly<Record<string, string>>;
-  let houses: House[];
+  let houses: Testbed[];
   let token: string;
   let subscriber: Subscriber;
   let traffic: ReturnType<typeof startTraffic>;
@@ -78,7 +78,7 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
     };
     houses = [];
     while (houses.length < (engine === 'sqlite' ? 1 : 2))
-      houses.push(await startHouse({ sandbox, settings }));
+      houses.push(await startTestbed({ sandbox, settings }));
     token = await houses[0]!.signIn();
     subscriber = await subscribe(houses.at(-1)!.url, token, { query: paymentUpdates });
     traffic = startTraffic(sandbox, houses);
@@ -87,7 +87,7 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
   });
   afterEach(async () => {
     await traffic.stop();
-    for (const house of houses) await house.stop();
+    for (const testbed of houses) await testbed.stop();
     await sandbox.stop();
   });
 

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../src/generated/resolvers.js';
 import { createPayments, paymentPosition, type Payments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
-import { openLive } from '../support/live.js';
+import { openLogAndFeed } from '../support/live.js';
 import { paymentEvent } from './events.js';
 
 const strange = 'a"\\\u0000\ud800é';
@@ -29,11 +29,11 @@ const history = [
 ];
 
 describe.each(engines)('payments on %s', (_, createDatabase) => {
-  let live: Awaited<ReturnType<typeof openLive>>;
+  let live: Awaited<ReturnType<typeof openLogAndFeed>>;
   let open: (reads: Reads) => Payments;
 
   beforeAll(async () => {
-    live = await openLive(await createDatabase());
+    live = await openLogAndFeed(await createDatabase());
     open = createPayments({ database: live.database });
     for (const event of history) await live.log.append(deliveryOf(event, event.paymentId));
     await live.log.append(skippedDelivery(paymentEvent({ eventId: 'skipped', paymentId: 'early' })));
@@ -41,7 +41,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
   afterAll(() => live.stop());
 
   /** As an operation reads them. */
-  const payments = () => open(new Reads(new Ending()));
+  const payments = () => open(new Reads(new LightAbortController()));
 
   const ids = async (query: Partial<RowQuery>, filter: PaymentFilter = {}) => {
     const page = await payments().page({ ...all, ...query }, filter);

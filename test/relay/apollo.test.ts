@@ -2,17 +2,17 @@ import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } fr
 import { relayStylePagination } from '@apollo/client/utilities';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { disturb, stockShelf } from './shelf.js';
 import { disturbances } from './walks.js';
 
-let house: House;
+let testbed: Testbed;
 
 beforeAll(async () => {
-  house = await startHouse();
+  testbed = await startTestbed();
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 interface Notes {
   readonly notes: {
@@ -51,7 +51,7 @@ const notesQuery: TypedDocumentNode<Notes, NotesVariables> = gql`
 
 function createApollo(token: string) {
   return new ApolloClient({
-    link: new HttpLink({ uri: `${house.url}/graphql`, headers: { authorization: `Bearer ${token}` } }),
+    link: new HttpLink({ uri: `${testbed.url}/graphql`, headers: { authorization: `Bearer ${token}` } }),
     cache: new InMemoryCache({
       typePolicies: { Query: { fields: { notes: relayStylePagination(['filter']) } } },
     }),
@@ -84,7 +84,7 @@ const idOf = ({ node }: Notes['notes']['edges'][number]) => node.upstreamId;
 describe('Apollo Client with relayStylePagination', () => {
   test('pages through all notes, whatever comes and goes meanwhile', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
-      const shelf = await stockShelf(house, 45);
+      const shelf = await stockShelf(testbed, 45);
       const changing = disturb(shelf, changes);
       const { shown, came } = await pageThrough(shelf.token, {}, changing.next);
       expect(changing.faults(came)).toEqual([]);
@@ -95,7 +95,7 @@ describe('Apollo Client with relayStylePagination', () => {
 
   test('pages through the notes of one tag likewise', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
-      const shelf = await stockShelf(house, 45);
+      const shelf = await stockShelf(testbed, 45);
       const changing = disturb(shelf, changes);
       const { shown, came } = await pageThrough(shelf.token, { filter: { tag: 'SHELF' } }, changing.next);
       expect(changing.faults(came)).toEqual([]);

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { stockLists } from './lists.js';
 
 const rows = 23;
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
-  await stockLists(house, token, rows);
+  testbed = await startTestbed();
+  token = await testbed.signIn();
+  await stockLists(testbed, token, rows);
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 const lists = {
   appointments: (list: string) => `appointments${list}`,
@@ -42,7 +42,7 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
   }`;
 
   async function read(variables: object): Promise<Page> {
-    const { data, errors } = await house.ask(query, variables, token);
+    const { data, errors } = await testbed.ask(query, variables, token);
     expect(errors).toBeUndefined();
     const { edges, pageInfo } = (data.list.events ?? data.list) as Page;
     expect([pageInfo.startCursor, pageInfo.endCursor]).toEqual([
@@ -100,7 +100,7 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
 
 test('a row that has left the filter precedes no page', async () => {
   const emit = (id: string, type: string) =>
-    house.sandbox.webhooks.emitShipment({ shipment: { id, carrier: 'Leaver' }, type });
+    testbed.sandbox.webhooks.emitShipment({ shipment: { id, carrier: 'Leaver' }, type });
   await emit('shp_stays', 'shipment.created');
   await emit('shp_leaves', 'shipment.created');
   const query = `query ($after: String) {
@@ -109,10 +109,10 @@ test('a row that has left the filter precedes no page', async () => {
       pageInfo { hasPreviousPage startCursor }
     }
   }`;
-  const { data: all } = await house.ask(query, {}, token);
+  const { data: all } = await testbed.ask(query, {}, token);
   expect(all.shipments.nodes).toEqual([{ shipmentId: 'shp_leaves' }, { shipmentId: 'shp_stays' }]);
   const after = all.shipments.pageInfo.startCursor;
-  const rest = async () => (await house.ask(query, { after }, token)).data.shipments;
+  const rest = async () => (await testbed.ask(query, { after }, token)).data.shipments;
   const nodes = [{ shipmentId: 'shp_stays' }];
   expect(await rest()).toMatchObject({ nodes, pageInfo: { hasPreviousPage: true } });
   await emit('shp_leaves', 'shipment.in_transit');

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
+import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { stockLists } from './lists.js';
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 let twinToken: string;
 
 beforeAll(async () => {
   const twin = { email: 'twin@example.com', password: 'twin-password' };
-  house = await startHouse({
+  testbed = await startTestbed({
     settings: { GRANTS: JSON.stringify({ [demo.email]: allGrants, [twin.email]: allGrants }) },
   });
-  house.sandbox.notes.addUser({ ...twin, name: 'A Twin' });
-  token = await house.signIn();
-  twinToken = await house.signIn(twin);
-  house.sandbox.notes.insert(twin.email, { title: 'Of the twin', tags: ['Work'] });
-  await stockLists(house, token, 3);
+  testbed.sandbox.notes.addUser({ ...twin, name: 'A Twin' });
+  token = await testbed.signIn();
+  twinToken = await testbed.signIn(twin);
+  testbed.sandbox.notes.insert(twin.email, { title: 'Of the twin', tags: ['Work'] });
+  await stockLists(testbed, token, 3);
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** Each connection: how it is asked for, below what, its arguments, and one filter more than those. */
 const connections = {
@@ -49,7 +49,7 @@ function documentOf(name: Name, args: string): string {
 }
 
 async function cursorOf(name: Name, filter = ''): Promise<string> {
-  const { data, errors } = await house.ask(
+  const { data, errors } = await testbed.ask(
     documentOf(name, `first: 1, after: $cursor, ${filter}`),
     {},
     token,
@@ -62,7 +62,7 @@ async function cursorOf(name: Name, filter = ''): Promise<string> {
 
 /** What comes of it when this cursor is given: the codes of the errors. */
 async function tried(name: Name, cursor: string, args = 'first: 1, after: $cursor', as = token) {
-  return codesOf(await house.ask(documentOf(name, args), { cursor }, as));
+  return codesOf(await testbed.ask(documentOf(name, args), { cursor }, as));
 }
 
 const alphabet = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_');
@@ -107,7 +107,7 @@ describe.for(names)('a cursor of %s', (name) => {
 
   test('is CURSOR_INVALID when any character of it is altered, and asks the services nothing', async () => {
     const altered = alterations(await cursorOf(name)).values();
-    const calls = house.sandbox.calls.length;
+    const calls = testbed.sandbox.calls.length;
     const accepted: string[] = [];
     const trier = async () => {
       for (const cursor of altered) {
@@ -117,7 +117,7 @@ describe.for(names)('a cursor of %s', (name) => {
     };
     await Promise.all(Array.from({ length: 8 }, trier));
     expect(accepted).toEqual([]);
-    const made = house.sandbox.calls.slice(calls);
+    const made = testbed.sandbox.calls.slice(calls);
     expect(made.filter(({ path }) => path.startsWith('/notes'))).toEqual([]);
   });
 
@@ -133,9 +133,9 @@ describe.for(names)('a cursor of %s', (name) => {
   });
 
   test('is CURSOR_INVALID as the place in the log, and the other way round', async () => {
-    const { data } = await house.ask('{ liveCursor }', {}, token);
+    const { data } = await testbed.ask('{ liveCursor }', {}, token);
     expect(await tried(name, data.liveCursor)).toEqual(['CURSOR_INVALID']);
-    const client = house.socket(token);
+    const client = testbed.socket(token);
     const updates = client.iterate({
       query: 'subscription ($after: String) { shipmentUpdates(after: $after) { cursor } }',
       variables: { after: await cursorOf(name) },
@@ -169,7 +169,7 @@ describe.for(backward)('a cursor of %s', (name) => {
 test("events' cursors are of one shipment or payment", async () => {
   const shipment = await cursorOf('Shipment.events');
   const ask = (field: string) =>
-    house.ask(
+    testbed.ask(
       `query ($cursor: String) { ${field} { events(first: 1, after: $cursor) { nodes { id } } } }`,
       { cursor: shipment },
       token,
@@ -179,8 +179,8 @@ test("events' cursors are of one shipment or payment", async () => {
 });
 
 test('every altered place in the log is CURSOR_INVALID', async () => {
-  const { data } = await house.ask('{ liveCursor }', {}, token);
-  const client = house.socket(token);
+  const { data } = await testbed.ask('{ liveCursor }', {}, token);
+  const client = testbed.socket(token);
   const query = 'subscription ($after: String) { paymentUpdates(after: $after) { cursor } }';
   const first = async (after: string) => (await client.iterate({ query, variables: { after } }).next()).value;
   const answers = await Promise.all(

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import type { House } from '../support/house.js';
+import type { Testbed } from '../support/testbed.js';
 
 /** Makes so many bookings, shipments and payments, and as many events of the first shipment and payment. */
-export async function stockLists({ sandbox, ask }: House, token: string, rows: number): Promise<void> {
+export async function stockLists({ sandbox, ask }: Testbed, token: string, rows: number): Promise<void> {
   const now = sandbox.clock.now();
   const second = (index: number) => now - 1000 * (rows - index);
   for (let index = 0; index < rows; index++) {
@@ -21,7 +21,7 @@ export async function stockLists({ sandbox, ask }: House, token: string, rows: n
   }
 }
 
-async function book(ask: House['ask'], token: string, index: number): Promise<void> {
+async function book(ask: Testbed['ask'], token: string, index: number): Promise<void> {
   const at = new Date(Date.UTC(2027, 0, 1, 0, index)).toISOString();
   const participants = [{ actor: { reference: `Patient/${index}` }, status: 'ACCEPTED' }];
   const { data } = await ask(

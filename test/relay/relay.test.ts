@@ -13,27 +13,27 @@ import {
   type Variables,
 } from 'relay-runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demo, startHouse, type House } from '../support/house.js';
+import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { compile, type Artifacts } from './compile.js';
 import { disturb, stockShelf } from './shelf.js';
 import { disturbances } from './walks.js';
 
-let house: House;
+let testbed: Testbed;
 let artifacts: Artifacts;
 
 beforeAll(async () => {
-  house = await startHouse();
-  const sdl = await fetch(`${house.url}/schema.graphql`);
+  testbed = await startTestbed();
+  const sdl = await fetch(`${testbed.url}/schema.graphql`);
   artifacts = await compile(await sdl.text());
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** A Relay client; `pages` are the answers as they came over the network, before the store made one list of them. */
 function createRelay(token: string) {
   const answers: { readonly name: string; readonly data: Answer }[] = [];
   const network = Network.create(async ({ name, text }, variables) => {
-    const { data, errors } = await house.ask(text ?? '', variables, token);
+    const { data, errors } = await testbed.ask(text ?? '', variables, token);
     expect(errors).toBeUndefined();
     answers.push({ name, data });
     return { data };
@@ -103,7 +103,7 @@ describe('the compiler', () => {
   });
 
   test('refuses what the schema does not have', async () => {
-    const sdl = await (await fetch(`${house.url}/schema.graphql`)).text();
+    const sdl = await (await fetch(`${testbed.url}/schema.graphql`)).text();
     const documents = 'query ScreenWrongQuery { viewer { shoeSize } }';
     await expect(compile(sdl, documents)).rejects.toThrow(/shoeSize/);
   });
@@ -112,7 +112,7 @@ describe('the compiler', () => {
 describe('the runtime', () => {
   test('pages through all notes, whatever comes and goes meanwhile', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
-      const shelf = await stockShelf(house, 45);
+      const shelf = await stockShelf(testbed, 45);
       const changing = disturb(shelf, changes);
       const { shown, came } = await pageThrough(shelf.token, { count: 7 }, changing.next);
       expect(changing.faults(came)).toEqual([]);
@@ -122,7 +122,7 @@ describe('the runtime', () => {
   });
 
   test('keeps the lists of two filters apart', async () => {
-    const { token } = await stockShelf(house, 9);
+    const { token } = await stockShelf(testbed, 9);
     const relay = createRelay(token);
     const query = artifacts.operation('ScreenNotesQuery');
     const all = await relay.load(query, { count: 7, filter: null });
@@ -132,7 +132,7 @@ describe('the runtime', () => {
   });
 
   test('pages within an object that is fetched again by its id', async () => {
-    const shelf = await stockShelf(house, 20);
+    const shelf = await stockShelf(testbed, 20);
     const relay = createRelay(shelf.token);
     const tags = (await relay.load(artifacts.operation('ScreenTagsQuery'), { first: 5 })) as {
       readonly tags: { readonly edges: readonly { readonly node: { readonly id: string } }[] };
@@ -150,7 +150,7 @@ describe('the runtime', () => {
   });
 
   test('puts a new note before the list and takes a deleted one out, and pages on', async () => {
-    const shelf = await stockShelf(house, 20);
+    const shelf = await stockShelf(testbed, 20);
     const relay = createRelay(shelf.token);
     const parent = await relay.load(artifacts.operation('ScreenNotesQuery'), { count: 7 });
     const list = () => relay.shown('ScreenNotes_query', parent);
@@ -177,9 +177,9 @@ describe('the runtime', () => {
   });
 
   test('fetches an object of any kind again by its id', async () => {
-    const token = await house.signIn(demo);
-    await house.sandbox.webhooks.emitShipment({ type: 'shipment.created', shipment: { id: 'shp_relay' } });
-    const { data } = await house.ask('{ shipment(shipmentId: "shp_relay") { id } }', {}, token);
+    const token = await testbed.signIn(demo);
+    await testbed.sandbox.webhooks.emitShipment({ type: 'shipment.created', shipment: { id: 'shp_relay' } });
+    const { data } = await testbed.ask('{ shipment(shipmentId: "shp_relay") { id } }', {}, token);
     const relay = createRelay(token);
     const node = await relay.load(artifacts.operation('ScreenNodeQuery'), { id: data.shipment.id });
     expect(node).toMatchObject({ node: { __typename: 'Shipment' } });

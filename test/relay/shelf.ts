@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { House } from '../support/house.js';
+import type { Testbed } from '../support/testbed.js';
 
 /** One user's notes, which come and go while a client pages through them. */
 export interface Shelf {
@@ -14,7 +14,7 @@ export interface Shelf {
 const hourMs = 3_600_000;
 
 /** A new user with so many notes, one for each hour past, signed in. */
-export async function stockShelf({ sandbox, signIn }: House, notes: number): Promise<Shelf> {
+export async function stockShelf({ sandbox, signIn }: Testbed, notes: number): Promise<Shelf> {
   const user = { email: `${randomUUID()}@example.com`, password: 'a-password' };
   sandbox.notes.addUser({ ...user, name: 'A Reader' });
   const now = sandbox.clock.now();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { disturb, stockShelf } from './shelf.js';
 import { disturbances } from './walks.js';
 
@@ -18,20 +18,20 @@ const query = `query ($first: Int, $after: String) {
 }`;
 
 describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ max, mode }) => {
-  let house: House;
+  let testbed: Testbed;
 
   beforeAll(async () => {
-    house = await startHouse();
-    Object.assign(house.sandbox.notes.pageLimit, { max, mode });
+    testbed = await startTestbed();
+    Object.assign(testbed.sandbox.notes.pageLimit, { max, mode });
   });
 
-  afterAll(() => house.stop());
+  afterAll(() => testbed.stop());
 
   /** All pages of `first` notes, each full but the last. */
   async function pages(token: string, first: number, between = () => {}): Promise<string[][]> {
     const seen: string[][] = [];
     for (let after: string | null = null; ; between()) {
-      const { data, errors } = await house.ask(query, { first, after }, token);
+      const { data, errors } = await testbed.ask(query, { first, after }, token);
       expect(errors).toBeUndefined();
       const { nodes, pageInfo } = data.notes;
       seen.push(nodes.map(({ upstreamId }: { upstreamId: string }) => upstreamId));
@@ -44,8 +44,8 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
   test.for(['null', 'empty', 'absent', 'repeated'] as const)(
     'gives full pages of any size, its last next_cursor being %s',
     async (atEnd) => {
-      house.sandbox.notes.nextCursorAtEnd = atEnd;
-      const { token, originals } = await stockShelf(house, 120);
+      testbed.sandbox.notes.nextCursorAtEnd = atEnd;
+      const { token, originals } = await stockShelf(testbed, 120);
       for (const first of [5, 20, 50, 100]) {
         const seen = await pages(token, first);
         expect(seen.flat()).toEqual(originals);
@@ -60,7 +60,7 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
 
   test.for([5, 20, 50, 100])('pages by %i while notes come and go', async (first) => {
     const walk = fc.asyncProperty(disturbances(110), async (changes) => {
-      const shelf = await stockShelf(house, 110);
+      const shelf = await stockShelf(testbed, 110);
       const changing = disturb(shelf, changes);
       expect(changing.faults((await pages(shelf.token, first, changing.next)).flat())).toEqual([]);
     });

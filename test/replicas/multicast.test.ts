@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { allGrants, demo, startHouse, type House } from '../support/house.js';
+import { allGrants, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { paymentUpdates, shipmentUpdates, subscribe, subscribeMany, type Asked } from './subscriber.js';
 
 /** How many events were rendered for each group, in the order in which the groups came. */
@@ -37,38 +37,38 @@ vi.mock(import('../../src/events/multicast.js'), async (load) => {
 
 const other = { email: 'other@example.com', password: 'word' };
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 let otherToken: string;
 const open: { close(): void }[] = [];
 
 beforeAll(async () => {
   const grants = { [demo.email]: allGrants, [other.email]: allGrants };
-  house = await startHouse({ settings: { GRANTS: JSON.stringify(grants) } });
-  house.sandbox.notes.addUser({ ...other, name: 'Other' });
-  token = await house.signIn();
-  otherToken = await house.signIn(other);
+  testbed = await startTestbed({ settings: { GRANTS: JSON.stringify(grants) } });
+  testbed.sandbox.notes.addUser({ ...other, name: 'Other' });
+  token = await testbed.signIn();
+  otherToken = await testbed.signIn(other);
 });
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 beforeEach(() => executions.clear());
 afterEach(async () => {
   for (const subscriber of open.splice(0)) subscriber.close();
 });
 
 async function enter(asked: Asked, session = token) {
-  const subscriber = await subscribe(house.url, session, asked);
+  const subscriber = await subscribe(testbed.url, session, asked);
   open.push(subscriber);
   return subscriber;
 }
 
 /** Sends an event; gives its id. */
 async function ship(): Promise<string> {
-  const { eventId, state } = await house.sandbox.webhooks.emitShipment();
+  const { eventId, state } = await testbed.sandbox.webhooks.emitShipment();
   expect(state).toBe('acknowledged');
   return eventId;
 }
 
-const liveCursor = async () => (await house.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
+const liveCursor = async () => (await testbed.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
 
 /** Subscribes so, sends one event, and says how many executions it took for everybody to get it. */
 async function executionsFor(wishes: readonly (readonly [asked: Asked, session?: string])[]) {
@@ -188,7 +188,7 @@ describe('a group', () => {
 test('an event that our own failure keeps from being made is sent once that is over', async () => {
   const query = `subscription ($after: String) { updates: shipmentUpdates(after: $after) { cursor event { eventId }
     shipment { events(last: 1) { nodes { eventId } } } } }`;
-  const { emitShipment } = house.sandbox.webhooks;
+  const { emitShipment } = testbed.sandbox.webhooks;
   const shipment = { id: 'shp_kept' };
   const ids = ['evt_kept_2', 'evt_kept_3'];
   const live = await enter({ query });
@@ -196,7 +196,7 @@ test('an event that our own failure keeps from being made is sent once that is o
   await expect.poll(() => live.got).toEqual(['evt_kept_1']);
   const after = live.cursor();
   const plain = await enter({ query: shipmentUpdates });
-  const database = new DatabaseSync(join(house.folder, 'gateway.db'));
+  const database = new DatabaseSync(join(testbed.folder, 'gateway.db'));
   const keep = database.prepare("UPDATE events SET event = ? WHERE event_id = 'evt_kept_1'");
   const { event } = database.prepare("SELECT event FROM events WHERE event_id = 'evt_kept_1'").get() as {
     event: string;
@@ -225,9 +225,9 @@ describe('a slow socket', () => {
   async function pay(): Promise<string> {
     const id = `evt_large_${++number}`;
     const object = { id: 'pay_large', amount: 1, currency: 'eur', status: 'succeeded', padding };
-    const created = Math.floor(house.sandbox.clock.now() / 1000);
+    const created = Math.floor(testbed.sandbox.clock.now() / 1000);
     const event = { id, type: 'payment.succeeded', created, livemode: false, data: { object } };
-    await house.sandbox.webhooks.sendBody('pe_demo', JSON.stringify(event), { eventId: id });
+    await testbed.sandbox.webhooks.sendBody('pe_demo', JSON.stringify(event), { eventId: id });
     return id;
   }
 
@@ -262,7 +262,7 @@ describe('a slow socket', () => {
   });
 
   test('that is cut off while it resumes leaves neither a trace in memory nor in the log', async () => {
-    const logged = house.logged().length;
+    const logged = testbed.logged().length;
     const start = await liveCursor();
     for (let at = 0; at < 50; at++) await pay();
     const slow = await enter({ query: paymentUpdates, variables: { after: start } });
@@ -276,17 +276,17 @@ describe('a slow socket', () => {
     await pay();
     await liveCursor();
     expect(total()).toBe(before);
-    expect(house.logged().slice(logged)).not.toContain('an operation failed');
+    expect(testbed.logged().slice(logged)).not.toContain('an operation failed');
   });
 
   test('whose session ends is let go at once, even if it does not answer', async () => {
-    const session = await house.signIn();
+    const session = await testbed.signIn();
     const start = await liveCursor();
     for (let at = 0; at < 50; at++) await pay();
     const slow = await enter({ query: paymentUpdates, variables: { after: start } }, session);
     slow.pause();
     await expect.poll(total).toBeGreaterThan(1);
-    await house.ask('mutation { signOut { signedOut } }', {}, session);
+    await testbed.ask('mutation { signOut { signedOut } }', {}, session);
     const before = total();
     slow.resume();
     expect(await slow.closed).toBe(4401);
@@ -303,7 +303,7 @@ describe('a slow socket', () => {
 });
 
 test('5,000 subscribers of one process get every event', { timeout: 120_000 }, async () => {
-  const child = fork(fileURLToPath(new URL('crowd.ts', import.meta.url)), [house.url, token, '5000'], {
+  const child = fork(fileURLToPath(new URL('crowd.ts', import.meta.url)), [testbed.url, token, '5000'], {
     execArgv: ['--import', 'tsx'],
   });
   try {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { signPayment } from '../../src/sandbox/signing.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
-import { codesOf, startHouse, type House } from '../support/house.js';
+import { codesOf, startTestbed, type Testbed } from '../support/testbed.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { startPostgres } from '../support/postgres-server.js';
 import { shipmentUpdates, subscribe, type Subscriber } from './subscriber.js';
@@ -14,20 +14,20 @@ const numbers = (count: number) => Array.from({ length: count }, (_, at) => at +
 
 let sandbox: Sandbox;
 let databaseUrl: string;
-let houses: House[];
+let houses: Testbed[];
 let open: Subscriber[];
 let closers: (() => Promise<void>)[];
 
 /** Gateways over one Postgres and one sandbox, started at once; webhooks go to the first unless sent elsewhere. */
-async function startReplicas(count: number, keys = secretKey): Promise<readonly House[]> {
+async function startReplicas(count: number, keys = secretKey): Promise<readonly Testbed[]> {
   const settings = { DATABASE_URL: databaseUrl, SECRET_KEYS: keys };
-  const started = await Promise.all(numbers(count).map(() => startHouse({ sandbox, settings })));
+  const started = await Promise.all(numbers(count).map(() => startTestbed({ sandbox, settings })));
   houses.push(...started);
   sandbox.deliverTo(started[0]!.url);
   return started;
 }
 
-async function startTwo(): Promise<readonly [House, House]> {
+async function startTwo(): Promise<readonly [Testbed, Testbed]> {
   const [a, b] = await startReplicas(2);
   return [a!, b!];
 }
@@ -43,32 +43,32 @@ beforeEach(async () => {
 afterEach(async () => {
   if (noPostgres) return;
   for (const subscriber of open) subscriber.close();
-  for (const house of houses) await house.stop();
+  for (const testbed of houses) await testbed.stop();
   await sandbox.stop();
   for (const close of closers) await close();
 });
 
-async function follow(house: House, token: string, after?: string): Promise<Subscriber> {
-  const subscriber = await subscribe(house.url, token, { query: shipmentUpdates, variables: { after } });
+async function follow(testbed: Testbed, token: string, after?: string): Promise<Subscriber> {
+  const subscriber = await subscribe(testbed.url, token, { query: shipmentUpdates, variables: { after } });
   open.push(subscriber);
   return subscriber;
 }
 
 /** Sends an event through this replica; gives its id once it is acknowledged. */
-async function ship(house: House): Promise<string> {
-  sandbox.deliverTo(house.url);
+async function ship(testbed: Testbed): Promise<string> {
+  sandbox.deliverTo(testbed.url);
   const { eventId, state } = await sandbox.webhooks.emitShipment();
   expect(state).toBe('acknowledged');
   return eventId;
 }
 
-async function pay(house: House): Promise<string> {
-  sandbox.deliverTo(house.url);
+async function pay(testbed: Testbed): Promise<string> {
+  sandbox.deliverTo(testbed.url);
   return (await sandbox.webhooks.emitPayment()).state;
 }
 
-const whoAmI = async (house: House, token: string) =>
-  (await house.ask('{ viewer { email } }', {}, token)).data?.viewer;
+const whoAmI = async (testbed: Testbed, token: string) =>
+  (await testbed.ask('{ viewer { email } }', {}, token)).data?.viewer;
 
 const input = {
   status: 'BOOKED',
@@ -77,10 +77,10 @@ const input = {
   participants: [{ actor: { reference: 'Patient/1' }, status: 'ACCEPTED' }],
 };
 
-async function book(house: House, token: string, idempotencyKey: string): Promise<string> {
+async function book(testbed: Testbed, token: string, idempotencyKey: string): Promise<string> {
   const query = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
     appointment { id confirmation } errors { code } } }`;
-  const { data, errors } = await house.ask(query, { input: { ...input, idempotencyKey } }, token);
+  const { data, errors } = await testbed.ask(query, { input: { ...input, idempotencyKey } }, token);
   expect(errors).toBeUndefined();
   expect(data.createAppointment.errors).toEqual([]);
   expect(data.createAppointment.appointment.confirmation).toBe('CONFIRMED');
@@ -101,9 +101,9 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
   test('three start at once on an empty database, and each serves what the others take', async () => {
     const replicas = await startReplicas(3);
     const token = await replicas[0]!.signIn();
-    const subscribers = await Promise.all(replicas.map((house) => follow(house, token)));
+    const subscribers = await Promise.all(replicas.map((testbed) => follow(testbed, token)));
     const ids: string[] = [];
-    for (const house of replicas) ids.push(await ship(house));
+    for (const testbed of replicas) ids.push(await ship(testbed));
     for (const { got } of subscribers) await expect.poll(() => got).toEqual(ids);
   });
 
@@ -216,7 +216,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
     test('is asked for one token by the first bookings through three replicas', async () => {
       const replicas = await startReplicas(3);
       const token = await replicas[0]!.signIn();
-      const ids = await Promise.all(replicas.map((house, at) => book(house, token, `key ${at}`)));
+      const ids = await Promise.all(replicas.map((testbed, at) => book(testbed, token, `key ${at}`)));
       expect(new Set(ids).size).toBe(3);
       expect(callsTo('issuer')).toBe(1);
       expect(callsTo('appointments')).toBe(3);
@@ -276,9 +276,9 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       await Promise.all(loads);
       expect(statuses).toEqual(new Set([200, 503]));
 
-      for (const house of [a, b])
+      for (const testbed of [a, b])
         await expect
-          .poll(async () => (await fetch(`${house.url}/readyz`)).status, { timeout: 10_000 })
+          .poll(async () => (await fetch(`${testbed.url}/readyz`)).status, { timeout: 10_000 })
           .toBe(200);
       const last = await ship(a);
       await expect.poll(() => subscriber.got.at(-1), { timeout: 15_000 }).toBe(last);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { engines } from '../support/engines.js';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { shipmentUpdates, subscribe, type Subscriber } from './subscriber.js';
 
 const dayMs = 86_400_000;
@@ -11,7 +11,7 @@ const paymentId = 'pay_kept';
 
 describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
   let sandbox: Sandbox;
-  let house: House;
+  let testbed: Testbed;
   let settings: Record<string, string>;
   let open: Subscriber[];
 
@@ -23,19 +23,19 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
       SECRET_KEYS: randomBytes(32).toString('base64'),
       EVENT_RETENTION_DAYS: '30',
     };
-    house = await startHouse({ sandbox, settings });
+    testbed = await startTestbed({ sandbox, settings });
   });
   afterEach(async () => {
     for (const subscriber of open) subscriber.close();
-    await house.stop();
+    await testbed.stop();
     await sandbox.stop();
   });
 
   /** Lets days pass, and starts the gateway anew: it prunes when it starts. */
   async function pass(days: number): Promise<void> {
     await sandbox.clock.advance(days * dayMs);
-    await house.stop();
-    house = await startHouse({ sandbox, settings });
+    await testbed.stop();
+    testbed = await startTestbed({ sandbox, settings });
   }
 
   async function ship(type: string): Promise<string> {
@@ -56,7 +56,7 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
 
   /** All that queries show now; a session ends within a day, so each time is a new one. */
   async function look() {
-    const { data } = await house.ask(query, { shipmentId, paymentId }, await house.signIn());
+    const { data } = await testbed.ask(query, { shipmentId, paymentId }, await testbed.signIn());
     const idsOf = (entity: { events: { nodes: { eventId: string }[] } } | null) =>
       entity?.events.nodes.map(({ eventId }) => eventId).toSorted();
     return { ...data, shipped: idsOf(data.shipment), paid: idsOf(data.payment) };
@@ -66,7 +66,7 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
 
   async function follow(after?: string): Promise<Subscriber> {
     const asked = { query: shipmentUpdates, variables: { after } };
-    const subscriber = await subscribe(house.url, await house.signIn(), asked);
+    const subscriber = await subscribe(testbed.url, await testbed.signIn(), asked);
     open.push(subscriber);
     return subscriber;
   }
@@ -85,10 +85,10 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
     await expect.poll(shipped).toEqual([second]);
 
     const gone = [before.shipment.events.nodes[0].id, before.payment.events.nodes[0].id];
-    const { data } = await house.ask(
+    const { data } = await testbed.ask(
       'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }',
       { ids: gone },
-      await house.signIn(),
+      await testbed.signIn(),
     );
     expect(data.nodes).toEqual([null, null]);
     const expired = await follow(start);

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ownOrigins } from '../../src/server/callers.js';
-import { demo, startHouse, type House } from '../support/house.js';
+import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
+  testbed = await startTestbed();
+  token = await testbed.signIn();
 });
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** How the socket of who says this is closed; undefined where it is taken. */
 async function refused(authorization: string): Promise<number | undefined> {
-  const socket = await openSocket(`${house.url}/graphql`);
+  const socket = await openSocket(`${testbed.url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization } });
   const code = await Promise.race([socket.closed, socket.next().then(() => undefined)]);
   socket.close();
@@ -29,7 +29,7 @@ describe('a bearer', () => {
     ['  Bearer', ' '],
   ])('is known by %j and %j before the token', async (scheme, between) => {
     const authorization = `${scheme}${between}${token} `;
-    const { data } = await house.ask('{ viewer { email } }', {}, undefined, { authorization });
+    const { data } = await testbed.ask('{ viewer { email } }', {}, undefined, { authorization });
     expect(data.viewer).toEqual({ email: demo.email });
     expect(await refused(authorization)).toBeUndefined();
   });

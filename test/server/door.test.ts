@@ -1,22 +1,22 @@
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 
 const webhook = '/webhooks/shipments/sub_1';
 const unknown = '/webhooks/shipments/nobody';
 const mebibyte = 1024 * 1024;
 
-let house: House;
+let testbed: Testbed;
 beforeAll(async () => {
-  house = await startHouse({ settings: { SHIPMENT_WEBHOOKS: 'sub_1=whsec_shipment' } });
+  testbed = await startTestbed({ settings: { SHIPMENT_WEBHOOKS: 'sub_1=whsec_shipment' } });
 });
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 /** A connection of bare text. */
 function open() {
-  const { hostname, port } = new URL(house.url);
+  const { hostname, port } = new URL(testbed.url);
   const socket: Socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
   let text = '';
@@ -59,7 +59,7 @@ function lines(method: string, target: string, headers: readonly string[], body 
 function delivery(target: string, eventId: string, headers: readonly string[] = []): string {
   const data = { shipment: { id: `shp_${eventId}`, status: 'moving' } };
   const body = JSON.stringify({ id: eventId, type: 'shipment.in_transit', data });
-  const t = Math.floor(house.sandbox.clock.now() / 1000);
+  const t = Math.floor(testbed.sandbox.clock.now() / 1000);
   const v1 = createHmac('sha256', 'whsec_shipment').update(body).digest('hex');
   const own = [`Shipping-Signature: t=${t},v1=${v1}`, `Content-Length: ${body.length}`];
   return lines('POST', target, [...own, ...headers], body);
@@ -67,7 +67,7 @@ function delivery(target: string, eventId: string, headers: readonly string[] = 
 
 async function stored(eventId: string): Promise<boolean> {
   const query = 'query ($id: String!) { shipment(shipmentId: $id) { status } }';
-  const { data } = await house.ask(query, { id: `shp_${eventId}` }, await house.signIn());
+  const { data } = await testbed.ask(query, { id: `shp_${eventId}` }, await testbed.signIn());
   return (data as { shipment: unknown }).shipment !== null;
 }
 
@@ -114,11 +114,11 @@ describe('an offer to speak something else than HTTP/1.1', () => {
   });
 
   test('is taken where it is a websocket at its place, however that is written', async () => {
-    const socket = await openSocket(`${house.url}/graphql`, { headers: { upgrade: 'WebSocket' } });
+    const socket = await openSocket(`${testbed.url}/graphql`, { headers: { upgrade: 'WebSocket' } });
     socket.send({ type: 'ping' });
     expect(await socket.next()).toMatchObject({ type: 'pong' });
     socket.close();
-    await expect(openSocket(house.url + webhook)).rejects.toThrow('HTTP 405');
+    await expect(openSocket(testbed.url + webhook)).rejects.toThrow('HTTP 405');
   });
 });
 

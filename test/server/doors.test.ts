@@ -5,7 +5,7 @@ import fastify from 'fastify';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { servePages } from '../../src/server/pages.js';
-import { codesOf, demo, startHouse, type Answered, type House } from '../support/house.js';
+import { codesOf, demo, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 
 const appOrigin = 'https://app.example';
@@ -13,13 +13,13 @@ const publicUrl = 'https://gateway.example';
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken errors { code } } }';
 
 /** One gateway as on a developer's machine, one as behind a proxy that ends TLS. */
-let open: House;
-let closed: House;
+let open: Testbed;
+let closed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  open = await startHouse({ settings: { ALLOWED_ORIGINS: appOrigin } });
-  closed = await startHouse({
+  open = await startTestbed({ settings: { ALLOWED_ORIGINS: appOrigin } });
+  closed = await startTestbed({
     sandbox: open.sandbox,
     settings: { PUBLIC_URL: publicUrl, INTROSPECTION: 'off', TRUST_PROXY: 'loopback' },
   });
@@ -31,11 +31,11 @@ afterAll(async () => {
   await open.stop();
 });
 
-const viewerOf = async (house: House, headers: Record<string, string>) =>
-  (await house.ask('{ viewer { email } }', {}, undefined, headers)).data.viewer as unknown;
+const viewerOf = async (testbed: Testbed, headers: Record<string, string>) =>
+  (await testbed.ask('{ viewer { email } }', {}, undefined, headers)).data.viewer as unknown;
 
-const cookieOf = (house: House, origin?: string) =>
-  house
+const cookieOf = (testbed: Testbed, origin?: string) =>
+  testbed
     .ask(signIn, { input: demo }, undefined, origin === undefined ? {} : { origin })
     .then(({ headers }) => headers.get('set-cookie'));
 
@@ -94,30 +94,30 @@ describe('CORS', () => {
 });
 
 describe('the operator', () => {
-  const told = (house: House) =>
-    house
+  const told = (testbed: Testbed) =>
+    testbed
       .logged()
       .split('\n')
       .filter((line) => line.includes('from this origin are refused'))
       .map((line) => JSON.parse(line) as { readonly origin: string; readonly msg: string });
 
   test('is told once of an origin that is not admitted, at every door, and of a few in all', async () => {
-    const house = await startHouse({ sandbox: open.sandbox, settings: { ALLOWED_ORIGINS: appOrigin } });
-    onTestFinished(() => house.stop());
-    const ask = (origin: string) => house.ask('{ __typename }', {}, undefined, { origin });
-    const upgrade = (origin: string) => openSocket(`${house.url}/graphql`, { origin });
+    const testbed = await startTestbed({ sandbox: open.sandbox, settings: { ALLOWED_ORIGINS: appOrigin } });
+    onTestFinished(() => testbed.stop());
+    const ask = (origin: string) => testbed.ask('{ __typename }', {}, undefined, { origin });
+    const upgrade = (origin: string) => openSocket(`${testbed.url}/graphql`, { origin });
     const preflight = (origin: string) =>
-      fetch(`${house.url}/graphql`, {
+      fetch(`${testbed.url}/graphql`, {
         method: 'OPTIONS',
         headers: { origin, 'access-control-request-method': 'POST' },
       });
-    for (const origin of [appOrigin, house.url]) await Promise.all([ask(origin), preflight(origin)]);
+    for (const origin of [appOrigin, testbed.url]) await Promise.all([ask(origin), preflight(origin)]);
     await ask('http://asks.example');
     await preflight('http://preflights.example');
     for (const of of ['upgrades', 'asks'])
       await expect(upgrade(`http://${of}.example`)).rejects.toThrow('403');
     await ask(`http://${'long.'.repeat(100)}example`);
-    const lines = told(house);
+    const lines = told(testbed);
     expect(lines.map(({ origin }) => origin)).toEqual([
       'http://asks.example',
       'http://preflights.example',
@@ -128,7 +128,7 @@ describe('the operator', () => {
       new Set(['requests from this origin are refused: see ALLOWED_ORIGINS and PUBLIC_URL']),
     );
     for (let number = 0; number < 30; number += 1) await ask(`http://${number}.example`);
-    expect(told(house)).toHaveLength(20);
+    expect(told(testbed)).toHaveLength(20);
   });
 });
 
@@ -274,9 +274,9 @@ describe('a client of GraphQL reads', () => {
 
 describe('the address of a client', () => {
   /** Whether after a hundred guesses for many addresses from one client a right sign-in still is let through. */
-  async function guess(house: House, client: string): Promise<unknown[]> {
+  async function guess(testbed: Testbed, client: string): Promise<unknown[]> {
     const from = (address: string, password: string) =>
-      house.ask(signIn, { input: { email: address, password } }, undefined, { 'x-forwarded-for': client });
+      testbed.ask(signIn, { input: { email: address, password } }, undefined, { 'x-forwarded-for': client });
     for (let round = 0; round < 10; round += 1)
       await Promise.all(
         Array.from({ length: 10 }, (_, at) => from(`${client}-${round}-${at}@example.com`, 'wrong')),
@@ -291,7 +291,7 @@ describe('the address of a client', () => {
   });
 
   test('is what the nearest of a number of proxies says', async () => {
-    const behind = await startHouse({ settings: { TRUST_PROXY: '1' } });
+    const behind = await startTestbed({ settings: { TRUST_PROXY: '1' } });
     try {
       expect(await guess(behind, '198.51.100.7, 203.0.113.1')).toEqual(['RATE_LIMITED']);
       const other = await behind.ask(signIn, { input: demo }, undefined, {
@@ -308,7 +308,7 @@ describe('the address of a client', () => {
       ['203.0.113.0/24', 1],
       ['loopback', 0],
     ] as const) {
-      const behind = await startHouse({ settings: { PUBLIC_URL: publicUrl, TRUST_PROXY: trusted } });
+      const behind = await startTestbed({ settings: { PUBLIC_URL: publicUrl, TRUST_PROXY: trusted } });
       try {
         for (let client = 0; client < 2; client += 1)
           expect(await guess(behind, `203.0.113.${client}`)).toEqual(['RATE_LIMITED']);

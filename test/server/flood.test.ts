@@ -3,7 +3,7 @@ import { createSchema } from '../../src/schema.js';
 import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { watchApollo } from '../support/apollo.js';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { heapInUse, mebibyte } from '../support/memory.js';
 import { openSocket } from './sockets.js';
 
@@ -13,15 +13,15 @@ const documentOf = (at: number, fields = 40) =>
 
 describe('a flood of new documents', () => {
   const seenByApollo = watchApollo();
-  let house: House;
+  let testbed: Testbed;
   beforeAll(async () => {
-    house = await startHouse({ settings: { LOG_LEVEL: 'error' } });
+    testbed = await startTestbed({ settings: { LOG_LEVEL: 'error' } });
   });
-  afterAll(() => house.stop());
+  afterAll(() => testbed.stop());
 
   /** Without `expect`, which keeps something of whatever it was given. */
   async function ask(query: string): Promise<void> {
-    const { data } = await house.ask(query);
+    const { data } = await testbed.ask(query);
     if (Object.values(data).some((value) => value !== 'Query'))
       throw new Error(`${query} is answered otherwise.`);
   }
@@ -47,8 +47,8 @@ describe('a flood of new documents', () => {
   });
 
   test('leaves nothing of what comes beside it with subscriptions that stand', async () => {
-    const token = await house.signIn();
-    const socket = await openSocket(`${house.url}/graphql`);
+    const token = await testbed.signIn();
+    const socket = await openSocket(`${testbed.url}/graphql`);
     socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
     await socket.next();
     const answered = async (id: string) => {

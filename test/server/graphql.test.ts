@@ -4,7 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
-import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
+import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { endless, excessive, leastOperation } from './documents.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
@@ -12,29 +12,29 @@ const allowedOrigin = 'https://app.example';
 const emailOf = (grant: string) => `${grant.replace(':', '-')}@grants.example`;
 const nobody = { email: 'nobody@grants.example', password: 'word' };
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
   const grants = allGrants.map((grant) => [emailOf(grant), [grant]]);
-  house = await startHouse({
+  testbed = await startTestbed({
     settings: {
       ALLOWED_ORIGINS: allowedOrigin,
       GRANTS: JSON.stringify({ ...Object.fromEntries(grants), [demo.email]: allGrants }),
     },
   });
   for (const email of [nobody.email, ...allGrants.map(emailOf)])
-    house.sandbox.notes.addUser({ email, password: 'word', name: email });
-  token = await house.signIn();
+    testbed.sandbox.notes.addUser({ email, password: 'word', name: email });
+  token = await testbed.signIn();
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 const json = { 'content-type': 'application/json' };
 
 /** A request to `/graphql` as it is, and its answer's JSON. */
 async function send(init: RequestInit & { readonly search?: string }) {
-  const response = await fetch(`${house.url}/graphql${init.search ?? ''}`, init);
+  const response = await fetch(`${testbed.url}/graphql${init.search ?? ''}`, init);
   const text = await response.text();
   // oxlint-disable-next-line typescript/no-explicit-any -- each test states what it expects
   const body: any = text === '' ? undefined : JSON.parse(text);
@@ -96,7 +96,7 @@ describe('GraphQL over HTTP', () => {
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('POST');
     expect(answer.body.errors[0].extensions).toEqual({ code: 'BAD_REQUEST' });
-    expect((await house.ask('{ viewer { email } }', {}, token)).data.viewer.email).toBe(demo.email);
+    expect((await testbed.ask('{ viewer { email } }', {}, token)).data.viewer.email).toBe(demo.email);
   });
 
   test('takes nothing that a page elsewhere could send without asking first', async () => {
@@ -191,12 +191,12 @@ describe('GraphQL over HTTP', () => {
     test.each(['iso-8859-1', 'ISO-8859-1', '"iso-8859-1"', 'utf-16', 'utf-8; charset=utf-16', '', '"'])(
       'in the charset %s is refused, and nothing is done',
       async (charset) => {
-        const calls = house.sandbox.calls.length;
+        const calls = testbed.sandbox.calls.length;
         const headers = { ...session(), 'content-type': `application/json; charset=${charset}` };
         const body = Buffer.from(create('caf\u00e9'), 'latin1');
         const answer = await send({ method: 'POST', headers, body });
         expect([answer.status, answer.body]).toEqual([415, refused('The body must be in UTF-8.')]);
-        expect(house.sandbox.calls).toHaveLength(calls);
+        expect(testbed.sandbox.calls).toHaveLength(calls);
       },
     );
 
@@ -211,16 +211,16 @@ describe('GraphQL over HTTP', () => {
     );
 
     test('that is not valid UTF-8 is refused, and nothing is done', async () => {
-      const calls = house.sandbox.calls.length;
+      const calls = testbed.sandbox.calls.length;
       const body = Buffer.from(create('caf\u00e9'), 'latin1');
       const answer = await send({ method: 'POST', headers: session(), body });
       expect([answer.status, answer.body]).toEqual([400, refused('The body is not valid UTF-8.')]);
-      expect(house.sandbox.calls).toHaveLength(calls);
+      expect(testbed.sandbox.calls).toHaveLength(calls);
     });
 
     test('that is not valid UTF-8 is refused however often its query has come', async () => {
       const query = 'query ($name: String!) { tag(name: $name) { id } }';
-      for (let time = 0; time < 2; time += 1) await house.ask(query, { name: 'caf\u00e9' }, token);
+      for (let time = 0; time < 2; time += 1) await testbed.ask(query, { name: 'caf\u00e9' }, token);
       const body = Buffer.from(JSON.stringify({ query, variables: { name: 'caf\u00e9' } }), 'latin1');
       expect((await send({ method: 'POST', headers: session(), body })).status).toBe(400);
     });
@@ -229,21 +229,21 @@ describe('GraphQL over HTTP', () => {
       const title = 'caf\u00e9 \u{1f600} \ufffd';
       const query =
         'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { title } errors { code } } }';
-      const answer = await house.ask(query, { input: { title, content: 'c' } }, token);
+      const answer = await testbed.ask(query, { input: { title, content: 'c' } }, token);
       expect(answer.data).toEqual({ createNote: { note: { title }, errors: [] } });
     });
 
     test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'nonsense'])(
       'that is told to be %s is refused, whether it is or not, and nothing is done',
       async (encoding) => {
-        const calls = house.sandbox.calls.length;
+        const calls = testbed.sandbox.calls.length;
         const headers = { ...session(), 'content-encoding': encoding };
         for (const body of [create('plain'), gzipSync(create('compressed'))]) {
           const answer = await send({ method: 'POST', headers, body });
           expect([answer.status, answer.body]).toEqual([415, refused('The body must not be compressed.')]);
           expect(answer.headers.get('accept-encoding')).toBe('identity');
         }
-        expect(house.sandbox.calls).toHaveLength(calls);
+        expect(testbed.sandbox.calls).toHaveLength(calls);
       },
     );
 
@@ -254,7 +254,7 @@ describe('GraphQL over HTTP', () => {
   });
 
   test('a subscription goes by other ways', async () => {
-    const answer = await house.ask('subscription { shipmentUpdates { cursor } }', {}, token);
+    const answer = await testbed.ask('subscription { shipmentUpdates { cursor } }', {}, token);
     expect(answer.errors).toEqual([
       { message: expect.stringMatching(/websocket/), extensions: { code: 'BAD_USER_INPUT' } },
     ]);
@@ -285,13 +285,13 @@ describe('errors', () => {
   test('a condition at the root of a subscription is a fault of the document, also by a variable', async () => {
     for (const at of ['@', '@ ', '@,', '@# none\n', '@\ufeff']) {
       const query = `subscription ($x: Boolean!) { shipmentUpdates ${at}include(if: $x) { cursor } }`;
-      const answer = await house.ask(query, { x: true }, token);
+      const answer = await testbed.ask(query, { x: true }, token);
       expect([at, answer.status, codesOf(answer)]).toEqual([at, 400, ['GRAPHQL_VALIDATION_FAILED']]);
     }
   });
 
   test.each(cases)('%s is %s, and no more is told than that', async (_, code, query, variables) => {
-    const { errors } = await house.ask(query, variables, token);
+    const { errors } = await testbed.ask(query, variables, token);
     expect(errors).toHaveLength(1);
     expect(errors![0]!.extensions).toEqual({ code });
   });
@@ -302,7 +302,7 @@ describe('errors', () => {
     [1_660, 'QUERY_TOO_COMPLEX'],
   ])('a document nested %i deep is answered', async (levels, code) => {
     const deep = `{ viewer ${'{ a '.repeat(levels)}${'}'.repeat(levels)} }`;
-    expect(codesOf(await house.ask(deep, {}, token))).toContain(code);
+    expect(codesOf(await testbed.ask(deep, {}, token))).toContain(code);
   });
 
   test('a document in an address is measured as it is run, however that is written', async () => {
@@ -317,7 +317,7 @@ describe('errors', () => {
     'fragments without an end are refused, whoever asks: %s is %s',
     async (_, code, query) => {
       for (const session of [undefined, token, token]) {
-        const answer = await house.ask(query, {}, session);
+        const answer = await testbed.ask(query, {}, session);
         expect([answer.status, codesOf(answer), answer.data]).toEqual([400, [code], undefined]);
       }
       if (query.length > 10_000) return; // no address is that long
@@ -327,7 +327,7 @@ describe('errors', () => {
   );
 
   test('all faults of a document are told', async () => {
-    const answer = await house.ask(
+    const answer = await testbed.ask(
       '{ nothing viewer { none } tags(first: "x") { nodes { id } } }',
       {},
       token,
@@ -339,7 +339,7 @@ describe('errors', () => {
   test('a document that takes GraphQL too long to validate is too complex', async () => {
     const query = `{ ${'__typename '.repeat(1_000)} }`;
     for (const session of [undefined, token, token]) {
-      const { status, data, errors } = await house.ask(query, {}, session);
+      const { status, data, errors } = await testbed.ask(query, {}, session);
       const message = 'The document takes too long to validate: select the same fields less often.';
       expect([status, data, errors]).toEqual([
         400,
@@ -351,8 +351,8 @@ describe('errors', () => {
 
   test.each(excessive)('variables that are %s are too complex, every time', async (_, query, variables) => {
     const ask = () => post(`{"query":${JSON.stringify(query)},"variables":${variables}}`);
-    await house.ask(query);
-    await house.ask(query);
+    await testbed.ask(query);
+    await testbed.ask(query);
     for (const { status, body } of [await ask(), await ask()])
       expect([status, codesOf(body), body.data]).toEqual([400, ['QUERY_TOO_COMPLEX'], undefined]);
   });
@@ -377,7 +377,7 @@ describe('errors', () => {
       ],
     ])('%s', async (_, query) => {
       for (const session of [undefined, token, token]) {
-        const answer = await house.ask(query, {}, session);
+        const answer = await testbed.ask(query, {}, session);
         expect([answer.status, codesOf(answer), answer.data]).toEqual([
           400,
           ['QUERY_TOO_COMPLEX'],
@@ -389,7 +389,7 @@ describe('errors', () => {
     test('by its variables', async () => {
       const query =
         'query ($n: Int, $m: Int!) { shipments(first: $n) { nodes { id events(first: $m) { nodes { id stage status carrier } } } } }';
-      const ask = async (n: number | null, m: number) => codesOf(await house.ask(query, { n, m }, token));
+      const ask = async (n: number | null, m: number) => codesOf(await testbed.ask(query, { n, m }, token));
       for (let times = 0; times < 3; times += 1) {
         expect(await ask(null, 100)).toEqual([]);
         expect(await ask(100, 100)).toEqual(['QUERY_TOO_COMPLEX']);
@@ -399,13 +399,13 @@ describe('errors', () => {
   });
 
   test('the operation to run must be clear', async () => {
-    expect(codesOf(await house.ask('query a { __typename } query b { __typename }', {}, token))).toEqual([
+    expect(codesOf(await testbed.ask('query a { __typename } query b { __typename }', {}, token))).toEqual([
       'OPERATION_RESOLUTION_FAILURE',
     ]);
   });
 
   test.each(['shipments', 'payments', 'appointments'])('%s takes 0 to 100 from one end', async (name) => {
-    const field = (given: string) => house.ask(`{ ${name}(${given}) { nodes { id } } }`, {}, token);
+    const field = (given: string) => testbed.ask(`{ ${name}(${given}) { nodes { id } } }`, {}, token);
     for (const given of ['first: -1', 'first: 101', 'last: -1', 'last: 101', 'first: 1, last: 1'])
       expect([given, codesOf(await field(given))]).toEqual([given, ['BAD_USER_INPUT']]);
     for (const given of ['first: 0', 'first: 100', 'last: 0', 'last: 100', 'first: 1, last: null'])
@@ -414,15 +414,16 @@ describe('errors', () => {
 
   test('nodes takes at most 100 ids', async () => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
-    const ask = (count: number) => house.ask(query, { ids: Array.from({ length: count }, () => 'x') }, token);
+    const ask = (count: number) =>
+      testbed.ask(query, { ids: Array.from({ length: count }, () => 'x') }, token);
     expect(codesOf(await ask(101))).toEqual(['BAD_USER_INPUT']);
     expect((await ask(100)).data.nodes).toEqual(Array.from({ length: 100 }, () => null));
   });
 
   test('a failure of our own is masked, and logged under the request id', async () => {
-    const database = new DatabaseSync(join(house.folder, 'gateway.db'));
+    const database = new DatabaseSync(join(testbed.folder, 'gateway.db'));
     database.exec('ALTER TABLE shipments RENAME TO hidden_shipments');
-    const answer = await house.ask('{ __typename shipment(shipmentId: "x") { id } }', {}, token);
+    const answer = await testbed.ask('{ __typename shipment(shipmentId: "x") { id } }', {}, token);
     database.exec('ALTER TABLE hidden_shipments RENAME TO shipments');
     database.close();
     const requestId = answer.headers.get('x-request-id')!;
@@ -436,7 +437,7 @@ describe('errors', () => {
       },
     ]);
     expect(requestId).toMatch(uuid);
-    const line = house
+    const line = testbed
       .logged()
       .split('\n')
       .find((text) => text.includes(requestId));
@@ -456,13 +457,13 @@ describe('who may ask', () => {
     .map(([kind, field]) => leastOperation(kind, field));
 
   test('an anonymous caller may ask who they are, and sign in', async () => {
-    const introspection = await house.ask(getIntrospectionQuery());
+    const introspection = await testbed.ask(getIntrospectionQuery());
     expect(introspection.errors).toBeUndefined();
-    expect((await house.ask('{ __typename viewer { id } }')).data).toEqual({
+    expect((await testbed.ask('{ __typename viewer { id } }')).data).toEqual({
       __typename: 'Query',
       viewer: null,
     });
-    const signedIn = await house.ask(
+    const signedIn = await testbed.ask(
       'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { email } errors { code } } }',
       { input: demo },
     );
@@ -470,7 +471,7 @@ describe('who may ask', () => {
   });
 
   test.each(guarded)('anonymous: UNAUTHENTICATED for %s', async (operation) => {
-    const answer = await house.ask(operation);
+    const answer = await testbed.ask(operation);
     expect(codesOf(answer)).toEqual(['UNAUTHENTICATED']);
     expect(answer.status).toBe(200);
   });
@@ -491,32 +492,32 @@ describe('who may ask', () => {
   ] as const;
 
   test.each(behindGrants)('%s is what it takes for %s', async (grant, operation) => {
-    expect(codesOf(await house.ask(operation, {}, await house.signIn(nobody)))).toEqual(['FORBIDDEN']);
+    expect(codesOf(await testbed.ask(operation, {}, await testbed.signIn(nobody)))).toEqual(['FORBIDDEN']);
     for (const other of allGrants.filter((name) => name !== grant)) {
-      const session = await house.signIn({ email: emailOf(other), password: 'word' });
-      expect([other, codesOf(await house.ask(operation, {}, session))]).toEqual([other, ['FORBIDDEN']]);
+      const session = await testbed.signIn({ email: emailOf(other), password: 'word' });
+      expect([other, codesOf(await testbed.ask(operation, {}, session))]).toEqual([other, ['FORBIDDEN']]);
     }
-    const session = await house.signIn({ email: emailOf(grant), password: 'word' });
-    expect(codesOf(await house.ask(operation, {}, session))).toEqual([]);
+    const session = await testbed.signIn({ email: emailOf(grant), password: 'word' });
+    expect(codesOf(await testbed.ask(operation, {}, session))).toEqual([]);
   });
 
   test('appointments:read shows the bookings of others, without it one sees one’s own', async () => {
-    const writer = await house.signIn({ email: emailOf('appointments:write'), password: 'word' });
-    const reader = await house.signIn({ email: emailOf('appointments:read'), password: 'word' });
-    await house.ask(`mutation ${booking}`, {}, writer);
+    const writer = await testbed.signIn({ email: emailOf('appointments:write'), password: 'word' });
+    const reader = await testbed.signIn({ email: emailOf('appointments:read'), password: 'word' });
+    await testbed.ask(`mutation ${booking}`, {}, writer);
     const seen = async (session: string) =>
-      (await house.ask('{ appointments { nodes { id } } }', {}, session)).data.appointments.nodes
+      (await testbed.ask('{ appointments { nodes { id } } }', {}, session)).data.appointments.nodes
         .length as number;
     expect(await seen(writer)).toBeGreaterThan(0);
     expect(await seen(reader)).toBe(await seen(writer));
-    expect(await seen(await house.signIn(nobody))).toBe(0);
+    expect(await seen(await testbed.signIn(nobody))).toBe(0);
   });
 
   test('node is null without the grant', async () => {
-    const { webhooks } = house.sandbox;
+    const { webhooks } = testbed.sandbox;
     await webhooks.emitShipment({ id: 'evt_node_s', shipment: { id: 'shp_node' } });
     await webhooks.emitPayment({ id: 'evt_node_p', object: { id: 'pay_node' } });
-    const all = await house.ask(
+    const all = await testbed.ask(
       `{ shipment(shipmentId: "shp_node") { id events { nodes { id } } }
          payment(paymentId: "pay_node") { id events { nodes { id } } } }`,
       {},
@@ -525,17 +526,17 @@ describe('who may ask', () => {
     const { shipment, payment } = all.data;
     const ids = [shipment.id, shipment.events.nodes[0].id, payment.id, payment.events.nodes[0].id];
     const ask = async (session: string) =>
-      (await house.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }, session)).data.nodes;
+      (await testbed.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }, session)).data.nodes;
     expect(await ask(token)).toEqual(ids.map((id: string) => ({ id })));
-    expect(await ask(await house.signIn(nobody))).toEqual([null, null, null, null]);
-    const shipper = await house.signIn({ email: emailOf('shipments:read'), password: 'word' });
+    expect(await ask(await testbed.signIn(nobody))).toEqual([null, null, null, null]);
+    const shipper = await testbed.signIn({ email: emailOf('shipments:read'), password: 'word' });
     expect(await ask(shipper)).toEqual([{ id: ids[0] }, { id: ids[1] }, null, null]);
   });
 });
 
 describe('the schema', () => {
   test('is there as SDL', async () => {
-    const response = await fetch(`${house.url}/schema.graphql`);
+    const response = await fetch(`${testbed.url}/schema.graphql`);
     const sdl = await response.text();
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
     const printed = printSchema(lexicographicSortSchema(buildSchema(sdl)));
@@ -545,7 +546,7 @@ describe('the schema', () => {
 
 describe('health', () => {
   test.each(['/livez', '/readyz'])('%s', async (path) => {
-    const response = await fetch(`${house.url}${path}`);
+    const response = await fetch(`${testbed.url}${path}`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 });
@@ -562,7 +563,7 @@ describe('a fault of the request, in the shape of all faults', () => {
     ['PROPFIND', '/schema.graphql', 405, 'Use GET or HEAD here.'],
     ['GET', '/%ff%', 400, "'/%ff%' is not a valid url component"],
   ])('%s %s: %i', async (method, path, code, message) => {
-    const response = await fetch(house.url + path, { method });
+    const response = await fetch(testbed.url + path, { method });
     const { status, headers } = response;
     expect([status, headers.get('x-content-type-options')]).toEqual([code, 'nosniff']);
     expect(headers.get('allow')).toBe(code === 405 ? 'GET, HEAD' : null);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { watchApollo } from '../support/apollo.js';
-import { codesOf, startHouse, type House } from '../support/house.js';
+import { codesOf, startTestbed, type Testbed } from '../support/testbed.js';
 import { createOperation, createRandom, type Operation } from './operations.js';
 
 const seenByApollo = watchApollo();
@@ -16,29 +16,29 @@ function inOrder(text: string): string {
 }
 
 describe('an operation that comes again', () => {
-  let house: House;
+  let testbed: Testbed;
   let token: string;
   let ids: readonly string[];
 
   beforeAll(async () => {
-    house = await startHouse({ settings: { LOG_LEVEL: 'error' } });
-    house.sandbox.notes.requestsPerHour = Infinity;
+    testbed = await startTestbed({ settings: { LOG_LEVEL: 'error' } });
+    testbed.sandbox.notes.requestsPerHour = Infinity;
     for (let at = 0; at < 6; at += 1) {
-      await house.sandbox.webhooks.emitShipment({ shipment: { id: `shp_${at % 3}` } });
-      await house.sandbox.webhooks.emitPayment({ object: { id: `pay_${at % 2}` } });
+      await testbed.sandbox.webhooks.emitShipment({ shipment: { id: `shp_${at % 3}` } });
+      await testbed.sandbox.webhooks.emitPayment({ object: { id: `pay_${at % 2}` } });
     }
-    token = await house.signIn();
-    const { data } = await house.ask(
+    token = await testbed.signIn();
+    const { data } = await testbed.ask(
       '{ viewer { id } notes(first: 3) { nodes { id tags { id } } } shipments { nodes { id events { nodes { id } } } } payments { nodes { id } } }',
       {},
       token,
     );
     ids = [...JSON.stringify(data).matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id!);
   });
-  afterAll(() => house.stop());
+  afterAll(() => testbed.stop());
 
   async function ask(operation: Operation) {
-    const response = await fetch(`${house.url}/graphql`, {
+    const response = await fetch(`${testbed.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       body: JSON.stringify({ ...operation, operationName: 'Q' }),
@@ -156,13 +156,13 @@ describe('an operation that comes again', () => {
 
   test('is counted anew where it ends with an error and is run again', async () => {
     const reader = { email: 'many@example.com', password: 'secret' };
-    house.sandbox.notes.addUser({ ...reader, name: 'Many' });
+    testbed.sandbox.notes.addUser({ ...reader, name: 'Many' });
     const tags = Array.from({ length: 30_000 }, (_, at) => `tag${at}`);
-    house.sandbox.notes.insert(reader.email, { title: 'T', tags }, house.sandbox.clock.now());
-    const its = await house.signIn(reader);
+    testbed.sandbox.notes.insert(reader.email, { title: 'T', tags }, testbed.sandbox.clock.now());
+    const its = await testbed.signIn(reader);
     const query = '{ notes { nodes { tags { name } } } shipment(shipmentId: "none") { id } }';
     for (let time = 0; time < 3; time += 1) {
-      const answered = await house.ask(query, {}, its);
+      const answered = await testbed.ask(query, {}, its);
       expect(codesOf(answered)).toEqual(['FORBIDDEN']);
       expect(answered.data.notes.nodes[0].tags.length).toBe(tags.length);
     }
@@ -176,7 +176,7 @@ describe('an operation that comes again', () => {
       const random = createRandom(seed);
       const told = { data: 0, errors: 0, refused: 0, compiled: 0, withConditions: 0 };
       for (let at = 0; at < operations; at += 1) {
-        if (at % operationsPerSession === 0) token = await house.signIn();
+        if (at % operationsPerSession === 0) token = await testbed.signIn();
         const operation = createOperation(random, ids);
         const { answer: first } = await ask(operation);
         await ask(operation);

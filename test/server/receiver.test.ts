@@ -3,7 +3,7 @@ import { METHODS, request as send, type OutgoingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 
 const longId = 'x'.repeat(2_000);
 const strangeId = 'sub /%ü';
@@ -25,8 +25,8 @@ const paymentVector = {
 };
 
 /** As usual, and one that takes a payment of any age. */
-let house: House;
-let ageless: House;
+let testbed: Testbed;
+let ageless: Testbed;
 let token: string;
 
 beforeAll(async () => {
@@ -34,21 +34,21 @@ beforeAll(async () => {
     SHIPMENT_WEBHOOKS: `sub_1=whsec_shipment,${longId}=whsec_shipment,${strangeId}=whsec_shipment`,
     PAYMENT_WEBHOOKS: 'pe_1=whsec_payment',
   };
-  house = await startHouse({ settings });
-  ageless = await startHouse({
-    sandbox: house.sandbox,
+  testbed = await startTestbed({ settings });
+  ageless = await startTestbed({
+    sandbox: testbed.sandbox,
     settings: { ...settings, PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: 'off' },
   });
-  token = await house.signIn();
+  token = await testbed.signIn();
 });
 
 afterAll(async () => {
   await ageless.stop();
-  await house.stop();
+  await testbed.stop();
 });
 
 interface Sending {
-  readonly to?: House;
+  readonly to?: Testbed;
   readonly path?: string;
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
@@ -63,7 +63,7 @@ interface Answer {
 
 function post(sending: Sending): Promise<Answer> {
   const {
-    to = house,
+    to = testbed,
     path = '/webhooks/shipments/sub_1',
     method = 'POST',
     headers = {},
@@ -85,7 +85,7 @@ function post(sending: Sending): Promise<Answer> {
   });
 }
 
-const seconds = () => Math.floor(house.sandbox.clock.now() / 1000);
+const seconds = () => Math.floor(testbed.sandbox.clock.now() / 1000);
 
 function hmac(secret: string, ...parts: readonly (string | Buffer)[]): string {
   const mac = createHmac('sha256', secret);
@@ -145,7 +145,7 @@ const signed = ({ path, header, sign }: Family, body: string | Buffer, headers =
 
 /** What the gateway shows of an entity. */
 async function shown({ query }: Family, id: string) {
-  const { data } = await house.ask(query, { id }, token);
+  const { data } = await testbed.ask(query, { id }, token);
   const entity = data.entity as { status: string; events: { nodes: { eventId: string }[] } } | null;
   return entity && { status: entity.status, events: entity.events.nodes.map(({ eventId }) => eventId) };
 }
@@ -237,7 +237,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
 
   test('the header sent twice is 401, be it the same', async () => {
     const text = body();
-    const { hostname, port } = new URL(house.url);
+    const { hostname, port } = new URL(testbed.url);
     const socket = connect(Number(port), hostname);
     const line = `${family.header}: ${family.sign(text)}\r\n`;
     socket.end(
@@ -301,11 +301,11 @@ describe.each(Object.entries(families))('%s', (_, family) => {
       { ...family.event(newId('evt'), entity), data: {} },
       { ...family.event(newId('evt'), entity), data: null },
     ];
-    const after = (await house.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
+    const after = (await testbed.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
     for (const event of events)
       expect(await post(signed(family, JSON.stringify(event)))).toMatchObject(accepted);
     expect(await shown(family, entity)).toBeNull();
-    const client = house.socket(token);
+    const client = testbed.socket(token);
     const field = family === families.shipments ? 'shipmentUpdates' : 'paymentUpdates';
     const query = `subscription ($after: String) { update: ${field}(after: $after) { event { eventId } } }`;
     const last = newId('evt');
@@ -372,7 +372,7 @@ test('no refusal tells or logs a secret, a signature or a body', async () => {
   const body = '{"id":"telltale","type":"x"}';
   const forged = 'ab'.repeat(32);
   const headers = { 'shipping-signature': `t=${seconds()},v1=${forged}` };
-  const told = JSON.stringify(await post({ headers, body })) + house.logged();
+  const told = JSON.stringify(await post({ headers, body })) + testbed.logged();
   expect(told).toContain('SIGNATURE_WRONG');
   for (const secret of ['telltale', forged, 'whsec', hmac('whsec_shipment', body), '.ts:'])
     expect(told).not.toContain(secret);

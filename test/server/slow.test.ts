@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { startHouse, type House } from '../support/house.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openLink } from './link.js';
 import { openSocket, type RawSocket } from './sockets.js';
 
 const megabyte = 1_000_000;
 const bytesPerSecond = 10 * megabyte;
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse();
-  token = await house.signIn();
+  testbed = await startTestbed();
+  token = await testbed.signIn();
   const create = `createNote(input: { title: "long", content: "${'x'.repeat(10_000)}" }) { errors { code } }`;
   const ten = `mutation { ${Array.from({ length: 10 }, (_, at) => `a${at}: ${create}`).join(' ')} }`;
-  for (let at = 0; at < 10; at += 1) await house.ask(ten, {}, token);
+  for (let at = 0; at < 10; at += 1) await testbed.ask(ten, {}, token);
 });
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
 async function enter(url: string): Promise<RawSocket> {
   const socket = await openSocket(`${url}/graphql`);
@@ -33,16 +33,16 @@ const notes = (megabytes: number) =>
   `{ ${Array.from({ length: megabytes }, (_, at) => `a${at}: notes(first: 100) { nodes { content } }`).join(' ')} }`;
 
 test('who reads slowly gets every answer, and what is live beside them', async () => {
-  const socket = await enter(await openLink(house.url, bytesPerSecond));
-  const { data } = await house.ask('{ liveCursor }', {}, token);
+  const socket = await enter(await openLink(testbed.url, bytesPerSecond));
+  const { data } = await testbed.ask('{ liveCursor }', {}, token);
   const live = `shipmentUpdates(after: "${data.liveCursor}") { event { eventId } }`;
   begin(socket, 'live', `subscription { ${live} }`);
   const ids = ['1', '2', '3'];
   for (const id of ids) begin(socket, id, notes(10));
-  const emitted: ReturnType<typeof house.sandbox.webhooks.emitShipment>[] = [];
+  const emitted: ReturnType<typeof testbed.sandbox.webhooks.emitShipment>[] = [];
   const beating = setInterval(() => {
     socket.send({ type: 'ping' });
-    emitted.push(house.sandbox.webhooks.emitShipment());
+    emitted.push(testbed.sandbox.webhooks.emitShipment());
   }, 100);
   onTestFinished(() => clearInterval(beating));
   for (const id of ids) {

@@ -3,30 +3,30 @@ import { isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { countLists } from '../../src/server/tally.js';
-import { codesOf, startHouse, type House } from '../support/house.js';
+import { codesOf, startTestbed, type Testbed } from '../support/testbed.js';
 
 const numbered = (count: number, name: string) => Array.from({ length: count }, (_, at) => `${name}${at}`);
 const reader = { email: 'many@example.com', password: 'secret' };
 const manyTags = 30_000;
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  house = await startHouse({ settings: { LOG_LEVEL: 'error' } });
-  house.sandbox.notes.requestsPerHour = Infinity;
-  house.sandbox.notes.addUser({ ...reader, name: 'Many' });
+  testbed = await startTestbed({ settings: { LOG_LEVEL: 'error' } });
+  testbed.sandbox.notes.requestsPerHour = Infinity;
+  testbed.sandbox.notes.addUser({ ...reader, name: 'Many' });
   insert({ title: 'One', tags: ['one', ...numbered(manyTags, 'tag')] });
   insert({ title: 'Other', tags: ['other', ...numbered(manyTags, 'tag')] });
-  token = await house.signIn(reader);
+  token = await testbed.signIn(reader);
 });
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
-function insert(note: Parameters<House['sandbox']['notes']['insert']>[1]): void {
-  house.sandbox.notes.insert(reader.email, note, house.sandbox.clock.now());
+function insert(note: Parameters<Testbed['sandbox']['notes']['insert']>[1]): void {
+  testbed.sandbox.notes.insert(reader.email, note, testbed.sandbox.clock.now());
 }
 
-const ask = (query: string, variables = {}) => house.ask(query, variables, token);
+const ask = (query: string, variables = {}) => testbed.ask(query, variables, token);
 const first = (fields: string) => `notes(first: 1) { nodes { ${fields} } }`;
 
 /** Both ways: as Apollo Server answers it, and, from its second use on, as the lane does. */
@@ -109,21 +109,21 @@ describe('tags', () => {
 
 test('pages below tags are weighed before any of them is read', async () => {
   const other = { email: 'fewer@example.com', password: 'secret' };
-  house.sandbox.notes.addUser({ ...other, name: 'Fewer' });
-  house.sandbox.notes.insert(other.email, { tags: numbered(240, 'tag') }, house.sandbox.clock.now());
-  const session = await house.signIn(other);
+  testbed.sandbox.notes.addUser({ ...other, name: 'Fewer' });
+  testbed.sandbox.notes.insert(other.email, { tags: numbered(240, 'tag') }, testbed.sandbox.clock.now());
+  const session = await testbed.signIn(other);
   const calls = async (size: number) => {
-    const before = house.sandbox.calls.length;
+    const before = testbed.sandbox.calls.length;
     const query = `{ ${first(`tags { notes(first: ${size}) { nodes { id title content } } }`)} }`;
-    const codes = codesOf(await house.ask(query, {}, session));
-    return [codes, house.sandbox.calls.length - before];
+    const codes = codesOf(await testbed.ask(query, {}, session));
+    return [codes, testbed.sandbox.calls.length - before];
   };
   expect(await calls(100)).toEqual([['QUERY_TOO_COMPLEX'], 1]);
   expect(await calls(20)).toEqual([[], 241]);
 });
 
 test('participants are counted', async () => {
-  const session = await house.signIn();
+  const session = await testbed.signIn();
   const participants = numbered(1_000, 'Patient/').map((reference) => ({
     actor: { reference },
     status: 'ACCEPTED',
@@ -133,17 +133,17 @@ test('participants are counted', async () => {
     appointment { ...P } errors { message } } }`;
   const every = 'fragment P on Appointment { participants { actor { reference } status } }';
   const input = { ...times, status: 'BOOKED', participants };
-  const booked = await house.ask(`${book} ${every}`, { input }, session);
+  const booked = await testbed.ask(`${book} ${every}`, { input }, session);
   expect(booked.data.createAppointment.appointment.participants.length).toBe(1_000);
-  const posts = () => house.sandbox.calls.filter(({ path }) => path.endsWith('/appointments')).length;
+  const posts = () => testbed.sandbox.calls.filter(({ path }) => path.endsWith('/appointments')).length;
   const before = posts();
   const below = numbered(20, 'p').map((name) => `${name}: participants { actor { reference } status }`);
   const often = `fragment P on Appointment { ${below.join(' ')} }`;
-  expect(await house.ask(`${book} ${often}`, { input }, session)).toMatchObject(refused);
+  expect(await testbed.ask(`${book} ${often}`, { input }, session)).toMatchObject(refused);
   expect(posts()).toBe(before);
   for (let time = 0; time < 3; time += 1)
     expect(
-      await house.ask(`{ appointments(first: 1) { nodes { ...P } } } ${often}`, {}, session),
+      await testbed.ask(`{ appointments(first: 1) { nodes { ...P } } } ${often}`, {}, session),
     ).toMatchObject(refused);
 });
 
@@ -181,7 +181,7 @@ describe('a mutation', () => {
 });
 
 test('queries over a websocket are refused as a whole, too', async () => {
-  const socket = house.socket(token);
+  const socket = testbed.socket(token);
   const query =
     '{ one: tag(name: "one") { ...T } other: tag(name: "other") { ...T } } fragment T on Tag { notes(first: 1) { nodes { tags { __typename } } } }';
   expect((await socket.iterate({ query }).next()).value).toEqual({ errors: refused.errors });
@@ -190,16 +190,16 @@ test('queries over a websocket are refused as a whole, too', async () => {
 
 test('an answer of over 32 million characters is refused', async () => {
   const long = { email: 'long@example.com', password: 'secret' };
-  house.sandbox.notes.addUser({ ...long, name: 'Long' });
+  testbed.sandbox.notes.addUser({ ...long, name: 'Long' });
   for (let left = 40; left > 0; left -= 1)
-    house.sandbox.notes.insert(long.email, { content: 'é'.repeat(10_000) }, house.sandbox.clock.now());
-  const session = await house.signIn(long);
+    testbed.sandbox.notes.insert(long.email, { content: 'é'.repeat(10_000) }, testbed.sandbox.clock.now());
+  const session = await testbed.signIn(long);
   const query = (times: number) =>
     `{ notes(first: 40) { nodes { ${numbered(times, 'a')
       .map((name) => `${name}: content`)
       .join(' ')} } } }`;
   for (let time = 0; time < 3; time += 1) {
-    const { status, data, errors } = await house.ask(query(90), {}, session);
+    const { status, data, errors } = await testbed.ask(query(90), {}, session);
     expect([status, data, errors]).toEqual([
       400,
       undefined,
@@ -211,7 +211,7 @@ test('an answer of over 32 million characters is refused', async () => {
       ],
     ]);
   }
-  expect(codesOf(await house.ask(query(4), {}, session))).toEqual([]);
+  expect(codesOf(await testbed.ask(query(4), {}, session))).toEqual([]);
 });
 
 describe('what was begun ends with the answer', () => {
@@ -220,17 +220,21 @@ describe('what was begun ends with the answer', () => {
     ['too many tags', [200, 200, 20_000], '{ nodes { id } }', 8],
   ])('of %s, every time', async (name, counts, below, most) => {
     const busy = { email: `${name.replaceAll(' ', '.')}@example.com`, password: 'secret' };
-    house.sandbox.notes.addUser({ ...busy, name: 'Busy' });
+    testbed.sandbox.notes.addUser({ ...busy, name: 'Busy' });
     for (const [at, count] of counts.entries())
-      house.sandbox.notes.insert(busy.email, { tags: numbered(count, `t${at}_`) }, house.sandbox.clock.now());
-    const session = await house.signIn(busy);
+      testbed.sandbox.notes.insert(
+        busy.email,
+        { tags: numbered(count, `t${at}_`) },
+        testbed.sandbox.clock.now(),
+      );
+    const session = await testbed.signIn(busy);
     const query = `{ notes { nodes { tags { notes(first: 1) ${below} } } } }`;
     for (let time = 0; time < 3; time += 1) {
-      const before = house.sandbox.calls.length;
-      expect(codesOf(await house.ask(query, {}, session))).toEqual(['QUERY_TOO_COMPLEX']);
-      const made = house.sandbox.calls.length;
+      const before = testbed.sandbox.calls.length;
+      expect(codesOf(await testbed.ask(query, {}, session))).toEqual(['QUERY_TOO_COMPLEX']);
+      const made = testbed.sandbox.calls.length;
       await sleep(200);
-      expect(house.sandbox.calls.length - made).toBeLessThan(8); // those that were under way
+      expect(testbed.sandbox.calls.length - made).toBeLessThan(8); // those that were under way
       expect(made - before).toBeLessThan(most);
     }
   });

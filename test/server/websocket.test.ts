@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket, type ClientOptions } from 'ws';
-import { allGrants, codesOf, demo, startHouse, type House } from '../support/house.js';
+import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { endless, excessive } from './documents.js';
 import { openSocket, type Message, type RawSocket } from './sockets.js';
 
@@ -13,22 +13,22 @@ const allowedOrigin = 'https://app.example';
 const somebody = { email: 'somebody@example.com', password: 'word' };
 const nobody = { email: 'nobody@example.com', password: 'word' };
 
-let house: House;
+let testbed: Testbed;
 let token: string;
 
 beforeAll(async () => {
   const grants = { [demo.email]: allGrants, [somebody.email]: allGrants };
-  house = await startHouse({
+  testbed = await startTestbed({
     settings: { ALLOWED_ORIGINS: allowedOrigin, GRANTS: JSON.stringify(grants) },
   });
-  house.sandbox.notes.addUser({ ...somebody, name: 'Somebody' });
-  house.sandbox.notes.addUser({ ...nobody, name: 'Nobody' });
-  token = await house.signIn();
+  testbed.sandbox.notes.addUser({ ...somebody, name: 'Somebody' });
+  testbed.sandbox.notes.addUser({ ...nobody, name: 'Nobody' });
+  token = await testbed.signIn();
 });
 
-afterAll(() => house.stop());
+afterAll(() => testbed.stop());
 
-const open = (options?: ClientOptions) => openSocket(`${house.url}/graphql`, options);
+const open = (options?: ClientOptions) => openSocket(`${testbed.url}/graphql`, options);
 const bearer = (session: string) => ({ authorization: `Bearer ${session}` });
 
 /** A socket that has said hello. */
@@ -59,7 +59,7 @@ async function ask(socket: RawSocket, query: string, variables?: object): Promis
 
 const codes = ({ payload }: Message) =>
   codesOf({ errors: Array.isArray(payload) ? payload : payload.errors });
-const liveCursor = async () => (await house.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
+const liveCursor = async () => (await testbed.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
 
 const shipmentUpdates = `subscription ($after: String, $filter: ShipmentUpdateFilter) {
   shipmentUpdates(after: $after, filter: $filter) { cursor replayed event { eventId } shipment { shipmentId stage } } }`;
@@ -104,8 +104,8 @@ describe('who is let in', () => {
   });
 
   test('4401 for an ended session', async () => {
-    const session = await house.signIn();
-    await house.ask('mutation { signOut { signedOut } }', {}, session);
+    const session = await testbed.signIn();
+    await testbed.ask('mutation { signOut { signedOut } }', {}, session);
     expect(await (await greet(bearer(session))).closed).toBe(4401);
   });
 
@@ -132,18 +132,18 @@ describe('who is let in', () => {
     [405, '/webhooks/shipments/sub_demo'],
     [200, '/livez'],
   ])('%i at %s, as without the offer: a websocket is at one path alone', async (status, path) => {
-    await expect(openSocket(`${house.url}${path}`)).rejects.toThrow(`HTTP ${status}`);
-    await expect(openSocket(`${house.url}/graphql?x=1`)).resolves.toBeDefined();
+    await expect(openSocket(`${testbed.url}${path}`)).rejects.toThrow(`HTTP ${status}`);
+    await expect(openSocket(`${testbed.url}/graphql?x=1`)).resolves.toBeDefined();
   });
 
   test('no other protocol', async () => {
-    await expect(openSocket(`${house.url}/graphql`, {}, 'graphql-ws')).rejects.toThrow(/subprotocol/);
-    expect(await (await openSocket(`${house.url}/graphql`, {}, [])).closed).toBe(4406);
+    await expect(openSocket(`${testbed.url}/graphql`, {}, 'graphql-ws')).rejects.toThrow(/subprotocol/);
+    expect(await (await openSocket(`${testbed.url}/graphql`, {}, [])).closed).toBe(4406);
   });
 
   test('a browser by its cookie, from an allowed origin only', async () => {
     const headers = { cookie: `other=1; trivium_session=${token}` };
-    for (const origin of [allowedOrigin, house.url]) {
+    for (const origin of [allowedOrigin, testbed.url]) {
       const socket = await greet(undefined, { origin, headers });
       expect(await socket.next()).toEqual({ type: 'connection_ack' });
     }
@@ -156,7 +156,7 @@ describe('who is let in', () => {
       expect(await (await greet(payload, signedIn)).closed).toBe(4401);
     const wrong = { ...signedIn, headers: { ...signedIn.headers, ...bearer('wrong') } };
     expect(await (await greet(undefined, wrong)).closed).toBe(4401);
-    const socket = await greet(bearer(await house.signIn(nobody)), signedIn);
+    const socket = await greet(bearer(await testbed.signIn(nobody)), signedIn);
     await socket.next();
     expect((await ask(socket, '{ viewer { email } }')).payload.data.viewer.email).toBe(nobody.email);
   });
@@ -197,7 +197,7 @@ describe('operations', () => {
     const asked = { query: 'query a { __typename } query b { __typename }', operationName: name };
     const socket = await enter();
     socket.send({ id: 'q', type: 'subscribe', payload: asked });
-    const answer = await fetch(`${house.url}/graphql`, {
+    const answer = await fetch(`${testbed.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(asked),
@@ -222,7 +222,7 @@ describe('operations', () => {
       'Neither the root field of a subscription nor a fragment around it can have `@skip` or `@include`.';
     const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
     expect([type, payload]).toEqual(['error', [{ message, locations: [expect.anything()], extensions }]]);
-    await house.sandbox.webhooks.emitShipment();
+    await testbed.sandbox.webhooks.emitShipment();
     expect(await take(socket, 'other', 1)).toHaveLength(1);
   });
 
@@ -232,7 +232,7 @@ describe('operations', () => {
       shipmentUpdates { ... @skip(if: $no) { cursor } replayed @include(if: $no) event { eventId } } }`;
     begin(socket, '1', query, { no: false });
     await ask(socket, '{ __typename }');
-    await house.sandbox.webhooks.emitShipment({ id: 'evt_i1' });
+    await testbed.sandbox.webhooks.emitShipment({ id: 'evt_i1' });
     const [update] = await take(socket, '1', 1);
     expect(update).toEqual({ cursor: expect.any(String), event: { eventId: 'evt_i1' } });
   });
@@ -250,14 +250,14 @@ describe('operations', () => {
     });
     const answer = await ask(socket, shipmentUpdates, variables).finally(() => writing.mockRestore());
     expect([answer.type, codes(answer)]).toEqual(['error', ['INTERNAL_SERVER_ERROR']]);
-    expect(house.logged()).toContain(answer.payload[0].extensions.requestId);
-    await house.sandbox.webhooks.emitShipment();
+    expect(testbed.logged()).toContain(answer.payload[0].extensions.requestId);
+    await testbed.sandbox.webhooks.emitShipment();
     expect(await take(socket, 'other', 1)).toHaveLength(1);
   });
 
   test('a failure of our own is masked, and logged under its id', async () => {
     const socket = await enter();
-    const database = new DatabaseSync(join(house.folder, 'gateway.db'));
+    const database = new DatabaseSync(join(testbed.folder, 'gateway.db'));
     database.exec('ALTER TABLE shipments RENAME TO hidden_shipments');
     const answer = await ask(socket, '{ shipments { nodes { id } } }');
     database.exec('ALTER TABLE hidden_shipments RENAME TO shipments');
@@ -268,11 +268,11 @@ describe('operations', () => {
       code: 'INTERNAL_SERVER_ERROR',
       requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
-    expect(house.logged()).toContain(extensions.requestId);
+    expect(testbed.logged()).toContain(extensions.requestId);
   });
 
   describe('what no client says closes the socket with 4400, and is no failure of ours', () => {
-    const errorsLogged = () => house.logged().match(/"level":50/g)?.length ?? 0;
+    const errorsLogged = () => testbed.logged().match(/"level":50/g)?.length ?? 0;
 
     test.each([
       '{"type":"nonsense"}',
@@ -291,7 +291,7 @@ describe('operations', () => {
 
     test('nor is a client that goes while it is answered', async () => {
       const logged = errorsLogged();
-      const socket = new WebSocket(`${house.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+      const socket = new WebSocket(`${testbed.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
       const [{ socket: stream }] = (await once(socket, 'upgrade')) as [IncomingMessage];
       socket.pause();
       socket.on('error', () => undefined);
@@ -308,13 +308,13 @@ describe('operations', () => {
 
 describe('subscriptions', () => {
   test('need the grant', async () => {
-    const socket = await enter(await house.signIn(nobody));
+    const socket = await enter(await testbed.signIn(nobody));
     for (const query of [shipmentUpdates, paymentUpdates])
       expect(codes(await ask(socket, query))).toEqual(['FORBIDDEN']);
   });
 
   test('give what comes, and what was missed as replayed', async () => {
-    const { emitShipment } = house.sandbox.webhooks;
+    const { emitShipment } = testbed.sandbox.webhooks;
     const after = await liveCursor();
     await emitShipment({ id: 'evt_a1', shipment: { id: 'shp_a' } });
     const socket = await enter();
@@ -335,7 +335,7 @@ describe('subscriptions', () => {
   });
 
   test('without a place begin with what comes', async () => {
-    const { emitPayment } = house.sandbox.webhooks;
+    const { emitPayment } = testbed.sandbox.webhooks;
     await emitPayment({ id: 'evt_b1' });
     const socket = await enter();
     begin(socket, '1', paymentUpdates);
@@ -346,7 +346,7 @@ describe('subscriptions', () => {
   });
 
   test('resume with no gap and no repetition, while events come', async () => {
-    const { emitShipment } = house.sandbox.webhooks;
+    const { emitShipment } = testbed.sandbox.webhooks;
     const names = Array.from({ length: 30 }, (_, at) => `evt_c${at}`);
     let after = await liveCursor();
     const sending = (async () => {
@@ -366,7 +366,7 @@ describe('subscriptions', () => {
   });
 
   test('the place of one subscription is good for the other', async () => {
-    const { emitShipment, emitPayment } = house.sandbox.webhooks;
+    const { emitShipment, emitPayment } = testbed.sandbox.webhooks;
     const start = await liveCursor();
     await emitPayment({ id: 'evt_d1' });
     await emitShipment({ id: 'evt_d2' });
@@ -381,7 +381,7 @@ describe('subscriptions', () => {
   });
 
   test('keep to their filter', async () => {
-    const { emitShipment, emitPayment } = house.sandbox.webhooks;
+    const { emitShipment, emitPayment } = testbed.sandbox.webhooks;
     const after = await liveCursor();
     await emitShipment({ id: 'evt_e1', shipment: { id: 'shp_e1', carrier: 'Slow' } });
     await emitShipment({ id: 'evt_e2', shipment: { id: 'shp_e2', carrier: 'Fast' } });
@@ -422,7 +422,7 @@ describe('subscriptions', () => {
   });
 
   test('end as soon as the client says so, and the id is free again', async () => {
-    const { emitShipment } = house.sandbox.webhooks;
+    const { emitShipment } = testbed.sandbox.webhooks;
     const after = await liveCursor();
     const socket = await enter();
     begin(socket, 'ended', shipmentUpdates, { after });
@@ -438,8 +438,8 @@ describe('subscriptions', () => {
   });
 
   test('work with the usual client', async () => {
-    const { emitShipment } = house.sandbox.webhooks;
-    const client = house.socket(token);
+    const { emitShipment } = testbed.sandbox.webhooks;
+    const client = testbed.socket(token);
     const updates = client.iterate({ query: shipmentUpdates, variables: { after: await liveCursor() } });
     await emitShipment({ id: 'evt_g1' });
     const { value } = await updates.next();
@@ -453,7 +453,7 @@ describe('what one socket may take up', () => {
 
   /** A socket that is acknowledged and may stop reading. */
   async function enterBare(): Promise<WebSocket> {
-    const socket = new WebSocket(`${house.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    const socket = new WebSocket(`${testbed.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
     await once(socket, 'open');
     socket.send(JSON.stringify({ type: 'connection_init', payload: bearer(token) }));
     await once(socket, 'message');
@@ -476,7 +476,7 @@ describe('what one socket may take up', () => {
 
   test('64 MiB for the subscriptions of one user, mostly by the values of their filters', async () => {
     const [socket, another] = [await enter(), await enter()];
-    const other = await enter(await house.signIn(somebody));
+    const other = await enter(await testbed.signIn(somebody));
     const shipmentOf = (at: number) => `${at} 999`;
     const follow = (on: RawSocket, at: number) =>
       begin(on, `${at}`, shipmentUpdates, {
@@ -485,7 +485,7 @@ describe('what one socket may take up', () => {
     /** Whether there is room for it. */
     const succeed = async (on: RawSocket, at: number) => {
       follow(on, at);
-      await house.sandbox.webhooks.emitShipment({ shipment: { id: shipmentOf(at) } });
+      await testbed.sandbox.webhooks.emitShipment({ shipment: { id: shipmentOf(at) } });
       const { type } = await on.next(`${at}`);
       on.send({ id: `${at}`, type: 'complete' });
       return type === 'next';
@@ -563,7 +563,7 @@ describe('what one socket may take up', () => {
       socket.send({ id, type: 'complete' });
       begin(socket, id, shipmentUpdates, { after });
     }
-    const { emitShipment } = house.sandbox.webhooks;
+    const { emitShipment } = testbed.sandbox.webhooks;
     await emitShipment({ id: 'evt_h1' });
     await emitShipment({ id: 'evt_h2' });
     for (const id of ids) expect(idsOf(await take(socket, id, 2))).toEqual(['evt_h1', 'evt_h2']);
@@ -633,52 +633,54 @@ describe('what one socket may take up', () => {
 
 describe('the end of a session closes its sockets with 4401', () => {
   test('on signing out, and no other session’s', async () => {
-    const session = await house.signIn();
+    const session = await testbed.signIn();
     const [first, second, other] = [await enter(session), await enter(session), await enter()];
     begin(first, '1', shipmentUpdates);
-    await house.ask('mutation { signOut { signedOut } }', {}, session);
+    await testbed.ask('mutation { signOut { signedOut } }', {}, session);
     expect(await Promise.all([first.closed, second.closed])).toEqual([4401, 4401]);
     expect((await ask(other, '{ __typename }')).type).toBe('next');
   });
 
   test('when the notes service no longer knows its token', async () => {
-    const session = await house.signIn();
+    const session = await testbed.signIn();
     const socket = await enter(session);
-    house.sandbox.notes.revokeTokens();
-    expect(codesOf(await house.ask('{ tags { nodes { name } } }', {}, session))).toEqual(['UNAUTHENTICATED']);
+    testbed.sandbox.notes.revokeTokens();
+    expect(codesOf(await testbed.ask('{ tags { nodes { name } } }', {}, session))).toEqual([
+      'UNAUTHENTICATED',
+    ]);
     expect(await socket.closed).toBe(4401);
-    expect((await house.ask('{ viewer { id } }', {}, session)).data).toEqual({ viewer: null });
-    token = await house.signIn();
+    expect((await testbed.ask('{ viewer { id } }', {}, session)).data).toEqual({ viewer: null });
+    token = await testbed.signIn();
   });
 
   test('when a query over the socket itself finds that out', async () => {
-    const socket = await enter(await house.signIn());
-    house.sandbox.notes.revokeTokens();
+    const socket = await enter(await testbed.signIn());
+    testbed.sandbox.notes.revokeTokens();
     begin(socket, '1', '{ tags { nodes { name } } }');
     expect(codes(await socket.next('1'))).toEqual(['UNAUTHENTICATED']);
     expect(await socket.closed).toBe(4401);
-    token = await house.signIn();
+    token = await testbed.signIn();
   });
 
   test('when its time is over', async () => {
-    const socket = await enter(await house.signIn());
+    const socket = await enter(await testbed.signIn());
     begin(socket, '1', shipmentUpdates);
     await ask(socket, '{ __typename }');
-    await house.sandbox.clock.advance(24 * 60 * 60 * 1000);
+    await testbed.sandbox.clock.advance(24 * 60 * 60 * 1000);
     expect(await socket.closed).toBe(4401);
-    token = await house.signIn();
+    token = await testbed.signIn();
   });
 });
 
 describe('a gateway that stops', () => {
   test('closes its sockets with 1012', async () => {
-    const second = await startHouse({ sandbox: house.sandbox });
+    const second = await startTestbed({ sandbox: testbed.sandbox });
     const socket = await openSocket(`${second.url}/graphql`);
     socket.send({ type: 'connection_init', payload: bearer(await second.signIn()) });
     await socket.next();
     begin(socket, '1', shipmentUpdates);
     await second.stop();
     expect(await socket.closed).toBe(1012);
-    house.sandbox.deliverTo(house.url);
+    testbed.sandbox.deliverTo(testbed.url);
   });
 });

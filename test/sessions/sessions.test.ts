@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/config.js';
 import type { Act } from '../../src/sandbox/faults.js';
-import { codesOf, demo, startHouse, type Answered, type House } from '../support/house.js';
+import { codesOf, demo, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 
 const signInOperation = `mutation ($input: SignInInput!) {
   signIn(input: $input) { sessionToken expiresAt viewer { email grants } errors { code path } } }`;
 const day = 24 * 60 * 60 * 1000;
 
-let house: House;
+let testbed: Testbed;
 
 beforeAll(async () => {
-  house = await startHouse();
+  testbed = await startTestbed();
 });
 
-afterEach(() => house.sandbox.faults.clear());
-afterAll(() => house.stop());
+afterEach(() => testbed.sandbox.faults.clear());
+afterAll(() => testbed.stop());
 
-const signIn = (input: object = demo, to = house) => to.ask(signInOperation, { input });
-const viewer = async (token: string, to = house) =>
+const signIn = (input: object = demo, to = testbed) => to.ask(signInOperation, { input });
+const viewer = async (token: string, to = testbed) =>
   (await to.ask('{ viewer { email } }', {}, token)).data.viewer;
 const wrongCredentials = { code: 'WRONG_CREDENTIALS', path: [] };
 const failed = (...errors: object[]) => ({
@@ -30,12 +30,12 @@ type Told = Omit<Extract<Act, { kind: 'answer' }>, 'kind'>;
 
 /** Has the notes service answer so, once, instead of as usual. */
 function answerOnce(path: RegExp, act: Told): void {
-  house.sandbox.faults.add({ service: 'notes', path, times: 1, act: { kind: 'answer', ...act } });
+  testbed.sandbox.faults.add({ service: 'notes', path, times: 1, act: { kind: 'answer', ...act } });
 }
 
 /** A notes token of the demo user, past the gateway. */
 async function issueToken(): Promise<string> {
-  const url = `${house.sandbox.url}/notes/v1/auth/token`;
+  const url = `${testbed.sandbox.url}/notes/v1/auth/token`;
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -45,8 +45,8 @@ async function issueToken(): Promise<string> {
 }
 
 /** Another gateway before the same services. */
-async function withHouse<T>(settings: Environment, run: (other: House) => Promise<T>): Promise<T> {
-  const other = await startHouse({ sandbox: house.sandbox, settings });
+async function withHouse<T>(settings: Environment, run: (other: Testbed) => Promise<T>): Promise<T> {
+  const other = await startTestbed({ sandbox: testbed.sandbox, settings });
   try {
     return await run(other);
   } finally {
@@ -56,7 +56,7 @@ async function withHouse<T>(settings: Environment, run: (other: House) => Promis
 
 describe('signing in', () => {
   test('gives a session of one day, and a token that is no other’s', async () => {
-    const before = house.sandbox.clock.now();
+    const before = testbed.sandbox.clock.now();
     const { data } = await signIn();
     const { sessionToken, expiresAt, viewer: user, errors } = data.signIn;
     expect(errors).toEqual([]);
@@ -70,11 +70,11 @@ describe('signing in', () => {
 
   test('gives grants for as long as the session, whatever address its user takes', async () => {
     const viewerQuery = '{ viewer { id upstreamId email grants createdAt } }';
-    const token = await house.signIn();
-    const { id: _, grants, upstreamId, ...user } = (await house.ask(viewerQuery, {}, token)).data.viewer;
+    const token = await testbed.signIn();
+    const { id: _, grants, upstreamId, ...user } = (await testbed.ask(viewerQuery, {}, token)).data.viewer;
     const moved = { id: upstreamId, email: 'moved@example.com', name: 'Moved', created_at: user.createdAt };
     answerOnce(/me/, { status: 200, body: JSON.stringify(moved) });
-    const { data } = await house.ask(viewerQuery, {}, token);
+    const { data } = await testbed.ask(viewerQuery, {}, token);
     expect(data.viewer).toMatchObject({ email: 'moved@example.com', grants });
     expect(grants).toContain('SHIPMENTS_READ');
   });
@@ -87,12 +87,12 @@ describe('signing in', () => {
   });
 
   test('needs both, before the service is asked', async () => {
-    const asked = house.sandbox.calls.length;
+    const asked = testbed.sandbox.calls.length;
     const required = (name: string) => ({ code: 'REQUIRED', path: [name] });
     expect((await signIn({})).data).toEqual(failed(required('email'), required('password')));
     expect((await signIn({ email: '', password: 'x' })).data).toEqual(failed(required('email')));
     expect((await signIn({ email: 'x', password: null })).data).toEqual(failed(required('password')));
-    expect(house.sandbox.calls).toHaveLength(asked);
+    expect(testbed.sandbox.calls).toHaveLength(asked);
   });
 
   test('with a wrong password is the person’s to mend', async () => {
@@ -128,13 +128,13 @@ describe('signing in', () => {
     answerOnce(path, act);
     const answer = await signIn({ ...demo });
     expect(codesOf(answer)).toEqual([code]);
-    expect(JSON.stringify(answer.errors) + house.logged()).not.toContain('secret words');
+    expect(JSON.stringify(answer.errors) + testbed.logged()).not.toContain('secret words');
   });
 
   test('with a token that is refused ends no other session', async () => {
-    const token = await house.signIn();
+    const token = await testbed.signIn();
     answerOnce(/me/, { status: 401 });
-    const answer = await house.ask(signInOperation, { input: demo }, token);
+    const answer = await testbed.ask(signInOperation, { input: demo }, token);
     expect(codesOf(answer)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
     expect(await viewer(token)).toEqual({ email: demo.email });
   });
@@ -143,16 +143,16 @@ describe('signing in', () => {
 describe('the token call', () => {
   /** How long a session lives, in seconds, that this answer of the token call begins. */
   async function lifeAfter(answer: object, settings?: Environment): Promise<number | undefined> {
-    const run = async (other: House) => {
+    const run = async (other: Testbed) => {
       const given = await issueToken();
       const body = JSON.stringify(answer).replace('<token>', given);
       answerOnce(/token/, { status: 200, body });
-      const now = house.sandbox.clock.now();
+      const now = testbed.sandbox.clock.now();
       const { data } = await signIn(demo, other);
       const { expiresAt } = data?.signIn ?? {};
       return expiresAt && Math.round((Date.parse(expiresAt as string) - now) / 1000);
     };
-    return settings ? withHouse(settings, run) : run(house);
+    return settings ? withHouse(settings, run) : run(testbed);
   }
 
   const lives: readonly [answer: object, seconds: number | undefined, settings?: Environment][] = [
@@ -179,12 +179,12 @@ describe('guessing', () => {
   test('is stopped for one address, however it is written and however many guess at once', async () => {
     await withHouse({}, async (other) => {
       const spellings = ['ann@example.com', 'Ann@Example.com', ' ann@example.com'];
-      const asked = house.sandbox.calls.length;
+      const asked = testbed.sandbox.calls.length;
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, at) => signIn({ email: spellings[at % 3], password: 'wrong' }, other)),
       );
       expect(answers.filter((answer) => !isLimited(answer))).toHaveLength(10);
-      expect(house.sandbox.calls).toHaveLength(asked + 10);
+      expect(testbed.sandbox.calls).toHaveLength(asked + 10);
       const { message, extensions } = answers.find(isLimited)!.errors![0]!;
       expect(extensions).toEqual({ code: 'RATE_LIMITED', retryAfter: expect.any(Number) });
       expect(extensions['retryAfter']).toBeGreaterThan(890);
@@ -202,7 +202,7 @@ describe('guessing', () => {
       );
       expect(answers.filter((answer) => !isLimited(answer))).toHaveLength(100);
       expect(isLimited(await signIn(demo, other))).toBe(true);
-      await house.sandbox.clock.advance(15 * 60 * 1000);
+      await testbed.sandbox.clock.advance(15 * 60 * 1000);
       expect((await signIn(demo, other)).errors).toBeUndefined();
     });
   });
@@ -251,17 +251,17 @@ describe('a session', () => {
   });
 
   test('outlives the process', async () => {
-    const first = await startHouse({ sandbox: house.sandbox, folder: house.folder.concat('-again') });
+    const first = await startTestbed({ sandbox: testbed.sandbox, folder: testbed.folder.concat('-again') });
     const token = await first.signIn();
     await first.stop();
-    const second = await startHouse({ sandbox: house.sandbox, folder: house.folder.concat('-again') });
+    const second = await startTestbed({ sandbox: testbed.sandbox, folder: testbed.folder.concat('-again') });
     expect(await viewer(token, second)).toEqual({ email: demo.email });
     await second.stop();
   });
 
   test('ends with signing out, once', async () => {
-    const [token, other] = [await house.signIn(), await house.signIn()];
-    const signOut = () => house.ask('mutation { signOut { signedOut errors { code } } }', {}, token);
+    const [token, other] = [await testbed.signIn(), await testbed.signIn()];
+    const signOut = () => testbed.ask('mutation { signOut { signedOut errors { code } } }', {}, token);
     expect((await signOut()).data).toEqual({ signOut: { signedOut: true, errors: [] } });
     expect(codesOf(await signOut())).toEqual(['UNAUTHENTICATED']);
     expect(await viewer(token)).toBeNull();
@@ -269,36 +269,36 @@ describe('a session', () => {
   });
 
   test('ends with signing out for what follows in the same document', async () => {
-    const token = await house.signIn();
+    const token = await testbed.signIn();
     const operation = `mutation ($input: CreateNoteInput!) {
       signOut { signedOut }
       createNote(input: $input) { note { id } errors { code } }
     }`;
-    const before = house.sandbox.notes.noteCount(demo.email);
-    const answer = await house.ask(operation, { input: { title: 'late', content: 'late' } }, token);
+    const before = testbed.sandbox.notes.noteCount(demo.email);
+    const answer = await testbed.ask(operation, { input: { title: 'late', content: 'late' } }, token);
     expect(answer.errors).toMatchObject([{ path: ['createNote'], extensions: { code: 'UNAUTHENTICATED' } }]);
-    expect(house.sandbox.notes.noteCount(demo.email)).toBe(before);
+    expect(testbed.sandbox.notes.noteCount(demo.email)).toBe(before);
     expect(await viewer(token)).toBeNull();
   });
 
   test('ends when the notes service no longer knows its token', async () => {
-    const token = await house.signIn();
-    house.sandbox.notes.revokeTokens();
-    const answer = await house.ask('{ __typename tags { nodes { name } } }', {}, token);
+    const token = await testbed.signIn();
+    testbed.sandbox.notes.revokeTokens();
+    const answer = await testbed.ask('{ __typename tags { nodes { name } } }', {}, token);
     expect(codesOf(answer)).toEqual(['UNAUTHENTICATED']);
     expect(await viewer(token)).toBeNull();
-    expect(codesOf(await house.ask('{ liveCursor }', {}, token))).toEqual(['UNAUTHENTICATED']);
+    expect(codesOf(await testbed.ask('{ liveCursor }', {}, token))).toEqual(['UNAUTHENTICATED']);
   });
 
   test('ends at the expiry of the notes token, to the second', async () => {
-    const token = await house.signIn();
-    const begun = house.sandbox.clock.now();
+    const token = await testbed.signIn();
+    const begun = testbed.sandbox.clock.now();
     expect(await viewer(token)).toEqual({ email: demo.email });
-    await house.sandbox.clock.advance(day - 5000 - (house.sandbox.clock.now() - begun));
-    expect(codesOf(await house.ask('{ liveCursor }', {}, token))).toEqual([]);
-    await house.sandbox.clock.advance(5000);
-    const asked = house.sandbox.calls.length;
-    expect(codesOf(await house.ask('{ tags { nodes { name } } }', {}, token))).toEqual(['UNAUTHENTICATED']);
-    expect(house.sandbox.calls).toHaveLength(asked);
+    await testbed.sandbox.clock.advance(day - 5000 - (testbed.sandbox.clock.now() - begun));
+    expect(codesOf(await testbed.ask('{ liveCursor }', {}, token))).toEqual([]);
+    await testbed.sandbox.clock.advance(5000);
+    const asked = testbed.sandbox.calls.length;
+    expect(codesOf(await testbed.ask('{ tags { nodes { name } } }', {}, token))).toEqual(['UNAUTHENTICATED']);
+    expect(testbed.sandbox.calls).toHaveLength(asked);
   });
 });

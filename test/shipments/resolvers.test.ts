@@ -5,14 +5,14 @@ import type { ShipmentUpdateFilter } from '../../src/generated/resolvers.js';
 import { toGlobalId } from '../../src/relay.js';
 import { shipmentNodes, shipmentsResolvers, type ShipmentsContext } from '../../src/shipments/resolvers.js';
 import { createShipments } from '../../src/shipments/state.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
-import { callerWith, createAsking, openLive, type Answer } from '../support/live.js';
+import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../support/live.js';
 import { shipmentEvent } from './events.js';
 
-const { ask, follow, refusal } = createAsking(shipmentsResolvers);
+const { ask, follow, refusal } = createTestClient(shipmentsResolvers);
 const reader = callerWith(['SHIPMENTS_READ']);
 
 const history = [
@@ -23,14 +23,14 @@ const history = [
   shipmentEvent({ eventId: 'e5', shipmentId: 'c', occurredAt: '2026-01-01T12:00:00Z' }),
 ];
 
-let live: Awaited<ReturnType<typeof openLive>>;
+let live: Awaited<ReturnType<typeof openLogAndFeed>>;
 let contextOf: (caller: Caller | null) => ShipmentsContext;
 
 beforeAll(async () => {
-  live = await openLive(await createTestFile());
+  live = await openLogAndFeed(await createTestFile());
   const { database, feed, cursors, log } = live;
   const shipmentsOf = createShipments({ database });
-  const signal = new Ending();
+  const signal = new LightAbortController();
   contextOf = (caller) => ({ caller, signal, shipments: shipmentsOf(new Reads(signal)), feed, cursors });
   for (const event of history) await log.append(deliveryOf(event, event.shipmentId));
   await log.append(skippedDelivery(shipmentEvent()));

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/relay.js';
 import { createShipments, shipmentPosition, type Shipments } from '../../src/shipments/state.js';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
-import { openLive } from '../support/live.js';
+import { openLogAndFeed } from '../support/live.js';
 import { shipmentEvent } from './events.js';
 
 const strange = 'a"\\\u0000\ud800é';
@@ -39,11 +39,11 @@ const history = [
 ];
 
 describe.each(engines)('shipments on %s', (_, createDatabase) => {
-  let live: Awaited<ReturnType<typeof openLive>>;
+  let live: Awaited<ReturnType<typeof openLogAndFeed>>;
   let open: (reads: Reads) => Shipments;
 
   beforeAll(async () => {
-    live = await openLive(await createDatabase());
+    live = await openLogAndFeed(await createDatabase());
     open = createShipments({ database: live.database });
     for (const event of history) await live.log.append(deliveryOf(event, event.shipmentId));
     await live.log.append(skippedDelivery(shipmentEvent({ eventId: 'skipped', shipmentId: 'early' })));
@@ -51,7 +51,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   afterAll(() => live.stop());
 
   /** As an operation reads them. */
-  const shipments = () => open(new Reads(new Ending()));
+  const shipments = () => open(new Reads(new LightAbortController()));
 
   const ids = async (query: Partial<RowQuery>, filter: ShipmentFilter = {}) => {
     const page = await shipments().page({ ...all, ...query }, filter);
@@ -132,7 +132,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     const countedOf = createShipments({
       database: { ...live.database, kysely: kysely.withPlugin(counting) },
     });
-    const counted = countedOf(new Reads(new Ending()));
+    const counted = countedOf(new Reads(new LightAbortController()));
     const known = ['early', 'late', 'twin', strange];
     expect(await Promise.all(known.map((id) => counted.get(id)))).not.toContain(null);
     expect(statements).toBe(1);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { leaseEnd, withLease } from '../../src/store/leases.js';
+import { leaseReleased, withLease } from '../../src/store/leases.js';
 import { engines } from '../support/engines.js';
 import { open } from './opened.js';
 
@@ -53,7 +53,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     const clock = { now: () => now };
     const seen: string[] = [];
     const see = async (key: string) => {
-      await leaseEnd(database, key, clock);
+      await leaseReleased(database, key, clock);
       seen.push(key);
     };
     await see('free');
@@ -78,11 +78,11 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     let begun = 0;
     let seen: Promise<void> | undefined;
     await withLease(database, 'token', options, async () => {
-      seen = leaseEnd(database, 'token', systemClock, () => (begun += 1));
+      seen = leaseReleased(database, 'token', systemClock, () => (begun += 1));
       await expect.poll(() => begun).toBe(1);
     });
     await withLease(database, 'token', options, () => seen!);
-    await leaseEnd(database, 'token', systemClock, () => (begun += 1));
+    await leaseReleased(database, 'token', systemClock, () => (begun += 1));
     expect(begun).toBe(1);
   });
 

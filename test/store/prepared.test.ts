@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { prepare, type Given } from '../../src/store/prepared.js';
+import { prepare, type MakePlaceholder } from '../../src/store/prepared.js';
 import { engines } from '../support/engines.js';
 import { open } from './opened.js';
 
@@ -17,7 +17,7 @@ describe.each(engines)('a prepared statement on %s', (_, freshUrl) => {
       .insertInto('keyv')
       .values([...rows, { ...rows[0]!, key: 'other', value: 'other' }])
       .execute();
-    const find = prepare(kysely, (wanted: Given<Wanted>) =>
+    const find = prepare(kysely, (wanted: MakePlaceholder<Wanted>) =>
       kysely
         .selectFrom('keyv')
         .select('key')

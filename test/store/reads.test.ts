@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 
 const mebibyte = 1024 * 1024;
@@ -10,7 +10,7 @@ describe('what one operation reads', () => {
   const rowsOf = (...sizes: readonly number[]) => sizes.map((octets, at) => ({ at, octets }));
 
   test('is read one after another, the first at once, with a turn of the event loop between', async () => {
-    const reads = new Reads(new Ending());
+    const reads = new Reads(new LightAbortController());
     const seen: unknown[] = [];
     const work = [0, 1, 2].map((at) =>
       reads.next(async () => {
@@ -26,7 +26,7 @@ describe('what one operation reads', () => {
   });
 
   test('is not begun once the operation has ended; nor is it held up by a failure', async () => {
-    const signal = new Ending();
+    const signal = new LightAbortController();
     const reads = new Reads(signal);
     await expect(reads.next(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     const [under, waiting] = [
@@ -39,7 +39,7 @@ describe('what one operation reads', () => {
   });
 
   test('is read some MiB at a time where it is long, and a text of any length by itself', async () => {
-    const reads = new Reads(new Ending());
+    const reads = new Reads(new LightAbortController());
     const m = mebibyte;
     const asked: number[][] = [];
     const found = await reads.long(rowsOf(3 * m, 2 * m, m, m + 1, 9 * m, 1, 4 * m), async (some) => {
@@ -51,7 +51,7 @@ describe('what one operation reads', () => {
   });
 
   test('is counted before it is read: over the bound nothing is, nor anything else then', async () => {
-    const reads = new Reads(new Ending(), 2);
+    const reads = new Reads(new LightAbortController(), 2);
     const never = () => Promise.reject(new Error('read'));
     reads.take(mebibyte);
     expect(await reads.long(rowsOf(mebibyte), async () => ['read'])).toEqual(['read']);

@@ -5,7 +5,7 @@ import {
   prepareTogether,
   rowsFrom,
   rowsOf,
-  these,
+  fixedRows,
   type Columns,
   type Row,
 } from '../../src/store/rows.js';
@@ -29,7 +29,7 @@ interface Input {
 describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   const insert = async (...rows: readonly Row[]) => {
     const { engine, kysely } = await open(await freshUrl());
-    await insertRows(engine, 'keyv', columns, these(rows)).execute(kysely);
+    await insertRows(engine, 'keyv', columns, fixedRows(rows)).execute(kysely);
     return kysely.selectFrom('keyv').selectAll().orderBy('key').execute();
   };
 
@@ -84,7 +84,7 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
 
   test('can be selected from, even where there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
-    const read = (rows: readonly Row[]) => rowsOf(engine, columns, these(rows)).execute(kysely);
+    const read = (rows: readonly Row[]) => rowsOf(engine, columns, fixedRows(rows)).execute(kysely);
     expect((await read([])).rows).toEqual([]);
     expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
   });

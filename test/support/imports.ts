@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export type Sources = Readonly<Record<string, string>>;
 
 /** An import, type-only or not; modules are named by their path below `src`, as `notes/client`. */
-export interface Arrow {
+export interface Import {
   readonly from: string;
   readonly to: string;
 }
@@ -40,7 +40,7 @@ function named(source: string): readonly string[] {
 }
 
 /** Every import between modules of our own; one that leaves `src` keeps its `..`. */
-export function arrowsOf(sources: Sources): readonly Arrow[] {
+export function importsOf(sources: Sources): readonly Import[] {
   return Object.entries(sources).flatMap(([path, source]) =>
     named(source)
       .filter((to) => to.startsWith('.'))
@@ -49,7 +49,7 @@ export function arrowsOf(sources: Sources): readonly Arrow[] {
 }
 
 /** The cycles among imports, each as the path around it; if there is any cycle, at least one is found. */
-export function cyclesOf(arrows: readonly Arrow[]): readonly (readonly string[])[] {
+export function cyclesOf(arrows: readonly Import[]): readonly (readonly string[])[] {
   const cycles: (readonly string[])[] = [];
   const done = new Set<string>();
   const visit = (module: string, path: readonly string[]) => {

@@ -19,7 +19,7 @@ import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 /** The gateway's own log and feed, on the database at `url`. */
-export async function openLive(url: string) {
+export async function openLogAndFeed(url: string) {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
   const cursors = createCursors(createSealer([randomBytes(32)]));
@@ -50,7 +50,7 @@ export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
 }
 
 /** The whole schema with one domain's resolvers, and functions to query it. */
-export function createAsking<Context extends { readonly feed: Feed }>(resolvers: Resolvers<Context>) {
+export function createTestClient<Context extends { readonly feed: Feed }>(resolvers: Resolvers<Context>) {
   const typeDefs = readdirSync('schema').map((file) => readFileSync(`schema/${file}`, 'utf8'));
   const schema = makeExecutableSchema({ typeDefs, resolvers });
   const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });

@@ -23,7 +23,7 @@ export interface ProcessOptions {
   /** The id of the user to run it as. */
   readonly uid?: number | undefined;
   /** Called with every line that it writes. */
-  readonly hear?: (line: string) => void;
+  readonly onLine?: (line: string) => void;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -33,7 +33,7 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /** Starts a process, which may end before it listens. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
-  const { main = 'src/main.ts', uid, hear } = options;
+  const { main = 'src/main.ts', uid, onLine } = options;
   const loader = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
   const child = spawn(process.execPath, [...loader, ...(options.options ?? []), main], {
     cwd: root,
@@ -46,7 +46,7 @@ export function spawnGateway(settings: Readonly<Record<string, string>>, options
   const keep = (line: string) => {
     lines.push(line);
     if (lines.length > maxLines) lines.shift();
-    hear?.(line);
+    onLine?.(line);
   };
   const ready = new Promise<string>((resolve) => {
     createInterface(child.stdout).on('line', (line) => {

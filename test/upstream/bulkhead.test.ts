@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
-import { ended } from '../support/endings.js';
+import { abortedSignal } from '../support/endings.js';
 import { answerOf, type FarSide, startFarSide } from './far-side.js';
 
 const size = 3;
@@ -95,7 +95,7 @@ it('holds up neither another token nor what has none', async () => {
 });
 
 it('gives up a call that waits when its operation ends: it is never made, and those behind it go on', async () => {
-  const signal = new Ending();
+  const signal = new LightAbortController();
   const calls = [
     ...['a', 'b', 'c'].map((path) => call(path)),
     call('d', { token: 'one', signal }),
@@ -103,7 +103,7 @@ it('gives up a call that waits when its operation ends: it is never made, and th
     call('f', { token: 'one', signal }),
   ];
   await expect.poll(() => owed.size).toBe(size);
-  expect(await call('g', { token: 'one', signal: ended() })).toEqual(['abandoned', false]);
+  expect(await call('g', { token: 'one', signal: abortedSignal() })).toEqual(['abandoned', false]);
   signal.abort();
   expect(await Promise.all([calls[3], calls[5]])).toEqual([
     ['abandoned', false],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Ending, type Signal } from '../../src/signal.js';
+import { LightAbortController, type Signal } from '../../src/signal.js';
 import { createFlights } from '../../src/upstream/flights.js';
-import { ended } from '../support/endings.js';
+import { abortedSignal } from '../support/endings.js';
 
 /** A call that a test lets land. */
 function startCall() {
@@ -29,7 +29,7 @@ describe('flights', () => {
   it('do not depart for those who have gone', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts } = startCall();
-    const asking = flights.share('owner', 'key', start, ended());
+    const asking = flights.share('owner', 'key', start, abortedSignal());
     await expect(asking).rejects.toMatchObject({ reason: 'abandoned' });
     expect(starts).toHaveLength(0);
   });
@@ -51,9 +51,9 @@ describe('flights', () => {
   it('go on when one caller leaves, who gets an error at once', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();
-    const ending = new Ending();
+    const ending = new LightAbortController();
     const leaving = flights.share('owner', 'key', start, ending);
-    const staying = flights.share('owner', 'key', start, new Ending());
+    const staying = flights.share('owner', 'key', start, new LightAbortController());
     ending.abort();
     await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(starts[0]?.aborted).toBe(false);
@@ -64,7 +64,7 @@ describe('flights', () => {
   it('are given up when all have left, and nobody joins them then', async () => {
     const flights = createFlights<string>('notes');
     const given = startCall();
-    const ending = new Ending();
+    const ending = new LightAbortController();
     const leaving = [1, 2].map(() => flights.share('owner', 'key', given.start, ending));
     ending.abort();
     await Promise.allSettled(leaving);

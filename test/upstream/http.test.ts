@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { util } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Ending } from '../../src/signal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { endingAfter } from '../support/endings.js';
+import { abortAfter } from '../support/endings.js';
 import { answering, answerOf, cutting, type FarSide, startFarSide } from './far-side.js';
 
 /** The deadline where it is to pass; anywhere else it never does, however busy the machine is. */
@@ -260,7 +260,7 @@ describe('the deadline', () => {
 
   it('of the operation ends a call at once', async () => {
     farSide.answer = () => {};
-    const signal = endingAfter(50);
+    const signal = abortAfter(50);
     const started = performance.now();
     expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
     expect(performance.now() - started).toBeLessThan(10_000);
@@ -270,10 +270,10 @@ describe('the deadline', () => {
 
   it('ends a call that waits for a connection, which is then never sent', async () => {
     farSide.answer = () => {};
-    const signal = new Ending();
+    const signal = new LightAbortController();
     const others = Array.from({ length: 128 }, () => failure({ ...get, signal }));
     await expect.poll(() => farSide.received).toHaveLength(128);
-    const waiting = await failure({ ...post, signal: endingAfter(20) });
+    const waiting = await failure({ ...post, signal: abortAfter(20) });
     expect(waiting).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     farSide.answer = answering(200);
     signal.abort();
@@ -433,7 +433,7 @@ describe('the breaker', () => {
     await times(10, post);
     vi.setSystemTime(Date.now() + 5_001);
     farSide.answer = () => {};
-    const signal = new Ending();
+    const signal = new LightAbortController();
     const trial = failure({ ...get, signal });
     await expect.poll(() => farSide.received).toHaveLength(11);
     signal.abort();
@@ -477,7 +477,7 @@ describe('the breaker', () => {
 
   it('does not count what its own caller ended', async () => {
     farSide.answer = () => {};
-    const signals = Array.from({ length: 15 }, () => new Ending());
+    const signals = Array.from({ length: 15 }, () => new LightAbortController());
     const calls = signals.map((signal) => failure({ ...get, signal }));
     await expect.poll(() => farSide.received).toHaveLength(15);
     for (const signal of signals) signal.abort();

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createTokens, type Tokens } from '../../src/upstream/tokens.js';
-import { ended } from '../support/endings.js';
+import { abortedSignal } from '../support/endings.js';
 import { engines } from '../support/engines.js';
 
 const hour = 3_600_000;
@@ -179,7 +179,7 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
 
   it('goes on for others when one who waits leaves', async () => {
     const tokens = startReplica();
-    const leaving = tokens.get(ended());
+    const leaving = tokens.get(abortedSignal());
     const staying = tokens.get();
     await expect(leaving).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(await staying).toBe('token-1');

@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.js';
 import { type FailureReason, UpstreamError } from './failure.js';
 
 /** Logs why a call failed; `started` is a time by `performance.now()`. */
-export type Complain = (call: Exchange, error: unknown, started: number) => void;
+export type LogFailure = (call: Exchange, error: unknown, started: number) => void;
 
 /** Not logged: these are no failures of the service, or the breaker has logged them. */
 const unlogged: readonly FailureReason[] = ['abandoned', 'crowded', 'limited', 'resting'];
@@ -22,7 +22,7 @@ interface Cause {
  * Logs the failed calls of one service, as warnings that are rate-limited by reason. Of what was sent or received only
  * the route and the status are logged.
  */
-export function createComplaints(telemetry: Pick<Telemetry, 'log'>): Complain {
+export function createFailureLog(telemetry: Pick<Telemetry, 'log'>): LogFailure {
   const warn = createWarnings(telemetry);
 
   return ({ upstream, method, path }, error, started) => {

@@ -21,12 +21,12 @@ export const allGrants = [
 ];
 
 /** What a test's gateway is given besides the sandbox's settings. */
-export interface HouseOptions {
+export interface TestbedOptions {
   readonly settings?: Environment;
   readonly upstreamTimeoutMs?: number;
-  /** A sandbox that runs already; it is not stopped with the house. */
+  /** A sandbox that runs already; it is not stopped with the testbed. */
   readonly sandbox?: Sandbox;
-  /** The folder of the database; by default a new one, removed with the house. */
+  /** The folder of the database; by default a new one, removed with the testbed. */
   readonly folder?: string;
 }
 
@@ -40,8 +40,8 @@ export interface Answered {
     readonly { message: string; path?: unknown; extensions: Record<string, unknown> }[] | undefined;
 }
 
-/** A whole house: sandbox and gateway, over real HTTP and sockets, on the sandbox's clock. */
-export interface House {
+/** A whole testbed: sandbox and gateway, over real HTTP and sockets, on the sandbox's clock. */
+export interface Testbed {
   readonly sandbox: Sandbox;
   readonly gateway: Gateway;
   readonly url: string;
@@ -59,7 +59,7 @@ export interface House {
 }
 
 /** Starts sandbox and gateway; webhooks of the sandbox are delivered to it. */
-export async function startHouse(options: HouseOptions = {}): Promise<House> {
+export async function startTestbed(options: TestbedOptions = {}): Promise<Testbed> {
   const sandbox = options.sandbox ?? (await startSandbox());
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'trivium-'));
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { ended, endingAfter } from '../support/endings.js';
+import { abortedSignal, abortAfter } from '../support/endings.js';
 import { answering, answerOf, cutting, type FarSide, startFarSide } from './far-side.js';
 
 const secrets = { token: 'secret-token', path: '/things/7?tag=secret+words', body: { password: 'secret' } };
@@ -131,8 +131,8 @@ describe('no complaint is made', () => {
 
   it('about a client who went away', async () => {
     farSide.answer = () => {};
-    await fail({ ...post, signal: endingAfter(50) });
-    await fail({ ...get, signal: ended() });
+    await fail({ ...post, signal: abortAfter(50) });
+    await fail({ ...get, signal: abortedSignal() });
     expect(lines).toEqual([]);
   });
 
