@@ -177,7 +177,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     held.put('payments', endpointId, next);
     database.signal('secrets', nameOf('payments', endpointId));
     const previousValidUntil = isoText(now + overlapMs);
-    telemetry.log.info({ family: 'payments', endpointId, previousValidUntil }, 'webhook secret rotated');
+    telemetry.log.info({ family: 'payments', endpointId, previousValidUntil }, 'rotated a webhook secret');
     return { rotatedAt: isoText(now), previousValidUntil };
   }
 
@@ -185,7 +185,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     endpointId: string,
     why: { readonly err: unknown } | { readonly refusal: object },
   ): void {
-    telemetry.log.warn({ family: 'payments', endpointId, ...why }, 'webhook secret could not be rotated');
+    telemetry.log.warn({ family: 'payments', endpointId, ...why }, 'failed to rotate a webhook secret');
   }
 
   const find = await vault.readAll();

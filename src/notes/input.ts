@@ -19,7 +19,7 @@ export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonl
   const nulls = Object.entries({ ...input, content }).filter(([, value]) => value === null);
   return [
     ...nulls.map(([name]) =>
-      userError('INVALID', `${name} cannot be null: leave it out to keep its value.`, name),
+      userError('INVALID', `Field ${name} cannot be null: leave it out to keep its value.`, name),
     ),
     ...checkLength(content),
   ];

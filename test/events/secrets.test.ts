@@ -211,10 +211,10 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
         level: 30,
         ...about,
         previousValidUntil: '2026-01-02T00:00:00.000Z',
-        msg: 'webhook secret rotated',
+        msg: 'rotated a webhook secret',
       },
-      { level: 40, ...about, refusal: { refused: 404 }, msg: 'webhook secret could not be rotated' },
-      { level: 40, ...about, err: { message: 'cut' }, msg: 'webhook secret could not be rotated' },
+      { level: 40, ...about, refusal: { refused: 404 }, msg: 'failed to rotate a webhook secret' },
+      { level: 40, ...about, err: { message: 'cut' }, msg: 'failed to rotate a webhook secret' },
     ]);
     expect(lines.join('')).not.toContain('clear-');
   });
