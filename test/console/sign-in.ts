@@ -236,7 +236,7 @@ export function signInTests(explorer: Explorer): void {
     await page.getByLabel('Password').fill(demo.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     const told = `The gateway does not accept this origin (${proxy.url}): set PUBLIC_URL or ALLOWED_ORIGINS.`;
-    const alert = page.getByRole('alert').filter({ hasText: 'This address' });
+    const alert = page.getByRole('alert').filter({ hasText: 'The gateway does not accept' });
     expect(await alert.innerText()).toBe(told);
   });
 
