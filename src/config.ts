@@ -26,7 +26,10 @@ const upstreamNames = [
   'PAYMENT_WEBHOOKS',
 ] as const;
 
-/** Optional settings of those services; if any of them is given, the sandbox does not stand in. */
+/**
+ * Optional settings that only real services need: if any of them is given, the sandbox does not stand in. Others, such as
+ * `PAYMENT_EVENT_TYPES`, apply to the sandbox, too.
+ */
 const upstreamDetails = [
   'NOTES_TOKEN_EMAIL_FIELD',
   'NOTES_TOKEN_PASSWORD_FIELD',

@@ -64,7 +64,7 @@ interface Admitted {
   readonly operation: OperationDefinitionNode;
   /** Whether it asks for a field repeatedly, so that the answer may be long however little data there is. */
   readonly repeats: boolean;
-  /** Begun at the second use; concurrent uses share it. Null where that failed: the next use tries again. */
+  /** Begun at the second use; concurrent uses share it. Null if the compiler refuses the document. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 
@@ -142,7 +142,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     const plan = headers && find(work.body.toString());
     if (!plan) return false;
     const { admitted, variables } = plan;
-    admitted.compiled ??= compileOnce(admitted);
+    if (admitted.compiled === undefined) admitted.compiled = compileOnce(admitted);
     const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
     if (!compiled) return false;
     const making = makeContext(request, response);
