@@ -6,7 +6,7 @@ import 'graphiql/setup-workers/vite';
 import { EndWithTab } from './end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
-import { HoverBelow } from './hover-below.js';
+import { HoverBelow } from './hover-placement.js';
 import type { Problem } from './problem.js';
 import { samples } from './samples.js';
 import { schemaQuery, withSchema } from './schema.js';
@@ -14,17 +14,17 @@ import { useSession } from './session.js';
 import { SignInBar } from './sign-in-bar.js';
 import { keepsHeaders, openStorage } from './storage.js';
 import { SystemTheme } from './system-theme.js';
-import { TabKey } from './tab-key.js';
-import { Wheel } from './wheel.js';
+import { TabKey } from './tab-navigation.js';
+import { Wheel } from './wheel-scrolling.js';
 
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
   const session = useSession();
-  const { refresh, follow, heard } = session;
+  const { refresh, sessionChanged, gatewayResponded } = session;
   const [schemaProblem, tell] = useState<Problem>();
   const fetcher = useMemo(
-    () => withSchema(createFetcher({ refresh, follow, heard }), tell),
-    [refresh, follow, heard],
+    () => withSchema(createFetcher({ refresh, sessionChanged, gatewayResponded }), tell),
+    [refresh, sessionChanged, gatewayResponded],
   );
   const storage = useMemo(openStorage, []);
   return (

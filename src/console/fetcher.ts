@@ -7,7 +7,7 @@ import type { Session } from './session.js';
 import { stoppable } from './stoppable.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
-type Following = Pick<Session, 'refresh' | 'follow' | 'heard'>;
+type SessionHooks = Pick<Session, 'refresh' | 'sessionChanged' | 'gatewayResponded'>;
 type Type = OperationTypeNode | undefined;
 type Headers = Readonly<Record<string, string>>;
 
@@ -16,7 +16,7 @@ type Headers = Readonly<Record<string, string>>;
  * headers editor are sent with both (on a websocket as the `connection_init` payload). The session follows operations
  * that sign in or out, and is refreshed when the gateway says that nobody is signed in.
  */
-export function createFetcher(session: Following): Fetcher {
+export function createFetcher(session: SessionHooks): Fetcher {
   const run = (typed: Operation, { headers = {} }: { readonly headers?: Headers } = {}) => {
     const { operation, type } = selected(typed);
     return type === OperationTypeNode.SUBSCRIPTION
@@ -40,15 +40,20 @@ function selected(typed: Operation): { readonly operation: Operation; readonly t
 }
 
 /** When the run is stopped, its answer is dropped: a query is aborted, a mutation still completes. */
-function ask(operation: Operation, headers: Headers, type: Type, session: Following): AsyncIterable<Answer> {
+function ask(
+  operation: Operation,
+  headers: Headers,
+  type: Type,
+  session: SessionHooks,
+): AsyncIterable<Answer> {
   const isMutation = type === OperationTypeNode.MUTATION;
   const cut = new AbortController();
   const answer = post(operation, headers, isMutation ? undefined : cut.signal);
   const signsInOrOut = isMutation && /\bsign(In|Out)\b/.test(operation.query); // under any alias
   void answer.then((given) => {
-    if (signsInOrOut) return session.follow(isOnlySigning(given) ? given : undefined);
+    if (signsInOrOut) return session.sessionChanged(isOnlySigning(given) ? given : undefined);
     if (isUnauthenticated(given)) return session.refresh();
-    return given.data && session.heard();
+    return given.data && session.gatewayResponded();
   });
   return stoppable(answer, () => cut.abort());
 }
@@ -58,7 +63,7 @@ function isOnlySigning({ data }: Answer): boolean {
 }
 
 /** Opens one connection per subscription, so that each uses the current cookie and headers. */
-function subscribe(operation: Operation, headers: Headers, session: Following): AsyncIterable<Answer> {
+function subscribe(operation: Operation, headers: Headers, session: SessionHooks): AsyncIterable<Answer> {
   const client = createClient(
     detectingSilence({
       url: `${location.origin.replace(/^http/, 'ws')}${path}`,
@@ -74,7 +79,7 @@ function subscribe(operation: Operation, headers: Headers, session: Following): 
 /** The updates; if they break off, the last one again, with the reason as an error. */
 function answers(
   updates: AsyncIterableIterator<Answer>,
-  { refresh }: Following,
+  { refresh }: SessionHooks,
 ): AsyncIterator<Answer, undefined> {
   let last: Answer = {};
   // Not a generator: its `return` would wait for the pending update, and Stop would do nothing until then.

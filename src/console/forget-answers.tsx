@@ -6,12 +6,12 @@ import type { Session } from './session.js';
  * Stops the running operation and clears the answers of all tabs when their owner changes: when the user has signed
  * out, or somebody else has signed in.
  */
-export function ForgetAnswers({ session: { owner, spared } }: { readonly session: Session }): null {
+export function ForgetAnswers({ session: { owner, keptAnswer } }: { readonly session: Session }): null {
   const tabs = useGraphiQL((state) => state.tabs);
   const active = useGraphiQL((state) => state.activeTabIndex);
   const { stop, changeTab, updateActiveTabValues } = useGraphiQLActions();
   const forget = useEffectEvent(() => {
-    const kept = spared && JSON.stringify(spared, null, 2); // as GraphiQL writes it
+    const kept = keptAnswer && JSON.stringify(keptAnswer, null, 2); // as GraphiQL writes it
     stop();
     for (const [index, { response }] of tabs.entries()) {
       if (response === kept) continue;

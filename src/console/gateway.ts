@@ -44,7 +44,7 @@ export async function post<Data>(
 }
 
 /** Whether the gateway allows the page's origin; it lets other origins neither use a session nor read its answers. */
-export async function knowsOrigin(): Promise<boolean> {
+export async function isOriginAllowed(): Promise<boolean> {
   try {
     // A browser sends no Origin header with a GET to its own origin.
     const { headers } = await fetch(path, { method: 'OPTIONS', credentials: 'same-origin' });

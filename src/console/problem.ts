@@ -4,7 +4,7 @@ import type { Answer } from './gateway.js';
 export interface Problem {
   readonly message: string;
   /** Whether the user can correct it by typing something else. */
-  readonly mendable: boolean;
+  readonly isUserError: boolean;
   /** How many seconds to wait, if the answer says so. */
   readonly retryAfter?: number;
 }
@@ -14,9 +14,9 @@ export function problemOf({ errors }: Answer): Problem | undefined {
   const error = errors?.[0];
   if (!error) return undefined;
   const retryAfter = error.extensions?.['retryAfter'];
-  if (typeof retryAfter !== 'number') return { message: error.message, mendable: false };
+  if (typeof retryAfter !== 'number') return { message: error.message, isUserError: false };
   const what = error.message.replace(/(; try again later)?\.$/, '');
-  return { message: `${what}. Try again in ${duration(retryAfter)}.`, mendable: false, retryAfter };
+  return { message: `${what}. Try again in ${duration(retryAfter)}.`, isUserError: false, retryAfter };
 }
 
 function duration(seconds: number): string {

@@ -1,6 +1,6 @@
 import { buildSchema, introspectionFromSchema, type IntrospectionQuery } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
-import { soonAgain } from './again.js';
+import { retrySoon } from './retry.js';
 import type { Problem } from './problem.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
@@ -24,8 +24,8 @@ async function loadSchema(tell: Tell): Promise<{ readonly data: Record<string, u
     tell(undefined);
     return { data: { ...schema } };
   } catch {
-    tell({ message: 'The schema could not be loaded.', mendable: false });
-    await new Promise<void>((resolve) => void soonAgain(resolve));
+    tell({ message: 'The schema could not be loaded.', isUserError: false });
+    await new Promise<void>((resolve) => void retrySoon(resolve));
     return loadSchema(tell);
   }
 }

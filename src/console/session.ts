@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react';
-import { soonAgain } from './again.js';
-import { isUnauthenticated, knowsOrigin, post, type Answer } from './gateway.js';
+import { retrySoon } from './retry.js';
+import { isUnauthenticated, isOriginAllowed, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
 
 /** The person who is signed in, as the page shows them. */
@@ -16,11 +16,11 @@ interface State {
   /** Whose answers the page may show: the user who is signed in, or was until the session ended by itself. */
   readonly owner: string | undefined;
   /** The answer to the sign-in or sign-out that changed the owner: it holds no data of the former owner. */
-  readonly spared: Answer | undefined;
+  readonly keptAnswer: Answer | undefined;
   /** What went wrong last; undefined if nothing did. */
   readonly problem: Problem | undefined;
   /** Why it is not known who is signed in now; a new object after each failed look-up. */
-  readonly doubt: Problem | undefined;
+  readonly lookUpProblem: Problem | undefined;
 }
 
 /** The page's session, which the gateway keeps in a cookie that scripts cannot read. */
@@ -30,9 +30,9 @@ export interface Session extends State {
   /** Looks up who is signed in, after a hint that the session has ended. */
   readonly refresh: () => void;
   /** Looks it up after a sign-in or sign-out in the editor, and notifies the other windows. */
-  readonly follow: (spared: Answer | undefined) => void;
+  readonly sessionChanged: (keptAnswer: Answer | undefined) => void;
   /** Looks it up if the last look-up failed, after a hint that the gateway answers again. */
-  readonly heard: () => void;
+  readonly gatewayResponded: () => void;
   /** Clears the problem. */
   readonly dismiss: () => void;
 }
@@ -52,33 +52,33 @@ interface SignInData {
 const unknown: State = {
   viewer: undefined,
   owner: undefined,
-  spared: undefined,
+  keptAnswer: undefined,
   problem: undefined,
-  doubt: undefined,
+  lookUpProblem: undefined,
 };
 
 const notKept: Problem = {
   message: 'The browser did not store the session cookie: are cookies blocked, or is https required?',
-  mendable: false,
+  isUserError: false,
 };
 
 const notKnown: Problem = {
   message: `The gateway does not accept this origin (${location.origin}): set PUBLIC_URL or ALLOWED_ORIGINS.`,
-  mendable: false,
+  isUserError: false,
 };
 
 /** The session of the page: looks up who is signed in when the page opens, and keeps that up to date. */
 export function useSession(): Session {
   const [state, setState] = useState(unknown);
-  const { look, heard, signedOut, failed } = useLookUps(setState);
+  const { look, gatewayResponded, signedOut, failed } = useLookUps(setState);
   const tell = (problem: Problem | undefined): void => setState((now) => ({ ...now, problem }));
   const dismiss = (): void => tell(undefined);
 
   const refresh = useCallback(() => void look(false), [look]);
-  const follow = useCallback(
-    (spared: Answer | undefined) => {
+  const sessionChanged = useCallback(
+    (keptAnswer: Answer | undefined) => {
       windows.postMessage(null);
-      void look(true, spared);
+      void look(true, keptAnswer);
     },
     [look],
   );
@@ -90,8 +90,11 @@ export function useSession(): Session {
     return () => windows.removeEventListener('message', hear);
   }, [look]);
 
-  const { doubt } = state;
-  useEffect(() => (doubt ? soonAgain(() => void look(false), doubt.retryAfter) : undefined), [doubt, look]);
+  const { lookUpProblem } = state;
+  useEffect(
+    () => (lookUpProblem ? retrySoon(() => void look(false), lookUpProblem.retryAfter) : undefined),
+    [lookUpProblem, look],
+  );
 
   const signIn = async (email: string, password: string): Promise<void> => {
     dismiss(); // so that the same message is announced again
@@ -99,7 +102,7 @@ export function useSession(): Session {
     if (refused) return tell(refused);
     windows.postMessage(null);
     // A session was created, but the browser may not have stored its cookie.
-    if ((await look(true)) === null) tell((await knowsOrigin()) ? notKept : notKnown);
+    if ((await look(true)) === null) tell((await isOriginAllowed()) ? notKept : notKnown);
     return undefined;
   };
 
@@ -112,7 +115,7 @@ export function useSession(): Session {
     return signedOut();
   };
 
-  return { ...state, signIn, signOut, refresh, follow, heard, dismiss };
+  return { ...state, signIn, signOut, refresh, sessionChanged, gatewayResponded, dismiss };
 }
 
 interface LookUps {
@@ -120,9 +123,9 @@ interface LookUps {
    * Looks up who is signed in, and shows it; `asked` says that somebody has just signed in or out. Resolves to who it
    * is; undefined if that is unknown or already out of date.
    */
-  readonly look: (asked: boolean, spared?: Answer) => Promise<Viewer | null | undefined>;
+  readonly look: (asked: boolean, keptAnswer?: Answer) => Promise<Viewer | null | undefined>;
   /** Looks again if the last look-up failed. */
-  readonly heard: () => void;
+  readonly gatewayResponded: () => void;
   /** Shows why it is not known who is signed in, and keeps the last known viewer. */
   readonly failed: (problem: Problem) => void;
   /** Shows that nobody is signed in, whatever a pending look-up returns. */
@@ -139,13 +142,13 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
   const failed = useCallback(
     (problem: Problem) => {
       isInDoubt.current = true;
-      setState((now) => ({ ...now, problem, doubt: problem }));
+      setState((now) => ({ ...now, problem, lookUpProblem: problem }));
     },
     [setState],
   );
 
   const look = useCallback(
-    async (asked: boolean, spared?: Answer) => {
+    async (asked: boolean, keptAnswer?: Answer) => {
       const mine = ++latest.current;
       wasAsked.current ||= asked;
       const answer = await post<{ viewer: Viewer | null }>({ query: viewerQuery });
@@ -159,20 +162,20 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
       const viewer = answer.data?.viewer ?? null;
       const leaves = wasAsked.current;
       wasAsked.current = false;
-      setState(({ owner, problem: told, doubt }) => ({
+      setState(({ owner, problem: told, lookUpProblem }) => ({
         ...unknown,
         viewer,
         owner: viewer?.email ?? (leaves ? undefined : owner),
-        spared,
+        keptAnswer,
         // The problem of a failed sign-in stays beside the form.
-        problem: viewer || told === doubt ? undefined : told,
+        problem: viewer || told === lookUpProblem ? undefined : told,
       }));
       return viewer;
     },
     [setState, failed],
   );
 
-  const heard = useCallback(() => {
+  const gatewayResponded = useCallback(() => {
     if (isInDoubt.current) void look(false);
   }, [look]);
 
@@ -183,11 +186,11 @@ function useLookUps(setState: Dispatch<SetStateAction<State>>): LookUps {
     setState({ ...unknown, viewer: null });
   }, [setState]);
 
-  return { look, heard, failed, signedOut };
+  return { look, gatewayResponded, failed, signedOut };
 }
 
 async function trySignIn(email: string, password: string): Promise<Problem | undefined> {
   const answer = await post<SignInData>({ query: signInMutation, variables: { input: { email, password } } });
   const [mistake] = answer.data?.signIn.errors ?? [];
-  return mistake ? { message: mistake.message, mendable: true } : problemOf(answer);
+  return mistake ? { message: mistake.message, isUserError: true } : problemOf(answer);
 }

@@ -37,7 +37,7 @@ function SignInForm({ session }: { readonly session: Session }): ReactElement {
     run(() => signIn(email, password));
   };
   const state = {
-    'aria-invalid': problem?.mendable === true,
+    'aria-invalid': problem?.isUserError === true,
     'aria-describedby': problem && problemId,
   };
   return (

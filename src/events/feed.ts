@@ -31,7 +31,11 @@ export interface Feed {
    * What a subscription's resolver hands to the fan-out: the entries that `request` and all of the selections match, as
    * `view` shows them. The most selective selection comes first.
    */
-  follow<T>(wish: SubscriptionRequest, view: View<T>, selected?: readonly Selection[]): SubscriptionSource<T>;
+  follow<T>(
+    request: SubscriptionRequest,
+    view: View<T>,
+    selected?: readonly Selection[],
+  ): SubscriptionSource<T>;
   /** Where subscribers join: each gets every event once, in log order, or `CURSOR_EXPIRED` if one is gone. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
@@ -52,7 +56,7 @@ export type View<T> = (entry: LogEntry, replayed: boolean) => T;
  * else from a subscription's resolver; updates are not pulled, so iterating it throws.
  */
 export interface SubscriptionSource<T> extends AsyncIterable<T> {
-  readonly wish: SubscriptionRequest;
+  readonly request: SubscriptionRequest;
   /** Undefined if the entry is not selected. */
   readonly view: View<T | undefined>;
   /** The selections that an entry must match, the most selective first; empty for all of the family. */
@@ -89,8 +93,8 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
     async position(cursor, signal) {
       const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
-      const patience = { isWanted: () => !stopped && !signal?.aborted };
-      const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), patience);
+      const retryOptions = { isWanted: () => !stopped && !signal?.aborted };
+      const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), retryOptions);
       if (!read) return seq;
       const [bounds, found] = read;
       if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
@@ -100,7 +104,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     },
     place: tail.place,
     follow: (request, view, selected = []) => ({
-      wish: request,
+      request,
       view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),
       selected,
       [Symbol.asyncIterator]: refuseToIterate,

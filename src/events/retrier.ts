@@ -9,14 +9,14 @@ export interface Retrier {
    * Retries a read from the database until it succeeds, with increasing pauses. Never rejects: resolves with undefined
    * once nobody waits for it any more. Failures are logged, at most one line a second.
    */
-  retry<T>(read: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
+  retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
   /** The same for one entry; if that is corrupt, and stays so, it is given up as in `render`. */
-  read<T>(seq: number, read: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
+  read<T>(seq: number, read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
   /**
    * The same for rendering one event, which may fail because of a bug: rejects with `Unrenderable` once it has failed
    * for as long as `GiveUpLimit` allows, a minute by default.
    */
-  render<T>(seq: number, work: () => Promise<T>, patience: RetryOptions): Promise<T | undefined>;
+  render<T>(seq: number, work: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
   /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
   wake(): void;
 }
@@ -116,14 +116,14 @@ export function createRetrier(options: RetrierOptions): Retrier {
   }
 
   return {
-    retry: (read, patience) => keepTrying(read, patience, logAway),
-    read(seq, read, patience) {
+    retry: (read, retryOptions) => keepTrying(read, retryOptions, logAway),
+    read(seq, read, retryOptions) {
       const giveUp = createGiveUp(seq);
-      return keepTrying(read, patience, eventFailed, (error) =>
+      return keepTrying(read, retryOptions, eventFailed, (error) =>
         isBroken(error) ? giveUp(error) : undefined,
       );
     },
-    render: (seq, work, patience) => keepTrying(work, patience, eventFailed, createGiveUp(seq)),
+    render: (seq, work, retryOptions) => keepTrying(work, retryOptions, eventFailed, createGiveUp(seq)),
     wake,
   };
 }

@@ -54,7 +54,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   let busy = false;
   let again = false;
   let stopped = false;
-  const patience = { maxPauseMs: pollMs, isWanted: () => !stopped };
+  const retryOptions = { maxPauseMs: pollMs, isWanted: () => !stopped };
 
   function wake(): void {
     if (busy) again = true;
@@ -65,7 +65,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     busy = true;
     do {
       again = false;
-      take(await retrier.retry(readNext, patience));
+      take(await retrier.retry(readNext, retryOptions));
       passOver();
     } while (again && !stopped);
     busy = false;

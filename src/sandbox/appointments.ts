@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, isObject, json, refuse, type Request, type Route } from './http.js';
+import { type Answer, isObject, json, httpError, type Request, type Route } from './http.js';
 import type { Issuer, IssuerControl } from './issuer.js';
 
 /** One of an appointment's people (apis/appointments.md §2). */
@@ -37,8 +37,8 @@ export function createAppointments(issuer: Issuer): {
 
   function book(request: Request): Answer {
     const scopes = issuer.scopesOf(request.bearer);
-    if (!scopes) throw refuse(401, 'unauthorized', 'The token is missing or invalid.');
-    if (!scopes.includes('appointments:write')) throw refuse(403, 'forbidden', 'The token lacks a scope.');
+    if (!scopes) throw httpError(401, 'unauthorized', 'The token is missing or invalid.');
+    if (!scopes.includes('appointments:write')) throw httpError(403, 'forbidden', 'The token lacks a scope.');
     const appointment = { id: `apt_${randomUUID()}`, ...readAppointment(request.json()) };
     booked.push(appointment);
     return json(201, appointment);
@@ -57,10 +57,10 @@ function readAppointment({
   participant,
 }: Record<string, unknown>): Omit<Appointment, 'id'> {
   if (!Array.isArray(participant) || participant.length === 0)
-    throw refuse(400, 'invalid', 'participant is not a non-empty list.');
+    throw httpError(400, 'invalid', 'participant is not a non-empty list.');
   const participants = participant.map(readParticipant);
   if (!participants.some(({ actor }) => actor.reference.startsWith('Patient/')))
-    throw refuse(400, 'invalid', 'participant does not contain the patient.');
+    throw httpError(400, 'invalid', 'participant does not contain the patient.');
   return {
     status: readOneOf(status, statuses, 'status'),
     start: readDateTime(start, 'start'),
@@ -73,7 +73,7 @@ function readParticipant(value: unknown): Participant {
   const { actor, status } = isObject(value) ? value : {};
   const named = isObject(actor) ? actor['reference'] : undefined;
   if (typeof named !== 'string' || !reference.test(named))
-    throw refuse(400, 'invalid', 'actor.reference is not of the form <ResourceType>/<id>.');
+    throw httpError(400, 'invalid', 'actor.reference is not of the form <ResourceType>/<id>.');
   return {
     actor: { reference: named },
     status: readOneOf(status, participantStatuses, 'participant.status'),
@@ -82,10 +82,10 @@ function readParticipant(value: unknown): Participant {
 
 function readOneOf(value: unknown, allowed: readonly string[], name: string): string {
   if (typeof value === 'string' && allowed.includes(value)) return value;
-  throw refuse(400, 'invalid', `${name} is not one of ${allowed.join(', ')}.`);
+  throw httpError(400, 'invalid', `${name} is not one of ${allowed.join(', ')}.`);
 }
 
 function readDateTime(value: unknown, name: string): string {
   if (typeof value === 'string' && dateTime.test(value) && !Number.isNaN(Date.parse(value))) return value;
-  throw refuse(400, 'invalid', `${name} is not an ISO 8601 datetime.`);
+  throw httpError(400, 'invalid', `${name} is not an ISO 8601 datetime.`);
 }

@@ -1,8 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { z } from 'zod';
 import type { Clock } from './clock.js';
-import type { Act, Fault, Faults } from './faults.js';
-import { json, refuse, type Request, type Route } from './http.js';
+import type { FaultAction, Fault, Faults } from './faults.js';
+import { json, httpError, type Request, type Route } from './http.js';
 
 /** The control API: reads and advances the clock, adds and removes faults. */
 export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
@@ -11,14 +11,14 @@ export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
   async function advance(request: Request) {
     const { advanceSeconds } = request.json();
     if (typeof advanceSeconds !== 'number' || advanceSeconds < 0)
-      throw refuse(400, 'invalid', 'advanceSeconds is not a number of seconds, 0 or more.');
+      throw httpError(400, 'invalid', 'advanceSeconds is not a number of seconds, 0 or more.');
     await clock.advance(advanceSeconds * 1000);
     return show();
   }
 
   function addFault(request: Request) {
     const { data, error } = faultShape.safeParse(request.json());
-    if (error) throw refuse(400, 'invalid', z.prettifyError(error));
+    if (error) throw httpError(400, 'invalid', z.prettifyError(error));
     faults.add(data);
     return json(201, { inForce: true });
   }
@@ -49,7 +49,7 @@ function canBeSent(headers: Readonly<Record<string, string>>): boolean {
 }
 
 const whole = z.int().min(0);
-const act = z.lazy((): z.ZodType<Act> => acts);
+const act = z.lazy((): z.ZodType<FaultAction> => acts);
 
 const acts = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('hang') }),

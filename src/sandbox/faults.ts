@@ -3,7 +3,7 @@ import type { Clock } from './clock.js';
 import type { Answer, ServiceName } from './http.js';
 
 /** A way to misbehave. */
-export type Act =
+export type FaultAction =
   /** Never answers. */
   | { readonly kind: 'hang' }
   /** Drops the connection at once. */
@@ -19,9 +19,9 @@ export type Act =
       readonly contentType?: string;
     }
   /** Waits (on the sandbox's clock), then does `act`; without one, handles the request as usual. */
-  | { readonly kind: 'delay'; readonly ms: number; readonly act?: Act }
+  | { readonly kind: 'delay'; readonly ms: number; readonly act?: FaultAction }
   /** Handles the request (it takes effect), and only then does `act`. */
-  | { readonly kind: 'afterwards'; readonly act: Act };
+  | { readonly kind: 'afterwards'; readonly act: FaultAction };
 
 /** Which requests to misbehave on, how many times (by default without end), and how. */
 export interface Fault {
@@ -30,7 +30,7 @@ export interface Fault {
   /** Matched against the path below the service's prefix, including its query string. */
   readonly path?: RegExp;
   readonly times?: number;
-  readonly act: Act;
+  readonly act: FaultAction;
 }
 
 /** The faults in force. */
@@ -49,10 +49,10 @@ interface Asked {
 }
 
 /** Faults, and for the listener `take`, which uses the first fault that matches, once. */
-export function createFaults(): Faults & { take(asked: Asked): Act | undefined } {
+export function createFaults(): Faults & { take(asked: Asked): FaultAction | undefined } {
   const inForce = new Map<Fault, number>();
 
-  function take(asked: Asked): Act | undefined {
+  function take(asked: Asked): FaultAction | undefined {
     for (const [fault, left] of inForce) {
       if (!matches(fault, asked)) continue;
       if (left > 1) inForce.set(fault, left - 1);
@@ -78,8 +78,8 @@ function matches(fault: Fault, asked: Asked): boolean {
 }
 
 /** Misbehaves on one response; `handle` produces the regular answer. */
-export async function enact(
-  act: Act,
+export async function applyFault(
+  act: FaultAction,
   response: ServerResponse,
   clock: Clock,
   handle: () => Promise<Answer>,
@@ -101,12 +101,12 @@ export async function enact(
       return;
     case 'delay':
       await clock.sleep(act.ms);
-      if (act.act) await enact(act.act, response, clock, handle);
+      if (act.act) await applyFault(act.act, response, clock, handle);
       else send(response, await handle());
       return;
     case 'afterwards': {
       const handled = await handle();
-      await enact(act.act, response, clock, async () => handled);
+      await applyFault(act.act, response, clock, async () => handled);
     }
   }
 }

@@ -33,7 +33,7 @@ export function json(status: number, value: unknown, headers: Record<string, str
 }
 
 /** Thrown by a handler to answer with an error. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   readonly answer: Answer;
 
   constructor(instead: Answer) {
@@ -43,13 +43,13 @@ export class Refusal extends Error {
 }
 
 /** A refusal with the body `{error:{code,message}}` (the shape of an error's body is undocumented). */
-export function refuse(
+export function httpError(
   status: number,
   code: string,
   message: string,
   headers?: Record<string, string>,
-): Refusal {
-  return new Refusal(json(status, { error: { code, message } }, headers));
+): HttpError {
+  return new HttpError(json(status, { error: { code, message } }, headers));
 }
 
 /** Answers a request by the first matching route: 404 for an unknown path, 405 for an unknown method. */
@@ -68,7 +68,7 @@ export async function answer(
       json: () => parseObject(message.headers['content-type'], body),
     });
   } catch (error) {
-    if (error instanceof Refusal) return error.answer;
+    if (error instanceof HttpError) return error.answer;
     throw error;
   }
 }
@@ -78,9 +78,9 @@ function findRoute(routes: readonly Route[], method: string, path: string) {
     const params = matchPath(route.path, path);
     return params ? [{ route, params }] : [];
   });
-  if (candidates.length === 0) throw refuse(404, 'not_found', `There is nothing at ${path}.`);
+  if (candidates.length === 0) throw httpError(404, 'not_found', `There is nothing at ${path}.`);
   const found = candidates.find(({ route }) => route.method === method);
-  if (!found) throw refuse(405, 'method_not_allowed', `${path} does not take ${method}.`);
+  if (!found) throw httpError(405, 'method_not_allowed', `${path} does not take ${method}.`);
   return found;
 }
 
@@ -100,15 +100,15 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw refuse(400, 'invalid_path', 'The path is not correctly encoded.');
+    throw httpError(400, 'invalid_path', 'The path is not correctly encoded.');
   }
 }
 
 function parseObject(contentType: string | undefined, body: string): Record<string, unknown> {
   if (!/^application\/json\s*(;|$)/i.test(contentType ?? ''))
-    throw refuse(415, 'unsupported_media_type', 'The body must be application/json.');
+    throw httpError(415, 'unsupported_media_type', 'The body must be application/json.');
   const value = parse(body);
-  if (!isObject(value)) throw refuse(400, 'invalid_json', 'The body must be a JSON object.');
+  if (!isObject(value)) throw httpError(400, 'invalid_json', 'The body must be a JSON object.');
   return value;
 }
 

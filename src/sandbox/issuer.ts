@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.js';
-import { type Answer, json, Refusal, type Request, type Route } from './http.js';
+import { type Answer, json, HttpError, type Request, type Route } from './http.js';
 import { createTokens } from './tokens.js';
 
 /** How a test inspects and controls the token issuer. */
@@ -67,6 +67,6 @@ function readScopes(scope: unknown): string[] {
 }
 
 /** An OAuth 2.0 error response. */
-function refuseOAuth(status: number, error: string): Refusal {
-  return new Refusal(json(status, { error }));
+function refuseOAuth(status: number, error: string): HttpError {
+  return new HttpError(json(status, { error }));
 }

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import type { Clock } from './clock.js';
-import { type createFaults, enact, send } from './faults.js';
+import { type createFaults, applyFault, send } from './faults.js';
 import { type Answer, answer, json, readBody, type Route, type ServiceName } from './http.js';
-import { keepLatest } from './latest.js';
+import { appendBounded } from './bounded-history.js';
 
 /** A request that was received, without its credentials. */
 export interface Call {
@@ -44,13 +44,13 @@ export function createListener(
     const body = await readBody(request);
     const handle = (): Promise<Answer> =>
       answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
-    if (act) await enact(act, response, clock, handle);
+    if (act) await applyFault(act, response, clock, handle);
     else send(response, await handle());
   }
 
   function record(service: ServiceName, method: string, path: string) {
     const call = { service, method, path, at: clock.now() };
-    keepLatest(calls, call);
+    appendBounded(calls, call);
     return faults.take(call);
   }
 }

@@ -1,4 +1,4 @@
-import { refuse } from './http.js';
+import { httpError } from './http.js';
 import type { NoteFields, PageQuery } from './notebook.js';
 
 /** The largest page of `GET /notes`, and what it does with a `limit` above that (both undocumented). */
@@ -95,5 +95,5 @@ function readFlag(value: unknown): boolean {
 }
 
 function invalid(message: string) {
-  return refuse(400, 'invalid', `${message}.`);
+  return httpError(400, 'invalid', `${message}.`);
 }

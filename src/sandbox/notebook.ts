@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
-import { refuse } from './http.js';
+import { httpError } from './http.js';
 
 /** A note as the service shows it (apis/notes.md §2). */
 export interface Note {
@@ -71,13 +71,13 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
 
   function find(id: string): Entry {
     const entry = active.find(({ note }) => note.id === id);
-    if (!entry) throw refuse(404, 'not_found', 'There is no such note.');
+    if (!entry) throw httpError(404, 'not_found', 'There is no such note.');
     return entry;
   }
 
   function allowPin(): void {
     if (active.filter(({ note }) => note.is_pinned).length >= maxPinned)
-      throw refuse(422, 'too_many_pinned', `At most ${maxPinned} notes can be pinned.`);
+      throw httpError(422, 'too_many_pinned', `At most ${maxPinned} notes can be pinned.`);
   }
 
   /** Adds a note; 422 if that would exceed the limit of pinned notes. */
@@ -164,6 +164,6 @@ function encodeCursor({ createdAt, sequence }: Place): string {
 
 function decodeCursor(cursor: string): Place {
   const match = /^(\d+)\/(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString());
-  if (!match) throw refuse(400, 'invalid_cursor', 'The cursor is not valid.');
+  if (!match) throw httpError(400, 'invalid_cursor', 'The cursor is not valid.');
   return { createdAt: Number(match[1]), sequence: Number(match[2]) };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
-import { type Answer, json, refuse, type Request, type Route } from './http.js';
+import { type Answer, json, httpError, type Request, type Route } from './http.js';
 import { createNotebook, type Note, type Notebook, type NoteFields, type TagSpelling } from './notebook.js';
 import {
   type PageLimit,
@@ -112,9 +112,10 @@ export function createNotes(clock: Clock): {
   function giveToken(request: Request): Answer {
     const { email, password } = request.json();
     if (typeof email !== 'string' || typeof password !== 'string')
-      throw refuse(400, 'invalid', 'email and password are required.');
+      throw httpError(400, 'invalid', 'email and password are required.');
     const user = users.get(email.toLowerCase());
-    if (user?.password !== password) throw refuse(401, 'wrong_credentials', 'E-mail or password is wrong.');
+    if (user?.password !== password)
+      throw httpError(401, 'wrong_credentials', 'E-mail or password is wrong.');
     const token = tokens.issue({ user, hourEndsAt: clock.now() + hourMs, used: 0 });
     return json(200, { access_token: token, token_type: 'bearer', expires_in: tokenLifetimeSeconds });
   }
@@ -125,7 +126,7 @@ export function createNotes(clock: Clock): {
     session.used += 1;
     if (session.used <= control.requestsPerHour) return;
     const seconds = Math.ceil((session.hourEndsAt - now) / 1000);
-    throw refuse(429, 'too_many_requests', 'The hourly quota is used up.', {
+    throw httpError(429, 'too_many_requests', 'The hourly quota is used up.', {
       'retry-after': String(seconds),
     });
   }
@@ -137,7 +138,7 @@ export function createNotes(clock: Clock): {
       path,
       handle: (request) => {
         const session = tokens.find(request.bearer);
-        if (!session) throw refuse(401, 'unauthorized', 'The token is missing or invalid.');
+        if (!session) throw httpError(401, 'unauthorized', 'The token is missing or invalid.');
         spend(session);
         return handle(request, session.user);
       },

@@ -6,7 +6,7 @@ import { createFaults, type Faults } from './faults.js';
 import { createIssuer } from './issuer.js';
 import { type Call, createListener } from './listener.js';
 import { createNotes, type NotesControl } from './notes.js';
-import { createPoster } from './post.js';
+import { createWebhookSender } from './webhook-sender.js';
 import { startTraffic } from './traffic.js';
 import { createWebhooks, type WebhooksControl } from './webhooks.js';
 
@@ -53,7 +53,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const clock = createClock();
   const faults = createFaults();
   const calls: Call[] = [];
-  const poster = createPoster();
+  const poster = createWebhookSender();
   let receiver: string | undefined;
   let moving: { stop(): void } | undefined;
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.js';
-import { keepLatest } from './latest.js';
+import { appendBounded } from './bounded-history.js';
 
 /** Bearer tokens, each with the data that it stands for. */
 export interface Tokens<Grant> {
@@ -22,7 +22,7 @@ export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Gr
   function issue(grant: Grant): string {
     const token = randomBytes(24).toString('base64url');
     live.set(token, { grant, expiresAt: clock.now() + lifetimeMs });
-    for (const old of keepLatest(issued, token)) live.delete(old);
+    for (const old of appendBounded(issued, token)) live.delete(old);
     return token;
   }
 

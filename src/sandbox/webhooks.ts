@@ -12,9 +12,9 @@ import {
   type ShipmentChoice,
   type ShipmentEvent,
 } from './events.js';
-import { type Answer, json, refuse, type Request, type Route } from './http.js';
-import { keepLatest } from './latest.js';
-import type { Poster } from './post.js';
+import { type Answer, json, httpError, type Request, type Route } from './http.js';
+import { appendBounded } from './bounded-history.js';
+import type { WebhookSender } from './webhook-sender.js';
 
 /** How a test inspects and controls the webhook sender. */
 export interface WebhooksControl extends EndpointsControl {
@@ -37,17 +37,17 @@ type Event = ShipmentEvent | PaymentEvent;
 /** The webhook sender (apis/webhooks.md), with one subscription `sub_demo` and one endpoint `pe_demo`. */
 export function createWebhooks(
   clock: Clock,
-  poster: Poster,
+  poster: WebhookSender,
   receiver: () => string | undefined,
 ): { readonly control: WebhooksControl; readonly routes: readonly Route[] } {
   const endpoints = createEndpoints(clock);
   const events: Event[] = [];
   const deliveries: Delivery[] = [];
-  const remember = (delivery: Delivery) => keepLatest(deliveries, delivery);
+  const remember = (delivery: Delivery) => appendBounded(deliveries, delivery);
 
   async function emit(event: Event, endpointId: string): Promise<Delivery> {
     const body = render(event, find(endpointId));
-    keepLatest(events, event);
+    appendBounded(events, event);
     return send(endpointId, body, event.id, event.type);
   }
 
@@ -78,10 +78,10 @@ export function createWebhooks(
   /** The field names of the response are undocumented. */
   function rotateSecret({ params, bearer }: Request): Answer {
     if (control.apiToken !== undefined && bearer !== control.apiToken)
-      throw refuse(401, 'unauthorized', 'The token is missing or invalid.');
+      throw httpError(401, 'unauthorized', 'The token is missing or invalid.');
     const endpointId = params['id'] ?? '';
     if (endpoints.find(endpointId)?.family !== 'payments')
-      throw refuse(404, 'not_found', 'There is no such endpoint.');
+      throw httpError(404, 'not_found', 'There is no such endpoint.');
     const { id, secret, previous } = endpoints.control.rotateSecret(endpointId);
     const expiresAt = previous && new Date(previous.expiresAt).toISOString();
     return json(200, { id, secret, previous_secret_expires_at: expiresAt });

@@ -68,21 +68,24 @@ export function createFanout(options: {
     return { key, release };
   }
 
-  function rendering(args: ExecutionArgs, { wish, view, selected }: SubscriptionSource<unknown>): Rendering {
+  function rendering(
+    args: ExecutionArgs,
+    { request, view, selected }: SubscriptionSource<unknown>,
+  ): Rendering {
     // Not the first member's own context: the group may outlive that member.
-    const lasting = (args.contextValue as Context).detached();
+    const base = (args.contextValue as Context).detached();
     const toPayload = (result: ExecutionResult, context: Context): string => {
       const answer = rules.answer(result, context);
       if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
       return JSON.stringify(answer);
     };
     return {
-      family: wish.family,
+      family: request.family,
       selection: selected[0],
       render(entry, replayed) {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
-        const context = lasting.detached();
+        const context = base.detached();
         const result = execute({ ...args, contextValue: context, rootValue });
         return 'then' in result
           ? result.then((later) => toPayload(later, context))
@@ -97,7 +100,7 @@ export function createFanout(options: {
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isFollowing(source))
         throw new Error('A subscription resolver must return what `Feed.follow` returns.');
-      const subscriber = new Subscriber(messenger, socket, operationId, source.wish.after);
+      const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
       const { key, release } = hold(args, source);
       try {
         subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
@@ -191,7 +194,7 @@ function isInternal({ extensions }: GraphQLFormattedError): boolean {
 }
 
 function isFollowing(source: AsyncIterable<unknown>): source is SubscriptionSource<unknown> {
-  return 'wish' in source && 'view' in source;
+  return 'request' in source && 'view' in source;
 }
 
 /** A replacer for `JSON.stringify` that sorts the members of objects by name. */

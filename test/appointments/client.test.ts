@@ -6,7 +6,7 @@ import {
   createAppointmentsClient,
   type NewAppointment,
 } from '../../src/appointments/client.js';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
@@ -53,7 +53,7 @@ function connect(
   });
 }
 
-function misbehave(service: 'appointments' | 'issuer', act: Act, times = Infinity): void {
+function misbehave(service: 'appointments' | 'issuer', act: FaultAction, times = Infinity): void {
   sandbox.faults.add({ service, act, times });
 }
 
@@ -188,7 +188,7 @@ describe('a booking', () => {
 });
 
 describe('what is known of a booking that failed', () => {
-  it.each<[string, Act, string]>([
+  it.each<[string, FaultAction, string]>([
     ['a cut', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
     ['a lost connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
     ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }, 'UPSTREAM_TIMEOUT'],
@@ -236,7 +236,7 @@ describe('what is known of a booking that failed', () => {
     expect(callsTo('appointments')).toBe(0);
   });
 
-  it.each<[string, Act, string]>([
+  it.each<[string, FaultAction, string]>([
     ['cut', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
     ['hanging', { kind: 'hang' }, 'UPSTREAM_TIMEOUT'],
     ['500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { postGraphql } from '../drain/asking.js';
 import { engines, noPostgres } from '../support/engines.js';
@@ -69,7 +69,7 @@ async function holdBookings(url: string): Promise<() => Promise<void>> {
 
 /** What the service does, and how much it has booked, when the gateway is killed. */
 interface Moment {
-  readonly act: Act;
+  readonly act: FaultAction;
   readonly booked: number;
 }
 

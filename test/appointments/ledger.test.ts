@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
@@ -26,7 +26,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
   });
 
   /** The first booking misbehaves so. */
-  const fail = (act: Act) => sandbox.faults.add({ service: 'appointments', times: 1, act });
+  const fail = (act: FaultAction) => sandbox.faults.add({ service: 'appointments', times: 1, act });
   const posted = async (count: number) => {
     await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(count);
   };

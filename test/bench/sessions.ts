@@ -7,6 +7,11 @@ export type SessionOf = (connection: number) => string;
 /** Who uses a session: each connection its own, or all the same. */
 export type Sharing = 'own' | 'shared';
 
+/** More was answered than there are sessions for: sign in more often, and repeat the slice. */
+export class SessionsExhausted extends Error {
+  override readonly name = 'SessionsExhausted';
+}
+
 /** Fewer than the 1,000 calls an hour that the notes service allows a token: sign-in and what comes first take some. */
 const callsEach = 950;
 const atOnce = 8;
@@ -46,7 +51,8 @@ export async function prepareSessions(
       return user.session;
     }
     const session = pool.pop();
-    if (session === undefined) throw new Error('The slice took more sessions than were signed in.');
+    if (session === undefined)
+      throw new SessionsExhausted('The slice took more sessions than were signed in.');
     current[connection % users] = { session, left: each - 1 };
     return session;
   };

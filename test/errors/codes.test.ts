@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { codesOf } from '../support/testbed.js';
 import { leaksOf, only, type Person, type Room, startRoom } from './room.js';
 
@@ -206,7 +206,7 @@ describe('RATE_LIMITED', () => {
 
 describe('the codes of upstream failures', () => {
   const secret = 'the service’s own words';
-  test.each<[string, Act, string]>([
+  test.each<[string, FaultAction, string]>([
     ['UPSTREAM_UNAVAILABLE', { kind: 'refuse' }, 'notes service'],
     ['UPSTREAM_UNAVAILABLE', { kind: 'answer', status: 503, body: secret }, 'notes service'],
     ['UPSTREAM_INVALID_RESPONSE', { kind: 'answer', status: 200, body: secret }, 'notes service'],

@@ -1,10 +1,10 @@
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 
 /** Words that a service may say, and that nobody beyond the gateway may hear. */
 export const serviceWords = 'the words of the service';
 
 /** An answer with this body instead of the service's own. */
-export function answer(status: number, body: unknown = '', contentType = 'application/json'): Act {
+export function answer(status: number, body: unknown = '', contentType = 'application/json'): FaultAction {
   return {
     kind: 'answer',
     status,
@@ -14,7 +14,7 @@ export function answer(status: number, body: unknown = '', contentType = 'applic
 }
 
 /** How a service fails whatever it is asked, and the code that tells of it. */
-export const failures: readonly (readonly [string, Act, string])[] = [
+export const failures: readonly (readonly [string, FaultAction, string])[] = [
   ['ends the connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
   ['answers 500', answer(500, serviceWords), 'UPSTREAM_UNAVAILABLE'],
   ['answers 503 in HTML', answer(503, `<h1>${serviceWords}</h1>`, 'text/html'), 'UPSTREAM_UNAVAILABLE'],
@@ -27,7 +27,7 @@ export const failures: readonly (readonly [string, Act, string])[] = [
 ];
 
 /** Answers of success that are of no use, wherever something is to be read from them. */
-export const misshapen: readonly (readonly [string, Act])[] = [
+export const misshapen: readonly (readonly [string, FaultAction])[] = [
   ['HTML', answer(200, `<html>${serviceWords}</html>`, 'text/html')],
   ['nothing', answer(200)],
   ['no content', answer(204)],

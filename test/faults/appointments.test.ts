@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
 import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
@@ -45,7 +45,7 @@ async function book(input: object, by = person): Promise<Answered> {
   return given;
 }
 
-const fail = (act: Act, service: 'appointments' | 'issuer' = 'appointments', times = Infinity) =>
+const fail = (act: FaultAction, service: 'appointments' | 'issuer' = 'appointments', times = Infinity) =>
   room.sandbox.faults.add({ service, act, times });
 const booked = () => room.sandbox.appointments.booked.length;
 const own = async (by = person) =>
@@ -58,21 +58,21 @@ async function postsOf(run: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a booking whose outcome is unknown', () => {
-  const hang: Act = { kind: 'hang' };
-  const unknown: readonly (readonly [string, Act])[] = [
+  const hang: FaultAction = { kind: 'hang' };
+  const unknown: readonly (readonly [string, FaultAction])[] = [
     ...failures.map(([name, act]) => [`the service ${name}`, act] as const),
     ['the answer is cut', { kind: 'cut' }],
     ['the answer is cut at once', { kind: 'cut', afterBytes: 0 }],
     ['it is booked, and the connection ends', { kind: 'afterwards', act: { kind: 'refuse' } }],
     ['it is booked, and 502 is answered', { kind: 'afterwards', act: answer(502, serviceWords) }],
   ];
-  const hanging: readonly (readonly [string, Act])[] = [
+  const hanging: readonly (readonly [string, FaultAction])[] = [
     ['the service hangs', hang],
     ['it is booked, and the service hangs', { kind: 'afterwards', act: hang }],
   ];
 
   /** Books while the service misbehaves so, and again with the same key; gives how often that was posted. */
-  async function tried(act: Act, by: Person): Promise<number> {
+  async function tried(act: FaultAction, by: Person): Promise<number> {
     const input = newInput();
     const before = booked();
     const posts = await postsOf(async () => {
@@ -117,7 +117,7 @@ describe('a booking whose outcome is unknown', () => {
 });
 
 describe('a booking that is answered with success', () => {
-  const ids: readonly (readonly [Act, string | null])[] = [
+  const ids: readonly (readonly [FaultAction, string | null])[] = [
     ...[200, 201, 202, 204].map((status) => [answer(status), null] as const),
     [answer(201, 'Booked.', 'text/plain'), null],
     [answer(200, `<html>${serviceWords}</html>`, 'text/html'), null],
@@ -168,7 +168,7 @@ describe('a booking that is certainly not made', () => {
     '{"access_token":"a\\nb"}',
     '{"token":"x"}',
   ];
-  test.each<readonly [string, Act, string]>([
+  test.each<readonly [string, FaultAction, string]>([
     ...failures,
     ...misshapen.map(([name, act]) => [`answers ${name}`, act, 'UPSTREAM_INVALID_RESPONSE'] as const),
     ...badTokens.map((body) => [`answers ${body}`, answer(200, body), 'UPSTREAM_INVALID_RESPONSE'] as const),

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
 import { type Answered, codesOf } from '../support/testbed.js';
@@ -78,12 +78,12 @@ async function ask(person: Person, { query, input }: Operation): Promise<Answere
   return given;
 }
 
-function misbehave({ call }: Operation, act: Act, times = Infinity): () => void {
+function misbehave({ call }: Operation, act: FaultAction, times = Infinity): () => void {
   return room.sandbox.faults.add({ service: 'notes', ...call, act, times });
 }
 
 /** Asks while the service misbehaves so, and sees that it works again afterwards. */
-async function askMeanwhile(operation: Operation, act: Act): Promise<Answered> {
+async function askMeanwhile(operation: Operation, act: FaultAction): Promise<Answered> {
   const person = await room.join();
   const back = misbehave(operation, act);
   const given = await ask(person, operation);

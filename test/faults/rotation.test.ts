@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
 import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
@@ -42,7 +42,7 @@ async function expectPayments(): Promise<void> {
 }
 
 /** Rotates while the service misbehaves, then with it well again; payments arrive throughout. */
-async function tried(act: Act, by: Person): Promise<Answered> {
+async function tried(act: FaultAction, by: Person): Promise<Answered> {
   // What one gateway has rotated, the other has not heard of: begin with a secret that this one knows.
   expect(only(await ask(by)).errors).toEqual([]);
   await expectPayments();
@@ -56,7 +56,7 @@ async function tried(act: Act, by: Person): Promise<Answered> {
   return given;
 }
 
-const afterwards = (act: Act): Act => ({ kind: 'afterwards', act });
+const afterwards = (act: FaultAction): FaultAction => ({ kind: 'afterwards', act });
 
 describe('a rotation', () => {
   test.each(failures)('when the service %s', async (_, act, code) => {
@@ -75,7 +75,7 @@ describe('a rotation', () => {
     },
   );
 
-  test.each<readonly [string, Act]>([
+  test.each<readonly [string, FaultAction]>([
     ['is cut', { kind: 'cut' }],
     ['takes effect, and the connection ends', afterwards({ kind: 'refuse' })],
     ['takes effect, and 500 is answered', afterwards(answer(500, serviceWords))],
@@ -88,7 +88,7 @@ describe('a rotation', () => {
     },
   );
 
-  test.each<readonly [string, Act]>([
+  test.each<readonly [string, FaultAction]>([
     ['hangs', { kind: 'hang' }],
     ['takes effect, and then hangs', afterwards({ kind: 'hang' })],
   ])('that %s', async (_, act) => {

@@ -6,7 +6,7 @@ import {
   type NotesClient,
   type NotesSettings,
 } from '../../src/notes/client.js';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
@@ -42,7 +42,7 @@ async function signIn(client = notes): Promise<IssuedToken> {
 }
 
 /** From now on the service does this, `times` times. */
-function misbehave(act: Act, times = Infinity): void {
+function misbehave(act: FaultAction, times = Infinity): void {
   sandbox.faults.add({ service: 'notes', act, times });
 }
 
@@ -370,7 +370,7 @@ describe('an answer that is not what the documents show', () => {
 describe('a service that fails', () => {
   const unavailable = 'UPSTREAM_UNAVAILABLE';
 
-  it.each<[string, Act, string, number]>([
+  it.each<[string, FaultAction, string, number]>([
     ['refuses the connection', { kind: 'refuse' }, unavailable, 3],
     ['hangs', { kind: 'hang' }, 'UPSTREAM_TIMEOUT', 1],
     ['is cut', { kind: 'cut' }, unavailable, 3],
@@ -384,7 +384,7 @@ describe('a service that fails', () => {
     expect(sandbox.calls).toHaveLength(calls);
   });
 
-  it.each<[string, Act]>([
+  it.each<[string, FaultAction]>([
     ['cut', { kind: 'cut' }],
     ['500', { kind: 'afterwards', act: { kind: 'answer', status: 500 } }],
     ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { ask, askNotes, signIn, type Question } from './asking.js';
 
@@ -16,7 +16,7 @@ afterEach(() => sandbox.stop());
 
 const me = () => askNotes(sandbox, '/me', { token });
 const create = () => askNotes(sandbox, '/notes', { token, json: note });
-const fail = (act: Act) => sandbox.faults.add({ service: 'notes', act, times: 1 });
+const fail = (act: FaultAction) => sandbox.faults.add({ service: 'notes', act, times: 1 });
 
 test('hang never answers', async () => {
   fail({ kind: 'hang' });
@@ -75,7 +75,7 @@ test('afterwards lets the request take effect first', async () => {
 });
 
 test('a fault fits by service, method and path, so many times, until it is taken back', async () => {
-  const act: Act = { kind: 'answer', status: 500, body: '{}' };
+  const act: FaultAction = { kind: 'answer', status: 500, body: '{}' };
   sandbox.faults.add({ service: 'issuer', act });
   sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes\?.*limit=1/g, act, times: 2 });
   const list = async (query: string) => (await askNotes(sandbox, `/notes?${query}`, { token })).status;

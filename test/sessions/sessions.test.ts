@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/config.js';
-import type { Act } from '../../src/sandbox/faults.js';
+import type { FaultAction } from '../../src/sandbox/faults.js';
 import { codesOf, demo, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 
 const signInOperation = `mutation ($input: SignInInput!) {
@@ -26,7 +26,7 @@ const failed = (...errors: object[]) => ({
   signIn: { sessionToken: null, expiresAt: null, viewer: null, errors },
 });
 
-type Told = Omit<Extract<Act, { kind: 'answer' }>, 'kind'>;
+type Told = Omit<Extract<FaultAction, { kind: 'answer' }>, 'kind'>;
 
 /** Has the notes service answer so, once, instead of as usual. */
 function answerOnce(path: RegExp, act: Told): void {

@@ -3,7 +3,7 @@ import https from 'node:https';
 import net from 'node:net';
 
 /** Posts to receivers over keep-alive connections. */
-export interface Poster {
+export interface WebhookSender {
   /** The status of the receiver's answer; null if there was none within ten seconds. */
   post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number | null>;
   /** Whether something listens at the address. */
@@ -15,7 +15,7 @@ export interface Poster {
 const timeoutMs = 10_000;
 
 /** A poster with its own connections. */
-export function createPoster(): Poster {
+export function createWebhookSender(): WebhookSender {
   const plain = new http.Agent({ keepAlive: true });
   const secure = new https.Agent({ keepAlive: true });
   let stopped = false;
@@ -33,14 +33,14 @@ export function createPoster(): Poster {
     return new Promise((resolve) => {
       const length = { 'content-length': Buffer.byteLength(body) };
       const request = open(url, { method: 'POST', headers: { ...headers, ...length } });
-      const patience = setTimeout(() => request.destroy(new Error('no answer')), timeoutMs).unref();
+      const timeout = setTimeout(() => request.destroy(new Error('no answer')), timeoutMs).unref();
       request.on('response', (response) => resolve(response.resume().statusCode ?? null));
       // A kept-alive connection may have been closed just before it was reused: the receiver did not get this request.
       request.on('error', (error: NodeJS.ErrnoException) => {
         const again = request.reusedSocket && error.code === 'ECONNRESET' && !stopped;
         resolve(again ? post(url, headers, body) : null);
       });
-      request.on('close', () => clearTimeout(patience));
+      request.on('close', () => clearTimeout(timeout));
       request.end(body);
     });
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { socketAddress } from '../../src/sandbox/post.js';
+import { socketAddress } from '../../src/sandbox/webhook-sender.js';
 
 test.each([
   ['http://127.0.0.1:4000', '127.0.0.1', 4000],

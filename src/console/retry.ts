@@ -4,7 +4,7 @@ const defaultSeconds = 5;
  * Acts once: after some seconds, or as soon as the window gets the focus or the network is back. Returns a function
  * that cancels it.
  */
-export function soonAgain(act: () => void, seconds = defaultSeconds): () => void {
+export function retrySoon(act: () => void, seconds = defaultSeconds): () => void {
   const hints = ['focus', 'online'] as const;
   const cancel = (): void => {
     clearTimeout(timer);
