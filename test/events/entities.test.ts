@@ -11,29 +11,29 @@ import { Reads } from '../../src/store/reads.js';
 import { silent } from '../store/opened.js';
 import { engines } from '../support/engines.js';
 
-describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
+describe.each(engines)('pages of entities on %s', (engine, freshUrl) => {
   let database: Database;
-  let read: RootOperationNode;
+  let lastQuery: RootOperationNode;
   let statements = 0;
 
   beforeAll(async () => {
     const opened = await openDatabase(await freshUrl(), { log: silent });
     await fill(opened);
-    const noting: KyselyPlugin = {
-      transformQuery: ({ node }) => (read = node),
+    const recorder: KyselyPlugin = {
+      transformQuery: ({ node }) => (lastQuery = node),
       async transformResult({ result }) {
         statements += 1;
         return result;
       },
     };
-    database = { ...opened, kysely: opened.kysely.withPlugin(noting) };
+    database = { ...opened, kysely: opened.kysely.withPlugin(recorder) };
   });
   afterAll(() => database.stop());
 
-  /** How the database goes about what was read last. */
+  /** The query plan of the last statement. */
   async function plan(): Promise<string> {
     const { kysely } = database;
-    const { sql: text, parameters } = kysely.getExecutor().compileQuery(read, { queryId: '' });
+    const { sql: text, parameters } = kysely.getExecutor().compileQuery(lastQuery, { queryId: '' });
     const explain = engine === 'postgres' ? 'explain' : 'explain query plan';
     const { rows } = await kysely.executeQuery<object>(
       CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
@@ -54,7 +54,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     ['carrier_', { carrier: 'none' }],
     ['tracking_number_', { trackingNumber: 'none' }],
     ['tracking_number_', { stage: 'IN_TRANSIT', carrier: 'carrier 3', trackingNumber: 'none' }],
-  ])('of shipments is read in the order of the index by %supdated_instant', async (column, filter) => {
+  ])('read shipments in the order of their index on %supdated_instant', async (column, filter) => {
     const shipments = createShipments({ database })(new Reads(new LightAbortController()));
     for (const page of pages) {
       await shipments.page(page, filter);
@@ -68,7 +68,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     ['livemode_', { livemode: true }],
     ['status_', { status: 'none' }],
     ['currency_', { currency: 'none' }],
-  ])('of payments is read in the order of the index by %supdated_instant', async (column, filter) => {
+  ])('read payments in the order of their index on %supdated_instant', async (column, filter) => {
     const payments = createPayments({ database })(new Reads(new LightAbortController()));
     for (const page of pages) {
       await payments.page(page, filter);
@@ -77,7 +77,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     }
   });
 
-  test('among many is read by itself, others being served in between, until nobody wants it', async () => {
+  test('are read one at a time, with turns for others in between, until the operation is aborted', async () => {
     const signal = new LightAbortController();
     const shipments = createShipments({ database })(new Reads(signal));
     const reading = Array.from({ length: 200 }, (__, at) =>
@@ -94,7 +94,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
     expect(statements).toBeLessThan(10);
   });
 
-  test('that is asked for twice in an operation is read once, also where that fails', async () => {
+  test('are read once if an operation requests them twice, even if the read fails', async () => {
     const shipments = createShipments({ database })(new Reads(new LightAbortController()));
     statements = 0;
     const [one, other] = [shipments.page(pages[0]!, {}), shipments.page(pages[0]!, {})];
@@ -108,7 +108,7 @@ describe.each(engines)('a page of entities on %s', (engine, freshUrl) => {
   });
 });
 
-/** As many as make it worth while for Postgres to use an index. */
+/** Inserts enough rows for Postgres to prefer an index. */
 async function fill({ engine, kysely }: Database): Promise<void> {
   const range = Array.from({ length: 2_000 }, (_, at) => at);
   const common = (at: number) => ({ updated_instant: String(at + 10_000), state: '{"newest":{"value":{}}}' });

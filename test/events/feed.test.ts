@@ -12,7 +12,7 @@ import { createGate, createMember, createRendering, expectGot, text } from './me
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
-/** The numbers that somebody got, however they came. */
+/** The numbers of the entries in these payloads, live or replayed. */
 const numbersOf = (got: readonly string[]) => got.map((payload) => parseInt(payload, 10));
 
 describe.each(engines)('the feed on %s', (_, freshUrl) => {
@@ -38,7 +38,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await vi.waitFor(() => expect(feed.place().seq).toBe(head + count), { interval: 1, timeout: 10_000 });
   }
 
-  /** A member of a group of its own, in which nobody else decides what is made and when. */
+  /** A member that is alone in its group, so that no other affects what is rendered and when. */
   function follow(after?: number, changes: Partial<Member> & { readonly of?: Feed } = {}) {
     const { of = feed, ...rest } = changes;
     const member = createMember(after, rest);
@@ -51,8 +51,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     return feed.cursor((await journal.log.place(seq)) ?? { seq, witness: '' });
   }
 
-  /** Makes every event so far older than the retention, and deletes it. */
-  async function forget(): Promise<void> {
+  /** Moves the clock past the retention of every event so far, and deletes them. */
+  async function deleteAll(): Promise<void> {
     journal.clock.moveDays(100);
     await journal.log.prune();
   }
@@ -67,8 +67,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await journal.stop();
   });
 
-  describe('who follows', () => {
-    test('gets the event and its entity as it was just after it, of the past and live', async () => {
+  describe('a follower', () => {
+    test('gets past and live events, each with its entity as it was just after it', async () => {
       const entries: LogEntry[] = [];
       const rendering = createRendering((entry, replayed) => {
         entries.push(entry);
@@ -83,7 +83,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       expect(entries).toEqual(await journal.log.read(0, 4));
     });
 
-    test('reads from the database what came before the feed, in as many pages as it takes', async () => {
+    test('reads events older than the feed from the database, page by page', async () => {
       await append(100);
       const member = follow(10, { of: await openFeed() });
       await append(1);
@@ -91,7 +91,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       expect(member.got.slice(0, 90).every((payload) => payload.endsWith('*'))).toBe(true);
     });
 
-    test('is waited for where it is slow, however far it falls behind', async () => {
+    test('gets every event, however slow it is and however far it falls behind', async () => {
       const small = await openFeed({ recent: 4 });
       await append(1);
       await expect.poll(() => small.place().seq).toBe(1);
@@ -106,14 +106,14 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await expect.poll(() => numbersOf(slow.got)).toEqual(numbers(150));
     });
 
-    test('is one of many, each of whom gets all', async () => {
+    test('gets every event when many others follow too', async () => {
       const many = numbers(50).map(() => follow());
       await append(20);
       for (const member of many) await expectGot(member, numbers(20).join(' '));
       expect(feed.multicast.size).toBe(50);
     });
 
-    test('and leaves while the database hangs has left', async () => {
+    test('can leave while the database hangs', async () => {
       await append(1);
       const read = vi.fn<Log['read']>(() => new Promise(() => {}));
       const hanging = await openFeed({ log: { read } });
@@ -127,22 +127,22 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       expect(member.got).toEqual([]);
     });
 
-    test('and is overtaken by retention while it reads ends with CURSOR_EXPIRED', async () => {
+    test('ends with CURSOR_EXPIRED if retention overtakes it while it reads', async () => {
       await append(100);
       const gate = createGate();
       const member = follow(0, { of: await openFeed(), replay: () => gate.opened.then(() => true) });
       await expect.poll(() => member.got.length).toBe(32);
-      await forget();
+      await deleteAll();
       gate.open();
       expect(await member.ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
-      // What was read before is given; nothing after the first that is gone.
+      // It gets what was read before, and nothing after the first deleted event.
       expect(numbersOf(member.got)).toEqual(numbers(member.got.length));
       expect(member.got.length).toBeLessThan(100);
     });
   });
 
   describe('a cursor', () => {
-    test('names its place, and is the same in every feed of this log', async () => {
+    test('is the same, and names the same position, in every feed of its log', async () => {
       await append(3);
       const again = await openFeed();
       const entries = await journal.log.read(0, 3);
@@ -156,30 +156,30 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     test.each([
       ['altered', (cursor: string) => `${cursor.slice(0, -1)}${cursor.endsWith('A') ? 'B' : 'A'}`],
       ['longer', (cursor: string) => `${cursor}A`],
-      ['another text', () => 'cursor'],
+      ['some other text', () => 'cursor'],
       ['of another connection', () => cursors.seal({ connection: 'notes' }, ['log', 0, ''])],
-    ])('is CURSOR_INVALID when it is %s', async (_case, alter) => {
+    ])('is CURSOR_INVALID if it is %s', async (_case, alter) => {
       await expect(feed.position(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
     });
 
-    test('is looked up by few reads where many come back at the same time', async () => {
+    test('takes few reads to look up when many clients resume at once', async () => {
       await append(60);
       let reads = 0;
       const count =
-        <I extends unknown[], O>(read: (...given: I) => O) =>
-        (...given: I) => {
+        <I extends unknown[], O>(read: (...args: I) => O) =>
+        (...args: I) => {
           reads += 1;
-          return read(...given);
+          return read(...args);
         };
       const { bounds, place, read } = journal.log;
       const late = await openFeed({ log: { bounds: count(bounds), place: count(place), read: count(read) } });
       reads = 0;
-      const given = await Promise.all(numbers(60).map(cursorAt));
-      expect(await Promise.all(given.map((cursor) => late.position(cursor)))).toEqual(numbers(60));
-      expect(reads).toBeLessThanOrEqual(4); // where the log ends, twice at most, and two pages
+      const sealed = await Promise.all(numbers(60).map(cursorAt));
+      expect(await Promise.all(sealed.map((cursor) => late.position(cursor)))).toEqual(numbers(60));
+      expect(reads).toBeLessThanOrEqual(4); // the end of the log twice at most, and two pages
     });
 
-    test('is CURSOR_EXPIRED in another log, and past the end of this one', async () => {
+    test('is CURSOR_EXPIRED in another log, and past the end of its own', async () => {
       const other = await openFeed({
         log: { bounds: async () => ({ ...(await journal.log.bounds()), id: 'another log' }) },
       });
@@ -188,10 +188,10 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await expect(feed.position(await cursorAt(1))).rejects.toMatchObject(expiry);
     });
 
-    test('is CURSOR_EXPIRED when events after it are gone, and good when none is', async () => {
+    test('is CURSOR_EXPIRED if events after it were deleted, and valid if none was', async () => {
       await append(3);
       const [second, third] = [await cursorAt(2), await cursorAt(3)];
-      await forget();
+      await deleteAll();
       await append(1, { receivedAt: journal.clock.iso() });
       await expect(feed.position(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
       const after = await feed.position(third);
@@ -199,7 +199,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     });
   });
 
-  test('a cursor of a database restored and gone on is CURSOR_EXPIRED where its entry is another', async () => {
+  test('refuses a cursor with CURSOR_EXPIRED if a restore has replaced its entry', async () => {
     await append(2);
     const [shared, lost] = [await cursorAt(1), await cursorAt(2)];
     await journal.database.kysely
@@ -213,7 +213,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     expect(await restored.position(restored.cursor(restored.place()))).toBe(2);
   });
 
-  describe('a database restored under it', () => {
+  describe('when the database is restored', () => {
     const expiry = { code: 'CURSOR_EXPIRED' };
 
     /** Leaves the first `seq` events, as if the others came after the backup. */
@@ -226,7 +226,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     }
 
     test.each([0, 1])(
-      'to %i events ends every subscription with CURSOR_EXPIRED, and goes on',
+      'ends every subscription with CURSOR_EXPIRED if %i events are left, and goes on from there',
       async (kept) => {
         await append(3);
         const lost = await cursorAt(3);
@@ -236,16 +236,16 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         expect(feed.multicast.size).toBe(0);
         expect(feed.place().seq).toBe(kept);
         await expect(feed.position(lost)).rejects.toMatchObject(expiry);
-        const anew = follow();
+        const newcomer = follow();
         await journal.log.append(delivery('after the restoring'));
-        await expectGot(anew, String(kept + 1));
+        await expectGot(newcomer, String(kept + 1));
         for (const { got } of members) expect(got).toEqual([]);
         const after = await feed.position(feed.cursor(feed.place()));
         expect(after).toBe(kept + 1);
       },
     );
 
-    test('and gone on past the place that it had read is seen before anything of it is given', async () => {
+    test('delivers nothing of a log that has already grown past its position', async () => {
       await append(2);
       const member = follow();
       await journal.database.kysely.transaction().execute(async (db) => {
@@ -262,7 +262,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await expect.poll(() => feed.place().seq).toBe(3);
     });
 
-    test('from a backup of another log is another log, empty as both are', async () => {
+    test('ends subscriptions and refuses cursors if the log has another id, even if both are empty', async () => {
       const before = feed.cursor(feed.place());
       const member = follow();
       await journal.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
@@ -271,44 +271,44 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       expect(await feed.position(feed.cursor(feed.place()))).toBe(0);
     });
 
-    test('is not what retention does', async () => {
+    test('does not mistake retention for a restore', async () => {
       await append(3);
       const member = follow();
-      await forget();
+      await deleteAll();
       await append(1, { receivedAt: journal.clock.iso() });
       await expectGot(member, '4');
       expect(feed.multicast.size).toBe(1);
     });
   });
 
-  describe('a process that was held up for longer than the retention', () => {
-    /** A feed that reads nothing until it goes on, and the lines that it logs. */
+  describe('a process that was stalled for longer than the retention', () => {
+    /** A feed that reads nothing until `thaw` is called, and the lines that it logs. */
     async function openFrozen() {
-      const { opened: thawed, open: goOn } = createGate();
+      const { opened: thawed, open: thaw } = createGate();
       const readOn: Log['readOn'] = async (...range) => {
         await thawed;
         return journal.log.readOn(...range);
       };
       const lines: string[] = [];
       const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
-      return { frozen: await openFeed({ log: { readOn }, telemetry }), goOn, lines };
+      return { frozen: await openFeed({ log: { readOn }, telemetry }), thaw, lines };
     }
 
     test.each([
-      ['and others came since', 2, 1],
-      ['and none came since', 2, 0],
-      ['of a log that was empty', 0, 1],
-      ['of a log that was empty, and none came since', 0, 0],
+      ['others were stored since', 2, 1],
+      ['none was stored since', 2, 0],
+      ['the log had been empty', 0, 1],
+      ['the log had been empty, and none was stored since', 0, 0],
     ])(
-      'ends every subscription with CURSOR_EXPIRED, where events are gone unread %s',
+      'ends every subscription with CURSOR_EXPIRED if unread events were deleted: %s',
       async (_case, read, since) => {
         await append(read);
-        const { frozen, goOn, lines } = await openFrozen();
+        const { frozen, thaw, lines } = await openFrozen();
         const members = [follow(undefined, { of: frozen }), follow(read, { of: frozen })];
         await append(3);
-        await forget();
+        await deleteAll();
         await append(since, { receivedAt: journal.clock.iso() });
-        goOn();
+        thaw();
         for (const { ended } of members) expect(await ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
         for (const { got } of members) expect(got).toEqual([]);
         const head = read + 3 + since;
@@ -316,17 +316,17 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
           { from: read, to: head, msg: expect.stringMatching(/stalled .* retention/) as string },
         ]);
         expect(frozen.place().seq).toBe(head);
-        const anew = follow(undefined, { of: frozen });
+        const newcomer = follow(undefined, { of: frozen });
         await append(1, { receivedAt: journal.clock.iso() });
-        await expectGot(anew, String(head + 1));
+        await expectGot(newcomer, String(head + 1));
       },
     );
 
-    test('loses nothing that it had read just before it was gone', async () => {
+    test('delivers events that were deleted just after it read them', async () => {
       await append(2);
-      await forget();
+      await deleteAll();
       const bounds: Log['bounds'] = async () => {
-        await forget();
+        await deleteAll();
         return journal.log.bounds();
       };
       const late = await openFeed({ log: { bounds } });
@@ -339,7 +339,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     });
   });
 
-  test('reads next to nothing while nobody follows, and misses nothing afterwards', async () => {
+  test('reads almost nothing while nobody follows, and misses nothing afterwards', async () => {
     let taken = 0;
     const idle = await openFeed({
       log: {
@@ -360,7 +360,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await expect.poll(() => numbersOf(fromStart.got)).toEqual(numbers(602));
   });
 
-  test('goes on after an event that can be read no more, having read it already', async () => {
+  test('goes on after an event that became corrupt once it was read', async () => {
     await append(1);
     const member = follow(1);
     await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
@@ -369,7 +369,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     expect(feed.multicast.size).toBe(1);
   });
 
-  test('goes on from behind an event that can be read no more, on a replica that has not read it', async () => {
+  test('resumes after a corrupt event on a replica that has never read it', async () => {
     await append(1);
     const cursor = await cursorAt(1);
     await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
@@ -380,11 +380,11 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await expectGot(member, '2 3');
   });
 
-  test('finds what no signal told of', async () => {
+  test('finds new events without signals', async () => {
     const database = { ...journal.database, listen: () => () => undefined };
-    const deaf = await createFeed({ ...journal, database, cursors });
-    feeds.push(deaf);
-    const member = follow(0, { of: deaf });
+    const withoutSignals = await createFeed({ ...journal, database, cursors });
+    feeds.push(withoutSignals);
+    const member = follow(0, { of: withoutSignals });
     await append(1_500);
     const start = Date.now();
     await expect.poll(() => member.got.length).toBe(1_500);
@@ -392,7 +392,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     expect(Date.now() - start).toBeLessThan(6_000); // one poll, not one for each page
   });
 
-  test('rides out a database that fails', async () => {
+  test('retries while the database fails', async () => {
     let failures = 4;
     const failing = await openFeed({
       log: {

@@ -5,29 +5,33 @@ import { precedes, type Register } from '../../src/register.js';
 
 type Apply<Event, State> = Fold<Event, State>['apply'];
 
-/** What must be known of a family to try its fold. */
-interface Folding<Event, State> {
+/** What the contract needs to know of a family. */
+interface FoldContractOptions<Event, State> {
   readonly apply: Apply<Event, State>;
-  /** Any event of this time, which grows with the number. */
+  /** Arbitrary events of this time; a greater number is a later time. */
   readonly eventAt: (time: number) => fc.Arbitrary<Event>;
-  /** All that a state holds. */
+  /** All the registers of a state. */
   readonly registersOf: (state: State) => readonly (Register<unknown> | null)[];
 }
 
-/** The state after each of these events, which arrive in this order. */
+/** The state after each of these events, applied in this order. */
 export function statesAfter<Event, State>(apply: Apply<Event, State>, events: readonly Event[]): State[] {
   const states: State[] = [];
   for (const event of events) states.push(apply(states.at(-1), event, states.length + 1));
   return states;
 }
 
-/** What the fold of every family keeps to. */
-export function foldContract<Event, State>({ apply, eventAt, registersOf }: Folding<Event, State>): void {
+/** The tests that the fold of every family must pass. */
+export function foldContract<Event, State>({
+  apply,
+  eventAt,
+  registersOf,
+}: FoldContractOptions<Event, State>): void {
   const histories = fc
     .uniqueArray(fc.nat(999_999), { minLength: 1, maxLength: 12 })
     .chain((times) => fc.tuple(...times.toSorted((a, b) => a - b).map(eventAt)));
 
-  /** A history, and how it arrives: in any order, some of it again. */
+  /** A history, and its events as they arrive: in any order, some more than once. */
   const arrivals = histories.chain((history) =>
     fc.record({
       history: fc.constant(history),
@@ -43,7 +47,7 @@ export function foldContract<Event, State>({ apply, eventAt, registersOf }: Fold
   const valuesAfter = (events: readonly Event[]) =>
     registersOf(statesAfter(apply, events).at(-1)!).map((register) => register?.value);
 
-  test('ends the same, in whatever order and however often events of different times arrive', () => {
+  test('ends in the same state in whatever order, and however often, events of different times arrive', () => {
     fc.assert(
       fc.property(arrivals, ({ history, arrived }) => {
         expect(valuesAfter(arrived)).toEqual(valuesAfter(history));
@@ -51,7 +55,7 @@ export function foldContract<Event, State>({ apply, eventAt, registersOf }: Fold
     );
   });
 
-  test('never moves back', () => {
+  test('never replaces a value by an older one', () => {
     fc.assert(
       fc.property(arrivals, ({ arrived }) => {
         const states = statesAfter(apply, arrived).map(registersOf);

@@ -12,20 +12,20 @@ import { openLogAndFeed } from '../support/live.js';
 
 const codeOf = (error: unknown) => (error as { readonly code?: unknown }).code;
 
-const long = 'é'.repeat(512 * 1024); // a MiB
+const long = 'é'.repeat(512 * 1024); // 1 MiB
 const all: RowQuery = { limit: 101, backward: false };
 
-/** Two payments with an event of a MiB each second, and with as long a text of their own in the end. */
+/** Events of two payments: every other one of each has 1 MiB of data, and the last two of each 1 MiB of currency. */
 const history = Array.from({ length: 24 }, (_, at): PaymentEvent => {
-  const told = {
+  const fields = {
     paymentId: `pay_${at % 2}`,
     created: 1_700_000_000 + at,
     data: at % 4 < 2 ? { long } : null,
   };
-  return paymentEvent({ ...told, eventId: `e${at}`, currency: at < 20 ? 'eur' : long });
+  return paymentEvent({ ...fields, eventId: `e${at}`, currency: at < 20 ? 'eur' : long });
 });
 
-describe.each(engines)('what is long on %s', (_, createDatabase) => {
+describe.each(engines)('long texts on %s', (_, createDatabase) => {
   let live: Awaited<ReturnType<typeof openLogAndFeed>>;
   let statements: number;
   let open: (reads: Reads) => Payments;
@@ -46,32 +46,32 @@ describe.each(engines)('what is long on %s', (_, createDatabase) => {
   });
   afterAll(() => live.stop());
 
-  /** What is read, and in how many statements. */
+  /** What `run` reads, and in how many statements. */
   async function read<T>(from: Payments, run: (from: Payments) => Promise<T>) {
     statements = 0;
     const got = await run(from).catch(codeOf);
     return [got, statements] as const;
   }
 
-  const usual = () => open(new Reads(new LightAbortController()));
+  const openDefault = () => open(new Reads(new LightAbortController()));
   const eventsOf = (paymentId: string) =>
     history
       .map((event, at) => ({ ...event, seq: at + 1 }))
       .filter((event) => event.paymentId === paymentId)
       .toReversed();
 
-  test('is read after the rest, some MiB at a time', async () => {
-    const [events, count] = await read(usual(), (payments) => payments.events.of('pay_0', all));
+  test('are read after the rest, a few MiB at a time', async () => {
+    const [events, count] = await read(openDefault(), (payments) => payments.events.of('pay_0', all));
     expect(events).toEqual(eventsOf('pay_0'));
-    // Ten MiB: five events of one, one of two, one with none, and the entities of the last two, of one each.
+    // Ten MiB: six events of one, one of two, and the entities stored with the last two, of one each.
     expect(count).toBeGreaterThan(4);
     expect(count).toBeLessThan(8);
-    const few = await read(usual(), (payments) => payments.events.of('pay_0', { ...all, limit: 2 }));
+    const few = await read(openDefault(), (payments) => payments.events.of('pay_0', { ...all, limit: 2 }));
     expect(few).toEqual([eventsOf('pay_0').slice(0, 2), 4]);
   });
 
-  test('is read for several pages at once, and once where they are the same', async () => {
-    const [pages] = await read(usual(), ({ events }) =>
+  test('are read for several pages together, and only once for the same page', async () => {
+    const [pages] = await read(openDefault(), ({ events }) =>
       Promise.all([
         events.of('pay_0', all),
         events.of('pay_1', all),
@@ -80,22 +80,22 @@ describe.each(engines)('what is long on %s', (_, createDatabase) => {
     );
     const [one, other] = [eventsOf('pay_0'), eventsOf('pay_1')];
     expect(pages).toEqual([one, other, one.toReversed()]);
-    const from = usual();
+    const from = openDefault();
     const [, count] = await read(from, ({ events }) => events.of('pay_0', all));
     expect(count).toBeGreaterThan(1);
     expect(await read(from, ({ events }) => events.of('pay_0', all))).toEqual([one, 0]);
   });
 
-  test('is found by ids', async () => {
+  test('are read for events looked up by id', async () => {
     const ids = history.map(({ eventId }) => eventId);
-    const [events] = await read(usual(), (payments) =>
+    const [events] = await read(openDefault(), (payments) =>
       Promise.all(['none', ...ids].map((id) => payments.events.event(id))),
     );
     expect(events).toEqual([null, ...history.map((event, at) => ({ ...event, seq: at + 1 }))]);
   });
 
-  test('may be of an entity itself', async () => {
-    const [[page, found]] = (await read(usual(), async (payments) => {
+  test('may belong to the entity itself', async () => {
+    const [[page, found]] = (await read(openDefault(), async (payments) => {
       const rows = await payments.page(all, {});
       return [rows, await Promise.all(['pay_1', 'none', 'pay_0'].map((id) => payments.get(id)))];
     })) as [unknown[], number];
@@ -104,7 +104,7 @@ describe.each(engines)('what is long on %s', (_, createDatabase) => {
     expect(found).toMatchObject([one, null, other]);
   });
 
-  test('is not read at all where an operation asks for more than it may, nor is anything else for it', async () => {
+  test('are not read at all if the operation exceeds its limit, nor is anything after them', async () => {
     const few = open(new Reads(new LightAbortController(), 2));
     const tooComplex = 'QUERY_TOO_COMPLEX';
     expect(await read(few, ({ events }) => events.event('e0'))).toMatchObject([{ eventId: 'e0' }, 1]);

@@ -23,7 +23,7 @@ const only = (keyOf: Selection['keyOf'], ...values: readonly string[]): Selectio
   values: new Set(values),
 });
 
-test('an entry is selected by all that a filter has', () => {
+test('selects an entry only if it matches every member of the filter', () => {
   const filter = (types?: readonly string[] | null, entities?: readonly string[] | null) =>
     selections({
       types: [byType, types],
@@ -40,17 +40,17 @@ test('an entry is selected by all that a filter has', () => {
   expect(isSelected(entry({ seq: 2 }), [])).toBe(true);
 });
 
-test('what an entry says is asked once, however many values there are', () => {
-  let asked = 0;
-  const counted = (said: LogEntry) => {
-    asked += 1;
-    return said.type;
+test('computes the key of an entry once, however many values there are', () => {
+  let calls = 0;
+  const counted = ({ type }: LogEntry) => {
+    calls += 1;
+    return type;
   };
   expect(isSelected(entry(), selections({ types: [counted, ['leap', 'rest', 'step']] }))).toBe(true);
-  expect(asked).toBe(1);
+  expect(calls).toBe(1);
 });
 
-test('a list of a filter has no more than 1,000 values', () => {
+test('refuses a list of more than 1,000 values in a filter', () => {
   const ids = Array.from({ length: 1_001 }, (_, at) => `${at}`);
   const select = (values: readonly string[]) =>
     selections({ types: [byType, ['a']], ids: [byEntity, values] });
@@ -63,7 +63,7 @@ test('a list of a filter has no more than 1,000 values', () => {
   );
 });
 
-test('finds those of the family, and of a selection only those that say the value', () => {
+test('finds the interests of the family, and those with a selection only if it matches', () => {
   const interests = createInterests<string>();
   interests.add({ family: 'shipments' }, 'all');
   interests.add({ family: 'payments' }, 'payments');
@@ -79,7 +79,7 @@ test('finds those of the family, and of a selection only those that say the valu
   expect(found({ event: null })).toEqual([]);
 });
 
-test('finds each once, and nobody who has taken it back', () => {
+test('finds each interest once, and none that was removed', () => {
   const interests = createInterests<string>();
   const forget = interests.add({ family: 'shipments', selection: only(byType, 'step', 'step') }, 'a');
   interests.add({ family: 'shipments', selection: only(byType, 'step') }, 'b');
@@ -88,18 +88,18 @@ test('finds each once, and nobody who has taken it back', () => {
   expect([...interests.in(entry())]).toEqual(['b']);
 });
 
-test('keeps nothing of what was taken back', () => {
+test('keeps nothing of removed interests in memory', () => {
   const interests = createInterests<string>();
-  const come = (value: string) =>
+  const add = (value: string) =>
     interests.add({ family: 'shipments', selection: only(byType, value) }, 'one');
-  come('first')();
+  add('first')();
   const before = heapInUse();
-  for (let at = 0; at < 50_000; at += 1) come(`value ${at}`)();
+  for (let at = 0; at < 50_000; at += 1) add(`value ${at}`)();
   expect(heapInUse() - before).toBeLessThan(2 * mebibyte);
   expect([...interests.in(entry())]).toEqual([]);
 });
 
-test('is left as it was by an interest that there is no room for', () => {
+test('stays as it was if adding an interest fails', () => {
   const interests = createInterests<string>();
   interests.add({ family: 'shipments', selection: only(byType, 'step') }, 'one');
   const { set } = Map.prototype;
@@ -113,7 +113,7 @@ test('is left as it was by an interest that there is no room for', () => {
   expect([...interests.in(entry()), ...interests.in(entry({ type: 'leap' }))]).toEqual(['one']);
 });
 
-test('finds all who may want what cannot be read', () => {
+test('finds every interest that an unreadable entry may concern', () => {
   const interests = createInterests<string>();
   const failing = () => {
     throw new Error('This entry is of a later version.');

@@ -4,7 +4,7 @@ import { keyText } from '../../src/store/text.js';
 import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
 import { procedure, type Step, type Walk } from './walks.js';
 
-/** The walks of these entities as they are kept. */
+/** The stored walks of these entities. */
 export async function readWalks(db: Executor, entityIds: readonly string[]): Promise<readonly Walk[]> {
   const rows = await db
     .selectFrom('shipments')
@@ -24,7 +24,7 @@ export function createTestClock(at = '2026-01-01T00:00:00.000Z') {
   };
 }
 
-/** A log with all that it stands on. */
+/** A log, and what it runs on. */
 export interface Journal {
   readonly database: Database;
   readonly log: Log;
@@ -33,7 +33,7 @@ export interface Journal {
   stop(): Promise<void>;
 }
 
-/** Opens the log at this address; two on one address of Postgres are two replicas. */
+/** Opens the log in the database at this address; opened twice on one Postgres, it has two replicas. */
 export async function openJournal(url: string, clock = createTestClock()): Promise<Journal> {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
@@ -56,7 +56,7 @@ export async function openJournal(url: string, clock = createTestClock()): Promi
   };
 }
 
-/** A delivery of one step of an entity; `changes` overwrite what is usual. */
+/** A delivery of one step of an entity; `changes` override the defaults. */
 export function delivery(
   eventId: string,
   { entityId = 'entity', step = 0 }: Partial<Step & Pick<Walk, 'entityId'>> = {},

@@ -7,16 +7,16 @@ import { delivery, openJournal, readWalks, type Journal } from './journal.js';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-/** What every log keeps to, on either engine. `freshUrl` gives the address of a new, empty database. */
+/** The tests that the log must pass on either engine; `freshUrl` returns the address of a new, empty database. */
 export function logContract(freshUrl: () => Promise<string>): void {
   let journal: Journal;
-  const { append, read, head, everything, count, renderings } = {
+  const { append, read, head, everything, count, alteredBodies } = {
     append: (...given: Parameters<typeof delivery>) => journal.log.append(delivery(...given)),
     read: (after: number, limit: number) => journal.log.read(after, limit),
     head: async () => (await journal.log.bounds()).head,
     everything: () => journal.log.read(0, 10_000),
     count: (name: string) => journal.telemetry.counts.get(`${name}{family="shipments"}`) ?? 0,
-    renderings: () =>
+    alteredBodies: () =>
       journal.database.kysely.selectFrom('event_renderings').selectAll().orderBy('received_at').execute(),
   };
 
@@ -25,12 +25,12 @@ export function logContract(freshUrl: () => Promise<string>): void {
   });
   afterEach(() => journal.stop());
 
-  describe('order', () => {
+  describe('numbering and reading', () => {
     test('is empty at first', async () => {
       expect([await journal.log.bounds(), await everything()]).toMatchObject([{ head: 0, pruned: 0 }, []]);
     });
 
-    test('numbers events from 1 without a gap, in the order in which they came', async () => {
+    test('numbers events from 1 without a gap, in order of arrival', async () => {
       const ids = numbers(1_000).map((n) => `event ${n}`);
       await Promise.all(ids.map((id) => append(id)));
       const entries = await everything();
@@ -46,7 +46,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await read(10, 4)).toEqual([]);
     });
 
-    test('is read on from a place, and the place with it, also where its event can be read no more', async () => {
+    test('is read on from a place, along with the place, even if the event there is corrupt', async () => {
       await Promise.all(numbers(4).map((n) => append(`event ${n}`)));
       await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
       const place = await journal.log.place(1);
@@ -56,7 +56,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await expect(journal.log.readOn(0, 2)).rejects.toThrow('JSON');
     });
 
-    test('gives every free text back as it came', async () => {
+    test('returns every text as it was received', async () => {
       const strange = 'NUL \0, a lone surrogate \ud800, a \\ and a "';
       const known = { entityId: strange, event: { entityId: strange, step: 1 } };
       await append(strange, {}, { type: strange, endpointId: strange, apiVersion: strange, known });
@@ -76,22 +76,22 @@ export function logContract(freshUrl: () => Promise<string>): void {
       ]);
     });
 
-    test('tells listeners where it ends, once that can be read', async () => {
-      let told: Place | undefined;
+    test('signals its new end once that can be read', async () => {
+      let signalled: Place | undefined;
       const found = new Promise<Place | undefined>((resolve) => {
         journal.database.listen('log', (payload) => {
-          told = placeFrom(payload);
+          signalled = placeFrom(payload);
           resolve(journal.log.place(1));
         });
       });
       await append('event');
       expect(await found).toMatchObject({ seq: 1 });
-      expect(told).toEqual(await found);
+      expect(signalled).toEqual(await found);
     });
   });
 
   describe('every event once', () => {
-    test('stores one of a hundred of the same id at the same moment', async () => {
+    test('stores one of a hundred concurrent deliveries with the same id', async () => {
       const outcomes = await Promise.all(numbers(100).map(() => append('event')));
       expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
       expect(outcomes[0]).toBe('stored');
@@ -99,7 +99,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect([count('webhook_stored'), count('webhook_duplicate')]).toEqual([1, 99]);
     });
 
-    test('knows an event again later, also one that was skipped', async () => {
+    test('recognises an event again later, even one that was skipped', async () => {
       await append('event');
       await append('skipped', {}, { known: null });
       expect([await append('event'), await append('skipped')]).toEqual(['duplicate', 'duplicate']);
@@ -120,23 +120,23 @@ export function logContract(freshUrl: () => Promise<string>): void {
       ]);
     });
 
-    test('keeps another body of a known event once, and counts it each time', async () => {
+    test('stores an altered body of a known event once, and counts it each time', async () => {
       const other = { body: '{"other":true}', apiVersion: '2027-01-01' };
       await Promise.all([append('event'), append('event', {}, other), append('event', {}, other)]);
       expect(await append('event', {}, other)).toBe('duplicate');
-      expect(await renderings()).toMatchObject([
+      expect(await alteredBodies()).toMatchObject([
         { family: 'shipments', event_id: 'event', body: other.body, api_version: other.apiVersion },
       ]);
       expect([count('webhook_altered_duplicate'), count('webhook_duplicate')]).toEqual([3, 0]);
       expect(await head()).toBe(1);
     });
 
-    test('bounds how many other bodies of one event are kept', async () => {
+    test('limits how many altered bodies of one event are stored', async () => {
       await append('event');
       const others = numbers(maxAlteredBodies + 4).map((n) => append('event', {}, { body: `{"n":${n}}` }));
       expect(new Set(await Promise.all(others))).toEqual(new Set(['duplicate']));
       await append('event', {}, { body: '{"n":"late"}' });
-      expect((await renderings()).map(({ body }) => body).toSorted()).toEqual(
+      expect((await alteredBodies()).map(({ body }) => body).toSorted()).toEqual(
         numbers(maxAlteredBodies)
           .map((n) => `{"n":${n}}`)
           .toSorted(),
@@ -145,7 +145,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
   });
 
   describe('folding', () => {
-    test('keeps with each event its entity as it was just after it', async () => {
+    test('stores with each event its entity as it was just after it', async () => {
       await Promise.all([
         append('1', { entityId: 'a', step: 1 }),
         append('2', { entityId: 'b', step: 2 }),
@@ -166,13 +166,13 @@ export function logContract(freshUrl: () => Promise<string>): void {
       ]);
     });
 
-    test('loses no step of an entity, however many come at once', async () => {
+    test('loses no step of an entity, however many arrive at once', async () => {
       const steps = numbers(600);
       await Promise.all(steps.map((step) => append(`event ${step}`, { step })));
       expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([{ entityId: 'entity', steps }]);
     });
 
-    test('counts and keeps what is skipped, and folds nothing', async () => {
+    test('counts and stores a skipped event, and folds nothing', async () => {
       await append('event', {}, { known: null });
       expect(await everything()).toMatchObject([{ entityId: null, event: null, entity: null }]);
       expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([]);
@@ -183,8 +183,8 @@ export function logContract(freshUrl: () => Promise<string>): void {
   describe('failure', () => {
     test.each([
       ['cannot be folded', () => delivery('poison', { step: 'impossible' })],
-      ['cannot be kept', () => delivery('poison', {}, { body: '\0' })],
-    ])('refuses by itself an event that %s, leaving no gap', async (_, poison) => {
+      ['cannot be stored', () => delivery('poison', {}, { body: '\0' })],
+    ])('rejects only the event that %s, and leaves no gap', async (_, poison) => {
       const settled = await Promise.allSettled([
         append('1', { step: 1 }),
         journal.log.append(poison()),
@@ -208,7 +208,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(count('webhook_stored')).toBe(3);
     });
 
-    test('rejects while the database refuses, and takes the same events once it does not', async () => {
+    test('rejects events while the database fails, and accepts them once it works again', async () => {
       await append('before');
       const rename = (from: string, to: string) =>
         sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(journal.database.kysely);
@@ -229,11 +229,11 @@ export function logContract(freshUrl: () => Promise<string>): void {
       ]);
     });
 
-    test('rejects a family without a fold', async () => {
+    test('rejects an event of a family without a fold', async () => {
       await expect(append('event', {}, { family: 'parcels' })).rejects.toThrow('parcels');
     });
 
-    test('stores what was taken when it is stopped, and refuses what comes after', async () => {
+    test('stores the accepted events when it is stopped, and refuses new ones', async () => {
       const taken = numbers(300).map((n) => append(`event ${n}`));
       const stopped = journal.log.stop();
       await expect(append('late')).rejects.toThrow('stopped');
@@ -246,7 +246,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
   describe('retention', () => {
     const old = () => ({ receivedAt: journal.clock.iso() });
 
-    test('deletes what is older, in any number, and keeps what is not', async () => {
+    test('deletes all events that are older, however many, and keeps the others', async () => {
       await Promise.all(numbers(1_200).map((n) => append(`old ${n}`, {}, old())));
       journal.clock.moveDays(91);
       await append('young', {}, old());
@@ -262,7 +262,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await everything()).toHaveLength(1);
     });
 
-    test('is not held up by an event that a clock ahead has dated: what came after it tells its age', async () => {
+    test('deletes an event dated in the future if a later one is too old', async () => {
       await append('old', {}, old());
       await append('ahead', {}, { receivedAt: '2029-01-01T00:00:00.000Z' });
       await append('behind it', {}, old());
@@ -273,7 +273,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect((await everything()).map(({ eventId }) => eventId)).toEqual(['ahead again', 'young']);
     });
 
-    test('remembers ids and what was folded for ever', async () => {
+    test('keeps event ids and entity state for ever', async () => {
       await append('event', { step: 1 }, old());
       journal.clock.moveDays(91);
       await journal.log.prune();
@@ -282,7 +282,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await everything()).toMatchObject([{ seq: 2, entity: { steps: [1, 2] } }]);
     });
 
-    test('deletes the other bodies of an event with it, and keeps none after', async () => {
+    test('deletes the altered bodies of an event with it, and stores none afterwards', async () => {
       const other = { ...old(), body: '{"other":true}' };
       await append('old', {}, old());
       await append('old', {}, other);
@@ -291,10 +291,10 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await append('young', {}, other);
       await journal.log.prune();
       await append('old', {}, { body: '{"late":true}' });
-      expect((await renderings()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
+      expect((await alteredBodies()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
     });
 
-    test('goes on where a crash has left it', async () => {
+    test('continues where a crash interrupted it', async () => {
       await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
       await journal.database.kysely.updateTable('log_head').set({ pruned: 2 }).execute();
       journal.clock.moveDays(91);

@@ -22,12 +22,12 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
       }
     }
 
-    test('are one log', () =>
+    test('have the same log id', () =>
       withReplicas(2, async ([one, other]) => {
         expect((await one!.log.bounds()).id).toBe((await other!.log.bounds()).id);
       }));
 
-    test('commit in the order of the numbers: one that holds the head holds up the rest', () =>
+    test('commit in the order of the numbers: one that holds the head makes the others wait', () =>
       withReplicas(2, async ([one, other]) => {
         const settled: string[] = [];
         let waiting: Promise<unknown>[] = [];
@@ -82,11 +82,11 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
         expect(seen.at(-1)!.entity).toEqual(walk);
       }));
 
-    test('hear of each other', () =>
+    test('receive each other’s signals', () =>
       withReplicas(2, async ([one, other]) => {
-        const heard = new Promise<string>((resolve) => other!.database.listen('log', resolve));
+        const signal = new Promise<string>((resolve) => other!.database.listen('log', resolve));
         await one!.log.append(delivery('event'));
-        expect(placeFrom(await heard)).toEqual(await other!.log.place(1));
+        expect(placeFrom(await signal)).toEqual(await other!.log.place(1));
       }));
   },
 );

@@ -2,10 +2,10 @@ import { expect } from 'vitest';
 import type { Member, Rendering } from '../../src/events/group.js';
 import type { LogEntry } from '../../src/events/log.js';
 
-/** An entry's number, with a star where it was replayed. */
+/** An entry's number, with a star if it was replayed. */
 export const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;
 
-/** A rendering of shipments that says what it rendered, as `text`. */
+/** A rendering of shipments that records what it rendered, as `text` writes it. */
 export function createRendering(render: Rendering['render'] = text) {
   const rendered: string[] = [];
   return {
@@ -18,7 +18,7 @@ export function createRendering(render: Rendering['render'] = text) {
   };
 }
 
-/** A member that remembers what it got; `changes` make it slow, or make it go. */
+/** A member that records what it gets; `changes` can make it slow, or make it accept no more. */
 export function createMember(after?: number, changes: Partial<Member> = {}) {
   const got: string[] = [];
   let end: (error: unknown) => void;
@@ -38,7 +38,7 @@ export function createMember(after?: number, changes: Partial<Member> = {}) {
   return { ...member, got, ended };
 }
 
-/** Waits until the member got these payloads. */
+/** Waits until the member has got these payloads. */
 export async function expectGot(
   { got }: { readonly got: readonly string[] },
   expected: string,
@@ -46,7 +46,7 @@ export async function expectGot(
   await expect.poll(() => got.join(' '), { timeout: 5_000 }).toBe(expected);
 }
 
-/** A gate that is shut until it is opened. */
+/** A gate: `opened` resolves once `open` is called. */
 export function createGate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

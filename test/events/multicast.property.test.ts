@@ -42,48 +42,50 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 const entityOf = ({ entityId }: LogEntry) => entityId;
-const some = new Set(['entity 0', 'entity 3', lastEntity]);
+const selectedEntities = new Set(['entity 0', 'entity 3', lastEntity]);
 
 /**
- * A group of one family, or of a selection of it; the payload is the entry's number. Where it is patient, one rendering of
- * three takes its time.
+ * A group of one family, or of a selection of it; the payload is the entry's number. If `isAsync`, every third payload
+ * is rendered asynchronously.
  */
-function createGroup(family: (typeof families)[number], patient: boolean, only?: Selection) {
+function createGroup(family: (typeof families)[number], isAsync: boolean, selection?: Selection) {
   /** How often each live event was rendered. */
   const rendered = new Map<number, number>();
   const wants = (entry: LogEntry) =>
-    entry.family === family && entry.event !== null && (!only || only.values.has(only.keyOf(entry)));
+    entry.family === family &&
+    entry.event !== null &&
+    (!selection || selection.values.has(selection.keyOf(entry)));
   const rendering: Rendering = {
     family,
-    selection: only,
+    selection,
     render(entry, replayed) {
       const { seq } = entry;
       if (!replayed) rendered.set(seq, (rendered.get(seq) ?? 0) + 1);
       if (!wants(entry)) return undefined;
-      return patient && seq % 3 === 0 ? sleep(1, String(seq)) : String(seq);
+      return isAsync && seq % 3 === 0 ? sleep(1, String(seq)) : String(seq);
     },
   };
-  return { family, wants, rendered, rendering, key: `${family} ${patient} ${only !== undefined}` };
+  return { family, wants, rendered, rendering, key: `${family} ${isAsync} ${selection !== undefined}` };
 }
 
 type Group = ReturnType<typeof createGroup>;
 
-/** Joins, leaves, is let go because it takes no more, and comes back after the last payload that it got. */
+/** A member that joins, leaves, is dropped when it accepts no more, and resumes after the last payload that it got. */
 function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: Group) {
   const got: number[] = [];
   let leave: (() => void) | undefined;
   let refusing = false;
   let failure: unknown;
-  /** Where the log ended when it first joined: at least and at most. */
+  /** Where the log ended when it first joined: the least and the greatest number possible. */
   let began: readonly [number, number] | undefined;
 
   function take(payload: string): boolean {
-    if (refusing) return false; // it did not arrive: this one is to come again
+    if (refusing) return false; // not received, so it must be sent again
     got.push(Number(payload));
     return true;
   }
 
-  /** The place to go on from; none where it got nothing and does not know exactly where it began. */
+  /** Where to resume; undefined if it got nothing and does not know exactly where it began. */
   function resumable(): number | undefined {
     return got.at(-1) ?? (began && began[0] === began[1] ? began[0] : undefined);
   }
@@ -99,20 +101,20 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
     const after = seq === undefined ? undefined : await feed.position(await cursorAt(seq));
     refusing = false;
     if (last === undefined) began = [after ?? feed.place().seq, after ?? (await log.bounds()).head];
-    let here = true;
-    const gone = feed.multicast.join(key, rendering, {
+    let isHere = true;
+    const unsubscribe = feed.multicast.join(key, rendering, {
       after,
       async replay(payloads) {
         if (slow > 0) await sleep(slow);
-        return here && payloads.every(take);
+        return isHere && payloads.every(take);
       },
-      deliver: (payloads) => (here ? payloads.every(take) : expect.fail('It has left.')),
+      deliver: (payloads) => (isHere ? payloads.every(take) : expect.fail('It has left.')),
       end: (error) => (failure ??= error ?? new Error('It ended.')),
     });
     if (last === undefined && after === undefined) began = [began![0], (await log.bounds()).head];
     leave = () => {
-      here = false;
-      gone();
+      isHere = false;
+      unsubscribe();
     };
   }
 
@@ -128,7 +130,7 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
     refuse: () => (refusing = true),
     began: () => began,
     failure: () => failure,
-    /** Comes back where it left, and takes all that is left up to the last event of its family. */
+    /** Resumes where it left, and takes everything up to the last event of its family. */
     async finish(last: number): Promise<void> {
       this.leave();
       if (resumable() === undefined) began = undefined;
@@ -142,14 +144,14 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
 
 type Member = ReturnType<typeof createMember>;
 
-/** Runs the commands, then lets every member catch up; `name` tells the events of this run from others. */
+/** Runs the commands, then lets every member catch up; `name` makes its event ids unique. */
 async function run(log: Log, feed: Feed, commands: readonly Command[], name: string) {
   const groups = [
     createGroup('shipments', false),
     createGroup('payments', false),
     createGroup('shipments', true),
-    createGroup('shipments', false, { keyOf: entityOf, values: some }),
-    createGroup('payments', true, { keyOf: entityOf, values: some }),
+    createGroup('shipments', false, { keyOf: entityOf, values: selectedEntities }),
+    createGroup('payments', true, { keyOf: entityOf, values: selectedEntities }),
   ];
   const groupOf = (member: number) => groups[member % groups.length]!;
   const members = Array.from({ length: memberCount }, (_, at) => createMember(log, feed, groupOf(at)));
@@ -188,7 +190,7 @@ function check({ wants, got, began, failure }: Member, entries: readonly LogEntr
 
 describe.each(engines)('the multicast on %s', (engine, freshUrl) => {
   test(
-    'gives every member each event since it began once, in log order, whoever comes and goes when',
+    'gives every member each event since it began exactly once, in log order, whoever joins and leaves',
     { timeout: 300_000 },
     async () => {
       const journal = await openJournal(await freshUrl());

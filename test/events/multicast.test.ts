@@ -1,4 +1,4 @@
-import { setImmediate as aTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
@@ -14,7 +14,7 @@ import { createGate, createMember, createRendering, expectGot, text } from './me
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-/** So long that it goes alone. */
+/** So long that each payload is sent by itself. */
 const long = (entry: LogEntry, replayed: boolean) => text(entry, replayed).padEnd(40_000);
 
 describe.each(engines)('the multicast on %s', (_, freshUrl) => {
@@ -38,7 +38,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
   }
 
-  /** Waits until the feed has read all that there is. */
+  /** Waits until the feed has read the whole log. */
   async function settle(of = feed): Promise<void> {
     const head = (await journal.log.bounds()).head;
     await expect.poll(() => of.place().seq).toBe(head);
@@ -55,7 +55,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   });
 
   describe('a group', () => {
-    test('makes each event once for all its members', async () => {
+    test('renders each event once for all its members', async () => {
       const rendering = createRendering();
       const members = numbers(50).map(() => createMember());
       for (const member of members) feed.multicast.join('group', rendering, member);
@@ -65,7 +65,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(feed.multicast.size).toBe(1);
     });
 
-    test('makes nothing for one who has left while it was read, and passes nothing over for the next', async () => {
+    test('renders nothing for a member that left during the read, and skips nothing for the next', async () => {
       await append(3);
       const gate = createGate();
       let reads = 0;
@@ -81,14 +81,14 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expect.poll(() => reads).toBe(1);
       leave();
       gate.open();
-      await aTurn();
+      await nextTurn();
       expect(rendering.rendered).toEqual([]);
       const next = createMember(0);
       late.multicast.join('group', rendering, next);
       await expectGot(next, '1* 2* 3*');
     });
 
-    test('that there is no room for leaves nothing behind', async () => {
+    test('leaves nothing behind if adding it fails', async () => {
       const values = new Set(['event 1']);
       values[Symbol.iterator] = () => {
         throw new RangeError('Map maximum size exceeded');
@@ -102,7 +102,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(member, '1 2');
     });
 
-    test('is one of several, each with its own rendering', async () => {
+    test('has its own rendering', async () => {
       const [one, other] = [createMember(), createMember()];
       feed.multicast.join('one', createRendering(), one);
       feed.multicast.join(
@@ -116,7 +116,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(feed.multicast.size).toBe(2);
     });
 
-    test('renders only its family, and nothing that was skipped', async () => {
+    test('renders only its family, and no skipped event', async () => {
       const rendering = createRendering();
       const [member, late] = [createMember(), createMember(0)];
       feed.multicast.join('group', rendering, member);
@@ -129,7 +129,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['3', '3*']);
     });
 
-    test('of a selection is told of nothing else', async () => {
+    test('with a selection renders nothing else', async () => {
       const only = {
         of: ({ eventId }: LogEntry) => eventId,
         values: new Set(['event 2', 'event 4', 'event 9']),
@@ -144,7 +144,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['2', '4']);
     });
 
-    test('of a selection takes up a newcomer behind what it was not told of', async () => {
+    test('with a selection lets a newcomer join after events outside the selection', async () => {
       const only = { of: ({ eventId }: LogEntry) => eventId, values: new Set(['event 2', 'event 6']) };
       const rendering = {
         ...createRendering((entry, replayed) =>
@@ -164,7 +164,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['2', '2*', '3*', '4*', '5*', '6']);
     });
 
-    test('leaves out what its rendering leaves out', async () => {
+    test('sends nothing for an event that its rendering excludes', async () => {
       const even = createRendering((entry, replayed) =>
         entry.seq % 2 === 0 ? text(entry, replayed) : undefined,
       );
@@ -192,12 +192,12 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expect.poll(() => late.got.map((payload) => parseInt(payload, 10))).toEqual(numbers(8));
     });
 
-    test('dissolves when its last member leaves, and another takes its place', async () => {
+    test('dissolves when its last member leaves, and is created again for the next', async () => {
       const [first, second, third] = [createMember(), createMember(), createMember()];
       const leave = feed.multicast.join('group', createRendering(), first);
       const leaveToo = feed.multicast.join('group', createRendering(), second);
       leave();
-      leave(); // again is no harm
+      leave(); // a second time does no harm
       expect(feed.multicast.size).toBe(1);
       leaveToo();
       expect(feed.multicast.size).toBe(0);
@@ -209,7 +209,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect([first.got, second.got]).toEqual([[], []]);
     });
 
-    test('that dissolves while it walks delivers nothing more', async () => {
+    test('delivers nothing more if it dissolves while it renders', async () => {
       const gate = createGate();
       const slow = createRendering(async (entry, replayed) => {
         await gate.opened;
@@ -228,7 +228,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(slow.rendered).toEqual(['1']);
     });
 
-    test('lets go of one that takes no more, and the others lose nothing', async () => {
+    test('drops a member that accepts no more, and the others lose nothing', async () => {
       const [full, other] = [createMember(undefined, { deliver: () => false }), createMember()];
       feed.multicast.join('group', createRendering(), full);
       feed.multicast.join('group', createRendering(), other);
@@ -239,7 +239,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(full.got).toEqual(['1']);
     });
 
-    test('gives at once what is there at once, and the same array to all', async () => {
+    test('delivers available events together, in the same array for all members', async () => {
       const taken: (readonly string[])[] = [];
       const note = (payloads: readonly string[]) => taken.push(payloads) > 0;
       const members = [1, 2].map(() => createMember(undefined, { deliver: note }));
@@ -250,7 +250,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(new Set(taken).size).toBe(taken.length / 2);
     });
 
-    test('gives everybody else a turn after much, live or of the past', async () => {
+    test('yields to the event loop after each large payload, live or replayed', async () => {
       const turns: number[] = [];
       let turn = 0;
       const count = () => {
@@ -277,7 +277,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   });
 
   describe('a newcomer', () => {
-    test('without a place gets what comes from now on', async () => {
+    test('without `after` gets only new events', async () => {
       await append(2);
       await settle();
       const [member, rendering] = [createMember(), createRendering()];
@@ -287,7 +287,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['3']);
     });
 
-    test('goes on after its place without a gap or a repetition', async () => {
+    test('continues after its place without a gap or a repetition', async () => {
       const rendering = createRendering();
       const [early, late] = [createMember(), createMember(2)];
       feed.multicast.join('group', rendering, early);
@@ -301,7 +301,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['1', '2', '3', '4', '3*', '4*', '5']);
     });
 
-    test('shares the past with those who come at the same time', async () => {
+    test('shares replayed payloads with others that join at the same time', async () => {
       await append(20);
       await settle();
       const rendering = createRendering();
@@ -314,7 +314,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(past);
     });
 
-    test('shares the reading of the past with those who come at the same time, in whatever group', async () => {
+    test('shares reads of the past with others that join at the same time, in any group', async () => {
       await append(100);
       const begun: number[] = [];
       const read: Log['read'] = async (after, limit) => {
@@ -329,7 +329,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(begun.toSorted((a, b) => a - b)).toEqual([0, 32, 64, 96]);
     });
 
-    test('gets what is at hand of the past at once, as far as it is not made with patience', async () => {
+    test('gets the past in one call as far as it is in memory and rendered synchronously', async () => {
       await append(40);
       const late = await openFeed();
       const gate = createGate();
@@ -337,17 +337,17 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
         const payload = text(entry, replayed);
         return entry.seq === 36 ? gate.opened.then(() => payload) : payload;
       });
-      const stretches: string[] = [];
-      const replay: Member['replay'] = async (payloads) => stretches.push(payloads.join(' ')) > 0;
+      const calls: string[] = [];
+      const replay: Member['replay'] = async (payloads) => calls.push(payloads.join(' ')) > 0;
       const member = createMember(28, { replay });
       late.multicast.join('group', rendering, member);
-      await expect.poll(() => stretches).toEqual(['29* 30* 31* 32*', '33* 34* 35*']);
+      await expect.poll(() => calls).toEqual(['29* 30* 31* 32*', '33* 34* 35*']);
       gate.open();
       await expect.poll(() => member.got.length).toBe(12);
-      expect(stretches.slice(2)).toEqual(['36*', '37* 38* 39* 40*']);
+      expect(calls.slice(2)).toEqual(['36*', '37* 38* 39* 40*']);
     });
 
-    test('gets the past by turns, a few in each, however many they are', async () => {
+    test('gets the past in a turn of the event loop with only a few others', async () => {
       await append(3);
       await settle();
       let turn = 0;
@@ -365,20 +365,20 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(Math.max(...turns.values())).toBeLessThanOrEqual(64);
     });
 
-    test('shares the past that is made with patience, too', async () => {
+    test('shares replayed payloads even if they are rendered asynchronously', async () => {
       await append(3);
       await settle();
-      const patient = createRendering(async (entry, replayed) => {
+      const asynchronous = createRendering(async (entry, replayed) => {
         await sleep(2);
         return text(entry, replayed);
       });
       const members = numbers(5).map(() => createMember(0));
-      for (const member of members) feed.multicast.join('group', patient, member);
+      for (const member of members) feed.multicast.join('group', asynchronous, member);
       for (const member of members) await expectGot(member, '1* 2* 3*');
-      expect(patient.rendered).toEqual(['1*', '2*', '3*']);
+      expect(asynchronous.rendered).toEqual(['1*', '2*', '3*']);
     });
 
-    test('reads at its own pace, and holds nobody up', async () => {
+    test('reads at its own pace without holding anybody up', async () => {
       await append(3);
       await settle();
       const gate = createGate();
@@ -396,7 +396,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(slow, '1* 2* 3* 4* 5* 6');
     });
 
-    test('reads for itself what comes while nobody else is there', async () => {
+    test('replays events that arrive while it is alone and still reading', async () => {
       await append(1);
       await settle();
       const gate = createGate();
@@ -410,7 +410,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['1*', '2*', '3*', '4*']);
     });
 
-    test('that joins while an event is being made gets it once', async () => {
+    test('gets an event once if it joins while the event is being rendered', async () => {
       const gate = createGate();
       const slow = createRendering(async (entry, replayed) => {
         if (entry.seq === 2 && !replayed) await gate.opened;
@@ -428,7 +428,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(slow.rendered).toEqual(['1', '2', '1*']);
     });
 
-    test('from a replica that has read further gets nothing twice', async () => {
+    test('gets nothing twice if it comes from a replica that has read further', async () => {
       let behind = true;
       const lagging = await openFeed({
         log: {
@@ -445,7 +445,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(ahead.got).toEqual(['3']);
     });
 
-    test('is read to from the database where the tail no longer has it', async () => {
+    test('gets from the database what the tail no longer has', async () => {
       const small = await openFeed({ recent: 4 });
       await append(100);
       await settle(small);
@@ -457,7 +457,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
         .toEqual(numbers(101).slice(10));
     });
 
-    test('that leaves while it arrives gets nothing more, and leaves nothing behind', async () => {
+    test('gets nothing more if it leaves while it catches up, and leaves nothing behind', async () => {
       await append(5);
       await settle();
       const gate = createGate();
@@ -473,7 +473,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(feed.multicast.size).toBe(0);
     });
 
-    test('that leaves at its last step does not join after all', async () => {
+    test('does not join if it leaves just before it has caught up', async () => {
       await append(1);
       await settle();
       const gate = createGate();
@@ -488,7 +488,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(goes.got).toEqual(['1*']);
     });
 
-    test('that leaves while its past is being made gets nothing', async () => {
+    test('gets nothing if it leaves while its past is being rendered', async () => {
       await append(1);
       await settle();
       const gate = createGate();
@@ -502,7 +502,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(member.got).toEqual([]);
     });
 
-    test('without a place gets nothing that the group has yet to make', async () => {
+    test('without `after` gets nothing that its group has read but not rendered yet', async () => {
       const gate = createGate();
       const slow = createRendering(async (entry, replayed) => {
         await gate.opened;
@@ -519,7 +519,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(late.got).toEqual(['3']);
     });
 
-    test('leaves nothing of the past in memory', async () => {
+    test('leaves no replayed payloads in memory', async () => {
       await append(1);
       await settle();
       const rendering = createRendering();
@@ -533,7 +533,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['1*', '1*', '1*']);
     });
 
-    test('that takes no more while it arrives is let go', async () => {
+    test('is dropped if it accepts no more while it catches up', async () => {
       await append(5);
       await settle();
       const member = createMember(0, { replay: async (payloads) => !payloads[0]!.startsWith('2*') });
@@ -546,7 +546,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   });
 
   describe('the end', () => {
-    test('comes for all when the feed stops, and for who comes afterwards', async () => {
+    test('comes for all members when the feed stops, and for any that join afterwards', async () => {
       const [early, late] = [createMember(), createMember()];
       feed.multicast.join('group', createRendering(), early);
       feed.stop();
@@ -555,7 +555,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(feed.multicast.size).toBe(0);
     });
 
-    test('comes with CURSOR_EXPIRED for who is overtaken by the retention, and for no other', async () => {
+    test('comes with CURSOR_EXPIRED for a member that retention overtakes, and for no other', async () => {
       await append(100);
       const small = await openFeed({ recent: 4 });
       const gate = createGate();
@@ -573,16 +573,16 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     });
   });
 
-  describe('an event that cannot be made at once', () => {
-    /** Fails so many times for the second event, where it is replayed or where it is live. */
-    function createFailing(failures: number, whereReplayed: boolean) {
+  describe('an event that fails to render', () => {
+    /** A rendering that fails this many times for the second event, only if replayed or only if live. */
+    function createFailing(failures: number, ifReplayed: boolean) {
       return createRendering(async (entry, replayed) => {
-        if (entry.seq === 2 && replayed === whereReplayed && failures-- > 0) throw new Error('Not now.');
+        if (entry.seq === 2 && replayed === ifReplayed && failures-- > 0) throw new Error('Not now.');
         return text(entry, replayed);
       });
     }
 
-    test('is made again before anything after it, for all, and holds up no other group', async () => {
+    test('is retried before any later event, and holds up no other group', async () => {
       const failing = createFailing(2, false);
       const [one, two, other] = [createMember(), createMember(), createMember()];
       for (const member of [one, two]) feed.multicast.join('failing', failing, member);
@@ -594,7 +594,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(failing.rendered).toEqual(['1', '2', '2', '2', '3']);
     });
 
-    test('of the past is made again, once for all who want it, and the failure is not kept', async () => {
+    test('is retried in a replay once for all who want it, and the failure is not kept', async () => {
       await append(3);
       await settle();
       const failing = createFailing(2, true);
@@ -611,7 +611,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(failing.rendered.filter((seen) => seen === '2*')).toHaveLength(3);
     });
 
-    test('comes to who arrives while it is being made, and to who was there, once', async () => {
+    test('reaches members present and one that joins during the retries once each', async () => {
       const failing = createFailing(2, false);
       const [early, late] = [createMember(), createMember(0)];
       feed.multicast.join('failing', failing, early);
@@ -623,7 +623,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     });
 
     test.each([false, true])(
-      'is given up when nobody waits for it any more (replayed: %s)',
+      'is not retried once nobody waits for it any more (replayed: %s)',
       async (replayed) => {
         const failing = createFailing(Infinity, replayed);
         if (replayed) await append(2);
@@ -639,7 +639,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       },
     );
 
-    test('is given up where the database answers all the time, and its group ends, not others', async () => {
+    test('is given up if the database answers all the time, which ends only its group', async () => {
       const bounded = await openFeed({ giveUpLimit: { failures: 3, ms: 1 } });
       const failing = createFailing(3, false);
       const [one, two, other] = [createMember(), createMember(), createMember()];
@@ -656,7 +656,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(again, '2* 3*');
     });
 
-    test('of the past is given up likewise, and tried again for who comes again', async () => {
+    test('is given up in a replay, too, and tried again for a member that comes back', async () => {
       const bounded = await openFeed({ giveUpLimit: { failures: 3, ms: 1 } });
       await append(3);
       await settle(bounded);
@@ -672,7 +672,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(live, '4');
     });
 
-    test('is not given up while the database is away', async () => {
+    test('is not given up while the database does not answer', async () => {
       let failures = 0;
       const ping = async () => {
         if (failures < 5) throw new Error('The database is away.');
@@ -694,7 +694,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expect.poll(() => member.got.join(' '), { timeout: 20_000 }).toBe('1 2 3');
     });
 
-    test('ends with the feed', async () => {
+    test('is not waited for once the feed stops', async () => {
       const failing = createFailing(Infinity, false);
       const member = createMember();
       feed.multicast.join('failing', failing, member);
@@ -706,7 +706,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     });
   });
 
-  test('rides out a database that fails while a newcomer reads', async () => {
+  test('retries if the database fails while a newcomer reads', async () => {
     await append(3);
     let failures = 2;
     const failing = await openFeed({

@@ -6,8 +6,8 @@ import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { engines } from '../support/engines.js';
 import { type Testbed, startTestbed } from '../support/testbed.js';
 
-/** What an event tells: its entity's state, the minute in which that came about, and maybe something else. */
-interface Told {
+/** An event to send: the status of its entity, its time, and optionally one more value. */
+interface EventToSend {
   readonly id: string;
   readonly status: string;
   readonly time: string;
@@ -17,15 +17,15 @@ interface Told {
 const timeOf = (minute: string) => new Date(Date.UTC(2026, 0, 1, 0, Number(minute))).toISOString();
 
 interface Family {
-  send(sandbox: Sandbox, entity: string, told: Told): Promise<Delivery>;
-  /** The members of an entity in this state. */
-  readonly members: (status: string) => object;
+  send(sandbox: Sandbox, entity: string, event: EventToSend): Promise<Delivery>;
+  /** The fields of an entity with this status. */
+  readonly fieldsOf: (status: string) => object;
   readonly updates: string;
   readonly one: string;
   readonly all: string;
 }
 
-/** Both families, their entities under one set of names. */
+/** Both families, with the same field names for their entities. */
 const families: Readonly<Record<string, Family>> = {
   shipments: {
     send: ({ webhooks }, entity, { id, status, time, also }) =>
@@ -35,7 +35,7 @@ const families: Readonly<Record<string, Family>> = {
         created_at: time,
         shipment: { id: entity, status, carrier: also },
       }),
-    members: (status) => ({ status, stage: status.toUpperCase() }),
+    fieldsOf: (status) => ({ status, stage: status.toUpperCase() }),
     updates: `subscription ($after: String) { update: shipmentUpdates(after: $after) {
       replayed event { eventId } entity: shipment { id: shipmentId status stage also: carrier updatedAt } } }`,
     one: `query ($id: String!) { entity: shipment(shipmentId: $id) {
@@ -49,7 +49,7 @@ const families: Readonly<Record<string, Family>> = {
         created: Date.parse(time) / 1000,
         object: { id: entity, status, currency: also },
       }),
-    members: (status) => ({ status }),
+    fieldsOf: (status) => ({ status }),
     updates: `subscription ($after: String) { update: paymentUpdates(after: $after) {
       replayed event { eventId } entity: payment { id: paymentId status also: currency updatedAt } } }`,
     one: `query ($id: String!) { entity: payment(paymentId: $id) {
@@ -70,8 +70,8 @@ interface Update {
 }
 
 /**
- * What arrives, as `id state minute also`, and the entity as it is after each event that is delivered, as
- * `state minute also`.
+ * The deliveries, each as `id status minute also`, and the entity after each event that is not a duplicate, as
+ * `status minute also`.
  */
 type Case = readonly [name: string, arrivals: readonly string[], after: readonly string[]];
 
@@ -87,51 +87,55 @@ const cases: readonly Case[] = [
     ['created 1', 'delivered 3 y', 'delivered 3 y'],
   ],
   [
-    'late, with news that no newer one has told',
+    'late, with a value that no newer event has set',
     ['3 delivered 3', '1 created 1 x', '2 in_transit 2 y', '0 created 0 z'],
     ['delivered 3', 'delivered 3 x', 'delivered 3 y', 'delivered 3 y'],
   ],
   [
-    'repeated, at once and after newer ones',
+    'repeatedly, at once and after newer ones',
     ['1 created 1', '1 created 1', '2 in_transit 2', '1 created 1', '3 delivered 3', '2 in_transit 2'],
     ['created 1', 'in_transit 2', 'delivered 3'],
   ],
-  ['skipped, in between and at first', ['2 in_transit 2', '5 delivered 5'], ['in_transit 2', 'delivered 5']],
+  [
+    'with gaps, in between and at first',
+    ['2 in_transit 2', '5 delivered 5'],
+    ['in_transit 2', 'delivered 5'],
+  ],
   [
     'in reverse',
     ['4 delivered 4', '3 out_for_delivery 3', '2 in_transit 2', '1 created 1'],
     ['delivered 4', 'delivered 4', 'delivered 4', 'delivered 4'],
   ],
   [
-    'of one time and one state: the later in the log counts',
+    'with the same time and state: the later in the log wins',
     ['1 in_transit 2 x', '2 in_transit 2 y'],
     ['in_transit 2 x', 'in_transit 2 y'],
   ],
 ];
 
-const ofOneTime = ['1 out_for_delivery 2 x', '2 delivered 2 y', '3 created 2 z', '4 delivery_failed 2'];
+const withOneTime = ['1 out_for_delivery 2 x', '2 delivered 2 y', '3 created 2 z', '4 delivery_failed 2'];
 
-/** Equal times are settled by the stage's place in the list; a payment has no stages. */
+/** Of shipment events with the same time, the later stage wins; payments have no stages. */
 const casesOf: Readonly<Record<string, readonly Case[]>> = {
   shipments: [
     ...cases,
     [
-      'of one time: the stage that is further in the list counts',
-      ofOneTime,
+      'with the same time: the later stage wins',
+      withOneTime,
       ['out_for_delivery 2 x', 'delivered 2 y', 'delivered 2 y', 'delivered 2 y'],
     ],
   ],
   payments: [
     ...cases,
     [
-      'of one time: the later in the log counts',
-      ofOneTime,
+      'with the same time: the later in the log wins',
+      withOneTime,
       ['out_for_delivery 2 x', 'delivered 2 y', 'created 2 z', 'delivery_failed 2 z'],
     ],
   ],
 };
 
-describe.each(engines)('on %s', (_, freshUrl) => {
+describe.each(engines)('the order of events on %s', (_, freshUrl) => {
   let testbed: Testbed;
   let token: string;
   let client: Client;
@@ -147,22 +151,22 @@ describe.each(engines)('on %s', (_, freshUrl) => {
     await testbed.stop();
   });
 
-  describe.each(Object.entries(families))('events of %s', (name, { send, members, updates, one, all }) => {
+  describe.each(Object.entries(families))('%s', (name, { send, fieldsOf, updates, one, all }) => {
     let made = 0;
 
-    /** Sends events of an entity, one after the other, and gives their ids; every one is acknowledged. */
+    /** Sends events of an entity one after the other, expects each to be acknowledged, and returns their ids. */
     async function sendAll(entity: string, arrivals: readonly string[]): Promise<readonly string[]> {
       const ids = [];
       for (const arrival of arrivals) {
         const [id = '', status = '', minute = '', also] = arrival.split(' ');
-        const told = { id: `${entity} ${id}`, status, time: timeOf(minute), also };
-        expect(await send(testbed.sandbox, entity, told)).toMatchObject({ state: 'acknowledged' });
-        ids.push(told.id);
+        const event = { id: `${entity} ${id}`, status, time: timeOf(minute), also };
+        expect(await send(testbed.sandbox, entity, event)).toMatchObject({ state: 'acknowledged' });
+        ids.push(event.id);
       }
       return ids;
     }
 
-    /** The updates after this place, as they come. */
+    /** Collects the updates after this cursor as they arrive. */
     function follow(after: string) {
       const got: Update[] = [];
       const following = client.iterate<{ update: Update }>({ query: updates, variables: { after } });
@@ -178,7 +182,7 @@ describe.each(engines)('on %s', (_, freshUrl) => {
       };
     }
 
-    test.each(casesOf[name]!)('%s', async (__, arrivals, expected) => {
+    test.each(casesOf[name]!)('converges when events arrive %s', async (__, arrivals, expected) => {
       const entity = `${name} ${(made += 1)}`;
       const [begin, end] = [`${entity} begin`, `${entity} end`];
       const { data: place } = await testbed.ask('{ liveCursor }', {}, token);
@@ -194,20 +198,20 @@ describe.each(engines)('on %s', (_, freshUrl) => {
         const updatedAt = timeOf(minute);
         return {
           event: { eventId: delivered[at] },
-          entity: { id: entity, ...members(status), also, updatedAt },
+          entity: { id: entity, ...fieldsOf(status), also, updatedAt },
         };
       });
-      const told = (replayed: boolean) => after.map((update) => ({ replayed, ...update }));
-      expect((await live.until(end)).slice(1, -1)).toEqual(told(false));
+      const expectedUpdates = (replayed: boolean) => after.map((update) => ({ replayed, ...update }));
+      expect((await live.until(end)).slice(1, -1)).toEqual(expectedUpdates(false));
       const again = follow(place.liveCursor as string);
-      expect((await again.until(end)).slice(1, -1)).toEqual(told(true));
+      expect((await again.until(end)).slice(1, -1)).toEqual(expectedUpdates(true));
       await Promise.all([live.stop(), again.stop()]);
       const { data } = await testbed.ask(one, { id: entity }, token);
       const nodes = delivered.toReversed().map((eventId) => ({ eventId }));
       expect(data.entity).toEqual({ ...after.at(-1)!.entity, events: { nodes } });
     });
 
-    test('leave the entities in the order of their newest events', async () => {
+    test('lists entities by the time of their newest event, latest first', async () => {
       const { data } = await testbed.ask(all, {}, token);
       const times = (data.entities.nodes as Entity[]).map(({ updatedAt }) => updatedAt);
       expect(times.length).toBeGreaterThan(made);

@@ -1,26 +1,26 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createPace } from '../../src/events/pace.js';
 
-test('begins so much in a round of the event loop, in the order of asking, and what comes meanwhile behind it', async () => {
+test('runs a limited amount of work per turn of the event loop, in the order of the calls', async () => {
   const pace = createPace(2);
-  const begun: string[] = [];
-  const begin = (name: string) => pace(() => begun.push(name));
-  const rounds: string[] = [];
-  const next = async () => {
-    const before = begun.length;
-    await turn();
-    rounds.push(begun.slice(before).join(' '));
+  const ran: string[] = [];
+  const schedule = (name: string) => pace(() => ran.push(name));
+  const turns: string[] = [];
+  const recordTurn = async () => {
+    const before = ran.length;
+    await nextTurn();
+    turns.push(ran.slice(before).join(' '));
   };
 
-  for (const name of ['a', 'b', 'c']) begin(name);
-  pace(() => begin('e'));
-  begin('d');
-  expect(begun).toEqual([]);
-  for (let round = 0; round < 4; round++) await next();
-  expect(rounds).toEqual(['a b', 'c', 'd e', '']);
+  for (const name of ['a', 'b', 'c']) schedule(name);
+  pace(() => schedule('e'));
+  schedule('d');
+  expect(ran).toEqual([]);
+  for (let turn = 0; turn < 4; turn++) await recordTurn();
+  expect(turns).toEqual(['a b', 'c', 'd e', '']);
 
-  begin('f');
-  await next();
-  expect(begun.at(-1)).toBe('f');
+  schedule('f');
+  await recordTurn();
+  expect(ran.at(-1)).toBe('f');
 });

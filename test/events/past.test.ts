@@ -1,4 +1,4 @@
-import { setImmediate as aTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createPast, entryOf } from '../../src/events/past.js';
@@ -6,7 +6,7 @@ import { expired } from '../../src/events/place.js';
 import { createReader } from '../../src/events/reader.js';
 import type { Follower, Tail } from '../../src/events/tail.js';
 
-/** A log of `head` events, of which those up to `pruned` are gone; `reads` are the places after which it was read. */
+/** A log of `head` events, of which those up to `pruned` are gone; `reads` has the `after` of each read. */
 function createWorld(head: number) {
   const followers = new Set<Follower>();
   const world = {
@@ -15,19 +15,19 @@ function createWorld(head: number) {
     weight: 100,
     witness: 'first',
     reads: [] as number[],
-    under: 0,
-    most: 0,
+    inProgress: 0,
+    maxInProgress: 0,
     failures: 0,
     followers,
     log: {
       async read(after: number, limit: number) {
         world.reads.push(after);
-        world.most = Math.max(world.most, (world.under += 1));
+        world.maxInProgress = Math.max(world.maxInProgress, (world.inProgress += 1));
         const entries = Array.from({ length: limit }, (_, at) => entry(after + at + 1)).filter(
           ({ seq }) => seq > world.pruned && seq <= world.head,
         );
-        await aTurn();
-        world.under -= 1;
+        await nextTurn();
+        world.inProgress -= 1;
         if (world.failures-- > 0) throw new Error('The database is away.');
         return entries;
       },
@@ -51,7 +51,7 @@ describe('the past', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('is read once for all who want a page, at the same moment or a little later', async () => {
+  test('reads a page once for all who want it at about the same time', async () => {
     const world = createWorld(100);
     const past = createPast(world.log, world.tail);
     const pages = await Promise.all([33, 40, 64, 33].map(past.page));
@@ -59,7 +59,7 @@ describe('the past', () => {
     expect(world.reads).toEqual([32]);
   });
 
-  test('is read again, once, for an entry that came after its page was read', async () => {
+  test('reads a page once more for an entry that was written after the read', async () => {
     const world = createWorld(3);
     const past = createPast(world.log, world.tail);
     const early = past.page(3);
@@ -82,15 +82,15 @@ describe('the past', () => {
     expect(entryOf(await past.page(41), 41)?.seq).toBe(undefined);
   });
 
-  test('is read a few pages at a time', async () => {
+  test('reads four pages at a time at most', async () => {
     const world = createWorld(1_000);
     const past = createPast(world.log, world.tail);
     const pages = await Promise.all(range(0, 30).map((at) => past.page(at * 32 + 1)));
     expect(pages.flatMap(seqs)).toEqual(range(1, 992));
-    expect(world.most).toBe(4);
+    expect(world.maxInProgress).toBe(4);
   });
 
-  test('fails with the database for all who wait for it, and for nobody after', async () => {
+  test('fails with the database for all who wait, and not for later calls', async () => {
     const world = createWorld(10);
     world.failures = 1;
     const past = createPast(world.log, world.tail);
@@ -100,7 +100,7 @@ describe('the past', () => {
     expect(world.reads).toEqual([0, 0]);
   });
 
-  test('can be read up to an event that can be read no more, and on from it', async () => {
+  test('reads up to a corrupt event, and on after it', async () => {
     const world = createWorld(64);
     const { log } = world;
     const read: Log['read'] = async (after, limit) =>
@@ -112,7 +112,7 @@ describe('the past', () => {
     expect(seqs(await past.page(11))).toEqual(range(11, 42));
   });
 
-  test('has one entry, where it has it', async () => {
+  test('returns the place of an entry if the log has it', async () => {
     const world = createWorld(40);
     world.pruned = 3;
     const past = createPast(world.log, world.tail);
@@ -120,7 +120,7 @@ describe('the past', () => {
     expect(found.map((entry) => entry?.seq)).toEqual([undefined, undefined, 4, 40, undefined]);
   });
 
-  test('is in memory up to so many characters, read again however often its end is', async () => {
+  test('keeps a limited number of characters, and counts a page read again only once', async () => {
     const world = createWorld(1);
     world.weight = 2_000_000;
     const past = createPast(world.log, world.tail);
@@ -130,10 +130,10 @@ describe('the past', () => {
     world.head = 40;
     await past.page(33);
     await past.page(33);
-    expect(world.reads).toHaveLength(6); // sixteen million: too much
+    expect(world.reads).toHaveLength(6); // sixteen million characters: too many to keep
   });
 
-  test('is forgotten some seconds after the last who read it', async () => {
+  test('forgets its pages a few seconds after the last read', async () => {
     const world = createWorld(64);
     const past = createPast(world.log, world.tail);
     await past.page(1);
@@ -148,7 +148,7 @@ describe('the past', () => {
     expect(world.reads).toEqual([0, 0]);
   });
 
-  test('of a log that was restored is forgotten at once, that which is being read, too', async () => {
+  test('forgets its pages at once when the log is restored, even one being read', async () => {
     const world = createWorld(64);
     const past = createPast(world.log, world.tail);
     await past.page(1);
@@ -161,7 +161,7 @@ describe('the past', () => {
   });
 });
 
-test('a reader has at hand what follows in the page, as far as it may be held', async () => {
+test('a reader holds what follows in the page, up to a limit', async () => {
   const world = createWorld(64);
   world.weight = 300_000;
   const retrier = { read: (_: number, read: () => Promise<never>) => read() } as never;

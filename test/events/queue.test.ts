@@ -25,7 +25,7 @@ function openQueue(options: Partial<QueueOptions<string, string>> = {}) {
 const statuses = (settled: readonly PromiseSettledResult<string>[]) => settled.map(({ status }) => status);
 
 describe('group commit', () => {
-  test('takes all that wait into one batch, in order, and one batch at a time', async () => {
+  test('commits all waiting items in one batch, in order, and one batch at a time', async () => {
     const { queue, batches } = openQueue();
     const first = ['a', 'b'].map((item) => queue.push(item));
     while (batches.length === 0) await turn();
@@ -37,7 +37,7 @@ describe('group commit', () => {
     ]);
   });
 
-  test('sends the next batch before those of the last one hear', async () => {
+  test('starts the next batch before it notifies the senders of the last one', async () => {
     const { queue, batches } = openQueue();
     const sent = queue.push('a').then(() => batches.length);
     await turn();
@@ -46,24 +46,24 @@ describe('group commit', () => {
     expect(await next).toBe('B');
   });
 
-  describe('while each turn brings more', () => {
+  describe('while each turn of the event loop brings more items', () => {
     async function pushOneATurn(queue: Queue<string, string>, items: Iterable<string>) {
       const pushed: Promise<string>[] = [];
       for (const item of items) {
-        const next = turn(); // before the queue asks for it
+        const next = turn(); // scheduled before the queue schedules its own
         pushed.push(queue.push(item));
         await next;
       }
       return Promise.all(pushed);
     }
 
-    test('waits for it', async () => {
+    test('waits for them', async () => {
       const { queue, batches } = openQueue();
       await pushOneATurn(queue, ['a', 'b', 'c']);
       expect(batches).toEqual([['a', 'b', 'c']]);
     });
 
-    test('waits for some milliseconds at most', async () => {
+    test('waits a few milliseconds at most', async () => {
       const { queue, batches } = openQueue();
       const until = performance.now() + 200;
       function* items() {
@@ -73,7 +73,7 @@ describe('group commit', () => {
       expect(batches.length).toBeGreaterThan(3);
     });
 
-    test('does not wait where there is a batch by weight', async () => {
+    test('does not wait once the items are heavy enough for a batch', async () => {
       const { queue, batches } = openQueue({
         maxBatch: { items: 1_000, weight: 4 },
         maxQueue: { items: 1_000, weight: 8 },
@@ -83,7 +83,7 @@ describe('group commit', () => {
     });
   });
 
-  test('waits for no more than were in the batch before', async () => {
+  test('waits for no more items than the batch before had', async () => {
     const batches: (readonly string[])[] = [];
     let commit = () => {};
     const { queue } = openQueue({
@@ -105,28 +105,28 @@ describe('group commit', () => {
     expect(batches).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
   });
 
-  test('tells a few items in a turn, in order', async () => {
+  test('notifies a few senders per turn, in order', async () => {
     const { queue, batches } = openQueue();
-    const told: string[] = [];
-    const inTurn: number[] = [];
+    const notified: string[] = [];
+    const inFirstTurn: number[] = [];
     const items = Array.from({ length: 256 }, (_, at) => `item ${at}`);
-    const heard = items.map(async (item) => {
-      if (told.push(await queue.push(item)) === 1) setImmediate(() => inTurn.push(told.length));
+    const notifications = items.map(async (item) => {
+      if (notified.push(await queue.push(item)) === 1) setImmediate(() => inFirstTurn.push(notified.length));
     });
     await queue.stop();
-    await Promise.all(heard);
+    await Promise.all(notifications);
     expect(batches).toHaveLength(1);
-    expect(told).toEqual(items.map((item) => item.toUpperCase()));
-    expect(inTurn[0]).toBeLessThan(items.length);
+    expect(notified).toEqual(items.map((item) => item.toUpperCase()));
+    expect(inFirstTurn[0]).toBeLessThan(items.length);
   });
 
-  test('bounds a batch by number and by weight, but never stands still at a heavy item', async () => {
+  test('limits a batch by number and weight, but commits an item that is too heavy by itself', async () => {
     const { queue, batches } = openQueue({ maxBatch: { items: 3, weight: 4 } });
     await Promise.all(['a', 'b', 'c', 'd', 'heavy!', 'eee', 'ff'].map((item) => queue.push(item)));
     expect(batches).toEqual([['a', 'b', 'c'], ['d'], ['heavy!'], ['eee'], ['ff']]);
   });
 
-  test('fails only the poisoned items of a batch', async () => {
+  test('fails only the items of a batch that cannot be committed', async () => {
     const { queue } = openQueue();
     const items = ['a', 'poison', 'b', 'c', 'poison', 'd', 'e'];
     const settled = await Promise.allSettled(items.map((item) => queue.push(item)));
@@ -134,7 +134,7 @@ describe('group commit', () => {
     expect(await queue.push('next')).toBe('NEXT');
   });
 
-  test('fails a whole batch at once while the database does not answer, then starts afresh', async () => {
+  test('fails a whole batch at once if the database does not answer, and then accepts new items', async () => {
     const { queue, batches } = openQueue({ worthRetrying: async () => false });
     const settled = await Promise.allSettled(['a', 'poison', 'b'].map((item) => queue.push(item)));
     expect(statuses(settled)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -145,14 +145,14 @@ describe('group commit', () => {
   test.each([
     ['number', { items: 2, weight: 1_000 }],
     ['weight', { items: 1_000, weight: 2 }],
-  ])('refuses what is past its greatest %s, and takes again when there is room', async (_, greatestQueue) => {
-    const { queue } = openQueue({ maxQueue: greatestQueue });
+  ])('refuses items beyond its maximum %s, and accepts more once there is room', async (_, maxQueue) => {
+    const { queue } = openQueue({ maxQueue });
     const settled = await Promise.allSettled(['a', 'b', 'c'].map((item) => queue.push(item)));
     expect(statuses(settled)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
     expect(await queue.push('d')).toBe('D');
   });
 
-  test('settles what waits when it is stopped, and refuses what comes after', async () => {
+  test('settles the waiting items when it is stopped, and refuses new ones', async () => {
     const { queue } = openQueue();
     const taken = queue.push('a');
     const stopped = queue.stop();
@@ -161,11 +161,11 @@ describe('group commit', () => {
     expect(await taken).toBe('A');
   });
 
-  test('is stopped once the last has been told', async () => {
+  test('has stopped only once the last sender is notified', async () => {
     const { queue } = openQueue();
-    let told = 0;
-    for (let at = 0; at < 256; at += 1) void queue.push(`item ${at}`).then(() => (told += 1));
+    let notified = 0;
+    for (let at = 0; at < 256; at += 1) void queue.push(`item ${at}`).then(() => (notified += 1));
     await queue.stop();
-    expect(told).toBe(256);
+    expect(notified).toBe(256);
   });
 });

@@ -81,7 +81,7 @@ afterAll(async () => {
 beforeEach(() => {
   now = sent * 1000;
   lines.length = 0;
-  // A new one has logged nothing yet, and so leaves nothing out.
+  // A new receiver has not logged anything yet, so it leaves no lines out.
   receiver = createReceiver({
     families: [
       createShipmentFamily({ skewSeconds: 300 }),
@@ -143,7 +143,7 @@ function paymentSignature(body: string | Buffer, secret = 'whsec_payment', t = s
   return `t=${t},v1=${hmac(secret, `${t}.`, body)}`;
 }
 
-/** A shipment webhook, rightly signed. */
+/** A shipment webhook with a valid signature. */
 function shipment(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Sending {
   return { headers: { 'shipping-signature': shipmentSignature(body), ...headers }, body };
 }
@@ -155,18 +155,18 @@ function payment(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Send
 
 let made = 0;
 
-function shipmentBody(about: Readonly<Record<string, unknown>> = {}): string {
+function shipmentBody(changes: Readonly<Record<string, unknown>> = {}): string {
   made += 1;
   return JSON.stringify({
     id: `evt_s${made}`,
     type: 'shipment.delivered',
     created_at: '2026-01-02T03:04:05Z',
     data: { shipment: { id: 'shp_1', status: 'delivered', carrier: 'DHL', tracking_number: 'JD01' } },
-    ...about,
+    ...changes,
   });
 }
 
-function paymentBody(about: Readonly<Record<string, unknown>> = {}): string {
+function paymentBody(changes: Readonly<Record<string, unknown>> = {}): string {
   made += 1;
   return JSON.stringify({
     id: `evt_p${made}`,
@@ -176,7 +176,7 @@ function paymentBody(about: Readonly<Record<string, unknown>> = {}): string {
     created: sent,
     livemode: true,
     data: { object: { id: 'pay_1', amount: 1999, currency: 'eur', status: 'succeeded' } },
-    ...about,
+    ...changes,
   });
 }
 
@@ -215,7 +215,7 @@ describe('refusals', () => {
   });
 
   test.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
-    '405 with Allow for %s, before all else',
+    'answers 405 with Allow to %s, before any other check',
     async (method) => {
       const answer = await post({ method, path: unknown, headers: gzip });
       expect(answer).toMatchObject(refusal(405, 'METHOD_NOT_ALLOWED'));
@@ -223,33 +223,33 @@ describe('refusals', () => {
     },
   );
 
-  test('405 for HEAD, without a body', async () =>
+  test('answers 405 without a body to HEAD', async () =>
     expect(await post({ method: 'HEAD' })).toMatchObject({ status: 405, headers: { allow: 'POST' } }));
 
   test.each([unknown, '/webhooks/payments/sub_1', '/webhooks/orders/sub_1', '/webhooks/shipments/__proto__'])(
-    '404 for %s, before the encoding',
+    'answers 404 to %s, before it checks the encoding',
     async (path) =>
       expect(await post({ path, headers: gzip })).toMatchObject(refusal(404, 'ENDPOINT_UNKNOWN')),
   );
 
-  test('a family that is none becomes no label of its own', async () => {
+  test('an unknown family becomes no metric label', async () => {
     await post({ path: '/webhooks/orders/sub_1' });
     expect([...telemetry.counts.keys()].join()).not.toContain('orders');
   });
 
   test.each(['gzip', 'br', 'identity, gzip', 'x'])(
-    '415 for the encoding %s, before the size',
+    'answers 415 to the encoding "%s", before it checks the size',
     async (encoding) => {
       const headers = { 'content-encoding': encoding };
       expect(await post({ headers, body: tooBig })).toMatchObject(refusal(415, 'ENCODING_NOT_SUPPORTED'));
     },
   );
 
-  test.each(['identity', 'Identity', ''])('the encoding "%s" is none', async (encoding) =>
+  test.each(['identity', 'Identity', ''])('accepts the encoding "%s"', async (encoding) =>
     expect(await post(shipment(shipmentBody(), { 'content-encoding': encoding }))).toMatchObject(accepted),
   );
 
-  test('413 over 1 MiB, announced or not, before the signature', async () => {
+  test('answers 413 to a body over 1 MiB, announced or not, before it checks the signature', async () => {
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
       expect(await post({ headers, body: tooBig })).toMatchObject(refusal(413, 'BODY_TOO_LARGE'));
     const huge = Buffer.alloc(8 * mebibyte, 0x20);
@@ -257,7 +257,7 @@ describe('refusals', () => {
       expect(await post({ headers, body: huge })).toMatchObject(refusal(413, 'BODY_TOO_LARGE'));
   });
 
-  test('a sender without end gets its answer, and is cut off', async () => {
+  test('answers 413 to an endless body, and cuts it off', async () => {
     const path = '/webhooks/shipments/sub_1';
     const request = send({ port, path, method: 'POST', agent: false });
     const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
@@ -273,7 +273,7 @@ describe('refusals', () => {
     expect(written).toBeLessThan(64 * mebibyte);
   });
 
-  test('a body that breaks off is counted, and stores nothing', async () => {
+  test('counts a body that breaks off, and stores nothing', async () => {
     const head = (await log.bounds()).head;
     const name = 'webhook_refused{family="shipments",reason="BODY_INCOMPLETE"}';
     const body = shipmentBody();
@@ -285,24 +285,24 @@ describe('refusals', () => {
     expect((await log.bounds()).head).toBe(head);
   });
 
-  test('exactly 1 MiB is not too big', async () => {
+  test('accepts a body of exactly 1 MiB', async () => {
     const event = shipmentBody();
     expect(await post(shipment(event + ' '.repeat(mebibyte - event.length)))).toMatchObject(accepted);
   });
 
   test.each<readonly [about: string, signature: string | string[] | undefined, code: string]>([
     ['no signature', undefined, 'SIGNATURE_MISSING'],
-    ['an empty one', '', 'SIGNATURE_MALFORMED'],
-    ['no time', `v1=${hmac('whsec_shipment', '{')}`, 'SIGNATURE_MALFORMED'],
-    ['a time that is no digits', shipmentSignature('{', '1e9'), 'SIGNATURE_MALFORMED'],
-    ['two times', `t=${sent},${shipmentSignature('{')}`, 'SIGNATURE_MALFORMED'],
+    ['an empty signature', '', 'SIGNATURE_MALFORMED'],
+    ['no timestamp', `v1=${hmac('whsec_shipment', '{')}`, 'SIGNATURE_MALFORMED'],
+    ['a timestamp that is not plain digits', shipmentSignature('{', '1e9'), 'SIGNATURE_MALFORMED'],
+    ['two timestamps', `t=${sent},${shipmentSignature('{')}`, 'SIGNATURE_MALFORMED'],
     ['nine elements', `${shipmentSignature('{')},a,b,c,d,e,f,g`, 'SIGNATURE_MALFORMED'],
     ['the header twice', [shipmentSignature('{'), shipmentSignature('{')], 'SIGNATURE_MALFORMED'],
-    ['an old time', shipmentSignature('{', sent - 301), 'SIGNATURE_TOO_OLD'],
-    ['a time ahead', shipmentSignature('{', sent + 301), 'SIGNATURE_TOO_FAR_AHEAD'],
+    ['an old timestamp', shipmentSignature('{', sent - 301), 'SIGNATURE_TOO_OLD'],
+    ['a timestamp too far ahead', shipmentSignature('{', sent + 301), 'SIGNATURE_TOO_FAR_AHEAD'],
     ['another secret', `t=${sent},v1=${hmac('whsec_payment', '{')}`, 'SIGNATURE_WRONG'],
     ['v0 for a shipment', shipmentSignature('{').replace('v1', 'v0'), 'SIGNATURE_WRONG'],
-  ])('401 for %s, before the body is looked into', async (_, signature, code) => {
+  ])('answers 401 to %s, before it parses the body', async (_, signature, code) => {
     const headers = signature === undefined ? {} : { 'shipping-signature': signature };
     expect(await post({ headers, body: '{' })).toMatchObject(refusal(401, code));
   });
@@ -310,25 +310,25 @@ describe('refusals', () => {
   test.each<readonly [about: string, body: string | Buffer, code: string]>([
     ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'BODY_NOT_UTF8'],
     ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'BODY_NOT_UTF8'],
-    ['nothing', '', 'BODY_NOT_JSON_OBJECT'],
-    ['no JSON', '{', 'BODY_NOT_JSON_OBJECT'],
+    ['an empty body', '', 'BODY_NOT_JSON_OBJECT'],
+    ['invalid JSON', '{', 'BODY_NOT_JSON_OBJECT'],
     ['a byte order mark', `\ufeff${shipmentBody()}`, 'BODY_NOT_JSON_OBJECT'],
     ['null', 'null', 'BODY_NOT_JSON_OBJECT'],
     ['an array', '[{"id":"x","type":"y"}]', 'BODY_NOT_JSON_OBJECT'],
-    ['a text', '"x"', 'BODY_NOT_JSON_OBJECT'],
-    ['brackets without end', '['.repeat(mebibyte), 'BODY_NOT_JSON_OBJECT'],
+    ['a string', '"x"', 'BODY_NOT_JSON_OBJECT'],
+    ['a million opening brackets', '['.repeat(mebibyte), 'BODY_NOT_JSON_OBJECT'],
     ['no id', '{"type":"shipment.created"}', 'BODY_WITHOUT_ID'],
     ['an inherited id', '{"__proto__":{"id":"x"},"type":"shipment.created"}', 'BODY_WITHOUT_ID'],
     ['a number as id', shipmentBody({ id: 1 }), 'BODY_WITHOUT_ID'],
     ['an empty id', shipmentBody({ id: '' }), 'BODY_WITHOUT_ID'],
-    ['a long id', shipmentBody({ id: 'x'.repeat(256) }), 'BODY_WITHOUT_ID'],
+    ['an id of 256 characters', shipmentBody({ id: 'x'.repeat(256) }), 'BODY_WITHOUT_ID'],
     ['no type', '{"id":"x"}', 'BODY_WITHOUT_TYPE'],
-    ['a type that is no string', shipmentBody({ type: null }), 'BODY_WITHOUT_TYPE'],
-  ])('400 for %s', async (_, body, code) =>
+    ['a type that is not a string', shipmentBody({ type: null }), 'BODY_WITHOUT_TYPE'],
+  ])('answers 400 to %s', async (_, body, code) =>
     expect(await post(shipment(body))).toMatchObject(refusal(400, code)),
   );
 
-  test('400 where Shipping-Event differs from the signed type', async () => {
+  test('answers 400 if Shipping-Event differs from the signed type', async () => {
     for (const header of ['shipment.created', 'Shipment.delivered', '', ['shipment.delivered', 'x']])
       expect(await post(shipment(shipmentBody(), { 'shipping-event': header }))).toMatchObject(
         refusal(400, 'TYPE_MISMATCH'),
@@ -339,7 +339,7 @@ describe('refusals', () => {
     expect(await post(payment(paymentBody(), { 'shipping-event': 'x' }))).toMatchObject(accepted);
   });
 
-  test('the log names the endpoint that refused, and nothing that is none here', async () => {
+  test('logs the id of a configured endpoint, and no unknown id or family', async () => {
     for (const path of [
       '/webhooks/payments/pe_1',
       '/webhooks/payments/sub_1',
@@ -347,27 +347,27 @@ describe('refusals', () => {
       '/webhooks/telltale/sub_1',
     ])
       await post({ path });
-    const told = lines.map((line) => JSON.parse(line) as object);
-    expect(told).toMatchObject([
+    const logged = lines.map((line) => JSON.parse(line) as object);
+    expect(logged).toMatchObject([
       { family: 'payments', endpointId: 'pe_1', reason: 'SIGNATURE_MISSING', msg: 'webhook refused' },
       { family: 'payments', reason: 'ENDPOINT_UNKNOWN' },
       { family: 'shipments', reason: 'ENDPOINT_UNKNOWN' },
       { family: 'unknown', reason: 'ENDPOINT_UNKNOWN' },
     ]);
-    expect(told.filter((line) => 'endpointId' in line)).toHaveLength(1);
+    expect(logged.filter((line) => 'endpointId' in line)).toHaveLength(1);
     expect(lines.join('')).not.toContain('telltale');
   });
 
-  test('the log tells of refusals once a second for each reason, however many there are', async () => {
+  test('logs refusals once a second for each reason, however many there are', async () => {
     await Promise.all(
       Array.from({ length: 50 }, (_, id) => post({ path: `/webhooks/shipments/nobody${id}` })),
     );
     await post({ path: '/webhooks/payments/pe_1' });
-    const told = lines.map((line) => JSON.parse(line) as object);
-    expect(told).toMatchObject([{ reason: 'ENDPOINT_UNKNOWN' }, { reason: 'SIGNATURE_MISSING' }]);
+    const logged = lines.map((line) => JSON.parse(line) as object);
+    expect(logged).toMatchObject([{ reason: 'ENDPOINT_UNKNOWN' }, { reason: 'SIGNATURE_MISSING' }]);
   });
 
-  test('neither secrets, signatures nor bodies are logged or answered', async () => {
+  test('neither logs nor returns secrets, signatures or bodies', async () => {
     const body = shipmentBody({ id: 'telltale-id', note: 'telltale-body' });
     const headers = { 'shipping-signature': `t=${sent},v1=${'ab'.repeat(32)}` };
     const answer = JSON.stringify(await post({ headers, body }));
@@ -385,8 +385,8 @@ describe('refusals', () => {
   });
 });
 
-describe('what is accepted', () => {
-  test('is in the log, parsed, before the answer', async () => {
+describe('accepted deliveries', () => {
+  test('are in the log, parsed, before the answer', async () => {
     const head = (await log.bounds()).head;
     const body = shipmentBody();
     expect(await post(shipment(body))).toEqual({ ...accepted, headers: expect.anything() });
@@ -407,16 +407,16 @@ describe('what is accepted', () => {
     expect(row).toMatchObject([{ endpoint_id: 'sub_1', body }]);
   });
 
-  test('any content type, or none', async () => {
+  test('may have any content type, or none', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense'])
       expect(await post(shipment(shipmentBody(), { 'content-type': type }))).toMatchObject(accepted);
     expect(await post(shipment(shipmentBody()))).toMatchObject(accepted);
   });
 
-  test('an id of 255 characters, counted in code points', async () =>
+  test('may have an id of 255 characters, counted in code points', async () =>
     expect(await post(shipment(shipmentBody({ id: '🚚'.repeat(255) })))).toMatchObject(accepted));
 
-  test('the same id again, with the same body or another, is stored once', async () => {
+  test('are stored once for each id, whether the bodies are the same or not', async () => {
     const head = (await log.bounds()).head;
     const body = paymentBody({ id: 'evt_again' });
     const other = paymentBody({ id: 'evt_again', api_version: '2027-01-01' });
@@ -426,17 +426,17 @@ describe('what is accepted', () => {
     expect(telemetry.counts.get('webhook_altered_duplicate{family="payments"}')).toBe(1);
   });
 
-  test('what is not known is kept and skipped', async () => {
+  test('are stored and skipped if their type or entity id is unknown', async () => {
     const head = (await log.bounds()).head;
     const skipped = 'webhook_skipped{family="shipments"}';
     const before = telemetry.counts.get(skipped) ?? 0;
-    for (const about of [{ type: 'shipment.lost' }, { data: {} }, { data: { shipment: { id: 7 } } }])
-      expect(await post(shipment(shipmentBody(about)))).toMatchObject(accepted);
+    for (const changes of [{ type: 'shipment.lost' }, { data: {} }, { data: { shipment: { id: 7 } } }])
+      expect(await post(shipment(shipmentBody(changes)))).toMatchObject(accepted);
     expect((await entries(head)).map(({ event }) => event)).toEqual([null, null, null]);
     expect(telemetry.counts.get(skipped)).toBe(before + 3);
   });
 
-  test('no more than 200 characters of a type or a version are logged', async () => {
+  test('are logged with no more than 200 characters of type and version', async () => {
     const [type, api_version] = ['t'.repeat(1_000), 'v'.repeat(1_000)];
     const body = paymentBody({ type, api_version });
     expect(await post(payment(body))).toMatchObject(accepted);
@@ -445,19 +445,21 @@ describe('what is accepted', () => {
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([brief, brief]);
   });
 
-  test('an event that tells no time that can be read is told of, once', async () => {
+  test('are logged once if they have no valid time', async () => {
     for (const created_at of [undefined, 'yesterday', 1_767_323_045]) {
       const body = shipmentBody({ id: `evt_at_${created_at}`, created_at });
       for (const again of [body, body]) expect(await post(shipment(again))).toMatchObject(accepted);
     }
     const body = paymentBody({ id: 'evt_at_none', created: '2026-01-01' });
     expect(await post(payment(body))).toMatchObject(accepted);
-    const told = ['undefined', 'yesterday', '1767323045', 'none'].map((at) => ({ eventId: `evt_at_${at}` }));
-    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(told);
+    const logged = ['undefined', 'yesterday', '1767323045', 'none'].map((at) => ({
+      eventId: `evt_at_${at}`,
+    }));
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(logged);
     expect(lines.join('')).toContain('"family":"payments"');
   });
 
-  test('members that are not known, however deep, do no harm', async () => {
+  test('may have unknown members, however deep', async () => {
     const head = (await log.bounds()).head;
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     const withDeep = (body: string) =>
@@ -471,27 +473,27 @@ describe('what is accepted', () => {
 });
 
 describe('rotation', () => {
-  test('v1 by the new secret, v0 or v1 by the one before for 24 hours, v0 by ours when the sender is ahead', async () => {
-    const trial = async (...secretsOfSender: readonly string[]) => {
+  test('accepts v1 or v0 by the current secret, and by the previous one for 24 hours', async () => {
+    const statusFor = async (...secretsOfSender: readonly string[]) => {
       const t = Math.floor(now / 1000);
       const body = paymentBody();
       const signature = secretsOfSender.map((secret, at) => `v${1 - at}=${hmac(secret, `${t}.`, body)}`);
       return (await post(payment(body, { 'payments-signature': `t=${t},${signature.join()}` }))).status;
     };
-    expect(await trial('whsec_unheard', 'whsec_payment')).toBe(200);
+    expect(await statusFor('whsec_unheard', 'whsec_payment')).toBe(200);
     await secrets.rotate('pe_1', async () => 'whsec_second');
-    expect(await trial('whsec_second', 'whsec_payment')).toBe(200);
-    expect(await trial('whsec_second')).toBe(200);
-    expect(await trial('whsec_payment')).toBe(200);
-    expect(await trial('whsec_unheard', 'whsec_second')).toBe(200);
-    expect(await trial('whsec_unheard')).toBe(401);
+    expect(await statusFor('whsec_second', 'whsec_payment')).toBe(200);
+    expect(await statusFor('whsec_second')).toBe(200);
+    expect(await statusFor('whsec_payment')).toBe(200);
+    expect(await statusFor('whsec_unheard', 'whsec_second')).toBe(200);
+    expect(await statusFor('whsec_unheard')).toBe(401);
     now += 24 * 60 * 60 * 1000;
-    expect(await trial('whsec_payment')).toBe(401);
-    expect(await trial('whsec_unheard', 'whsec_payment')).toBe(401);
-    expect(await trial('whsec_second')).toBe(200);
+    expect(await statusFor('whsec_payment')).toBe(401);
+    expect(await statusFor('whsec_unheard', 'whsec_payment')).toBe(401);
+    expect(await statusFor('whsec_second')).toBe(200);
   });
 
-  test('503 when one takes too long, of which the log has one line: anybody can have it waited for', async () => {
+  test('answers 503 while a rotation takes too long, and logs that once', async () => {
     const body = paymentBody();
     const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
     const gate = new EventEmitter();
@@ -509,11 +511,11 @@ describe('rotation', () => {
       expect(answer).toMatchObject(refusal(503, 'UNAVAILABLE'));
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     }
-    const told = lines
+    const logged = lines
       .map((line) => JSON.parse(line) as { readonly level: number; readonly msg: string })
       .filter(({ msg }) => msg !== 'webhook refused');
-    expect(told.filter(({ level }) => level > 40)).toEqual([]);
-    expect(told.filter(({ msg }) => msg.startsWith('webhook'))).toMatchObject([
+    expect(logged.filter(({ level }) => level > 40)).toEqual([]);
+    expect(logged.filter(({ msg }) => msg.startsWith('webhook'))).toMatchObject([
       {
         msg: 'webhook secrets could not be reloaded',
         family: 'payments',
@@ -525,7 +527,7 @@ describe('rotation', () => {
 });
 
 describe('while the database does not answer', () => {
-  test('503 with Retry-After; then the same delivery is taken', async () => {
+  test('answers 503 with Retry-After, and accepts the same delivery afterwards', async () => {
     const body = shipmentBody();
     const { schema } = database.kysely;
     await schema.alterTable('log_head').renameTo('away').execute();
@@ -538,7 +540,7 @@ describe('while the database does not answer', () => {
     expect(await post(shipment(body))).toMatchObject(accepted);
   });
 
-  /** Posts with no secrets to be read. */
+  /** Posts while the secrets cannot be read. */
   async function postWithoutSecrets(sending: Sending): Promise<Answer> {
     const { schema } = database.kysely;
     await schema.alterTable('webhook_secrets').renameTo('away').execute();
@@ -549,7 +551,7 @@ describe('while the database does not answer', () => {
     }
   }
 
-  test('503 for a payment that no known secret signed: another replica may have stored the one that did', async () => {
+  test('answers 503 to a payment by an unknown secret, which another replica may have stored', async () => {
     const body = paymentBody();
     const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
     const answer = await postWithoutSecrets(forged);
@@ -560,20 +562,20 @@ describe('while the database does not answer', () => {
   });
 
   test.each([`t=${sent}`, `t=${sent},v1=zz,v0=`, `t=${sent},v2=${'0'.repeat(64)}`])(
-    '401 for a payment with %s, which no secret can have signed',
+    'answers 401 to a payment with %s, which no secret can have signed',
     async (signature) => {
       const forged = payment(paymentBody(), { 'payments-signature': signature });
       expect(await postWithoutSecrets(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
     },
   );
 
-  test('401 for a shipment that no known secret signed: its secret is not rotated', async () => {
+  test('answers 401 to a shipment by an unknown secret, since those are not rotated', async () => {
     const body = shipmentBody();
     const forged = shipment(body, { 'shipping-signature': `t=${sent},v1=${hmac('another', body)}` });
     expect(await postWithoutSecrets(forged)).toMatchObject(refusal(401, 'SIGNATURE_WRONG'));
   });
 
-  test('503 when it takes too long; what is stored after all is a duplicate then', async () => {
+  test('answers 503 if storing takes too long, and stores the event only once', async () => {
     const head = (await log.bounds()).head;
     const body = shipmentBody();
     const gate = new EventEmitter();

@@ -22,7 +22,7 @@ describe.each(engines)('retention on %s', (engine, freshUrl) => {
     await journal.stop();
   });
 
-  /** A process that prunes as it starts, by this clock. */
+  /** Lets so many days pass, prunes as a starting process does, and returns the ids of the events left. */
   async function prune(days: number): Promise<readonly unknown[]> {
     clock.moveDays(days);
     const retention = startRetention({ database: journal.database, clock, telemetry, retentionDays: 90 });
@@ -31,31 +31,28 @@ describe.each(engines)('retention on %s', (engine, freshUrl) => {
     return (await journal.log.read(0, 10)).map(({ eventId }) => eventId);
   }
 
-  const told = () => lines.map((line) => JSON.parse(line) as object);
+  const logged = () => lines.map((line) => JSON.parse(line) as object);
 
-  test('tells how many events it deleted, and nothing where there was none', async () => {
+  test('logs how many events it deleted, and nothing if there was none', async () => {
     expect(await prune(80)).toEqual(['one', 'two']);
-    expect(told()).toEqual([]);
+    expect(logged()).toEqual([]);
     expect(await prune(20)).toEqual([]);
-    expect(told()).toMatchObject([{ level: 30, deleted: 2, msg: 'old events were deleted' }]);
+    expect(logged()).toMatchObject([{ level: 30, deleted: 2, msg: 'old events were deleted' }]);
   });
 
   test.each([
     ['ahead', 100 * dayMs],
     ['behind', -dayMs],
-  ])(
-    'deletes nothing where replicas share the database and the clock here is %s of it',
-    async (_, aheadMs) => {
-      const now = Date.now.bind(Date);
-      vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
-      const left = await prune(100);
-      expect(left).toEqual(engine === 'sqlite' ? [] : ['one', 'two']);
-      if (engine === 'sqlite') return;
-      expect(told()).toMatchObject([
-        { level: 50, msg: expect.stringMatching(/clocks of this process .* database/) },
-      ]);
-      const [{ aheadMs: seen }] = told() as [{ aheadMs: number }];
-      expect(Math.abs(seen - aheadMs)).toBeLessThan(60_000);
-    },
-  );
+  ])('deletes nothing from a database for several replicas if the local clock is %s', async (_, aheadMs) => {
+    const now = Date.now.bind(Date);
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
+    const left = await prune(100);
+    expect(left).toEqual(engine === 'sqlite' ? [] : ['one', 'two']);
+    if (engine === 'sqlite') return;
+    expect(logged()).toMatchObject([
+      { level: 50, msg: expect.stringMatching(/clocks of this process .* database/) },
+    ]);
+    const [{ aheadMs: seen }] = logged() as [{ aheadMs: number }];
+    expect(Math.abs(seen - aheadMs)).toBeLessThan(60_000);
+  });
 });

@@ -8,7 +8,7 @@ function open(telemetry = createTelemetry('silent')) {
   return createRetrier({ database: { ping: async () => undefined }, telemetry });
 }
 
-/** Work that fails while the database is `away`, and how often it was tried. */
+/** Work that fails while the database is `away`, and counts how often it was tried. */
 function createWork(database: { away: boolean }) {
   const work = {
     tries: 0,
@@ -21,8 +21,8 @@ function createWork(database: { away: boolean }) {
   return work;
 }
 
-describe('what goes on trying', () => {
-  test('tries at once when it is woken, however long its pause has become', async () => {
+describe('a retrier', () => {
+  test('retries at once when it is woken, however long the pause has become', async () => {
     const { retry, wake } = open();
     const database = { away: true };
     const work = createWork(database);
@@ -36,7 +36,7 @@ describe('what goes on trying', () => {
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
-  test('is woken by what is tried more often, once that succeeds', async () => {
+  test('ends every pause once something retried more often succeeds', async () => {
     const { retry } = open();
     const database = { away: true };
     const [patient, eager] = [createWork(database), createWork(database)];
@@ -49,7 +49,7 @@ describe('what goes on trying', () => {
     expect(patient.tries).toBe(8);
   });
 
-  test('is given up when nobody waits any more, without waiting out its pause', async () => {
+  test('gives up when nobody waits any more, without waiting out the pause', async () => {
     const { retry, wake } = open();
     const work = createWork({ away: true });
     let wanted = true;
@@ -61,11 +61,14 @@ describe('what goes on trying', () => {
   });
 });
 
-describe('what the log says of failures', () => {
+describe('the log of failures', () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** Of a database that is away for some seconds, and for so many who want the same. */
-  async function listen(waiting: number, want: (retrier: Retrier, read: () => Promise<string>) => unknown) {
+  /** Makes this many callers wait while the database is away for some seconds; returns what was logged. */
+  async function logWhileAway(
+    waiting: number,
+    want: (retrier: Retrier, read: () => Promise<string>) => unknown,
+  ) {
     vi.useFakeTimers();
     const lines: string[] = [];
     const retrier = open(createTelemetry('info', { write: (line) => void lines.push(line) }));
@@ -77,35 +80,37 @@ describe('what the log says of failures', () => {
     const failures = work.tries;
     retrier.wake();
     await Promise.all(all);
-    const told = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-    return { told, failures };
+    const logged = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    return { logged, failures };
   }
 
-  test('is one line a second, however many wait, and how many more there were', async () => {
-    const { told, failures } = await listen(100, (retrier, read) => retrier.retry(read, { isWanted }));
+  test('has one line a second, however many wait, with the number of failures left out', async () => {
+    const { logged, failures } = await logWhileAway(100, (retrier, read) =>
+      retrier.retry(read, { isWanted }),
+    );
     // They fail at 0, 100, 300, 700, 1,500 and 3,100 ms.
     expect(failures).toBe(600);
     const msg = 'the event log cannot be read; retrying';
     const err = expect.objectContaining({ message: 'The database is away.' }) as unknown;
-    expect(told).toMatchObject([
+    expect(logged).toMatchObject([
       { level: 40, msg, err, pauseMs: 100, suppressed: 0 },
       { level: 40, msg, err, pauseMs: 1_600, suppressed: 399 },
       { level: 40, msg, err, pauseMs: 3_200, suppressed: 99 },
     ]);
   });
 
-  test('tells events from the log as a whole', async () => {
-    const { told } = await listen(10, (retrier, read) =>
+  test('distinguishes failing events from a failing log', async () => {
+    const { logged } = await logWhileAway(10, (retrier, read) =>
       Promise.all([
         retrier.retry(read, { isWanted }),
         retrier.read(1, read, { isWanted }),
         retrier.render(2, read, { isWanted }),
       ]),
     );
-    expect(told.slice(0, 2).map(({ msg }) => msg)).toEqual([
+    expect(logged.slice(0, 2).map(({ msg }) => msg)).toEqual([
       'the event log cannot be read; retrying',
       'an event could not be read or rendered; retrying',
     ]);
-    expect(told).toHaveLength(6);
+    expect(logged).toHaveLength(6);
   });
 });

@@ -35,7 +35,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     await database.stop();
   });
 
-  /** A process starting on the database with this configuration. */
+  /** The secrets of a process that starts on the database with this configuration. */
   async function open(
     configured: { readonly [family in keyof Configured]?: Readonly<Record<string, string>> },
     { on = database, sealer = createSealer([key]) }: { on?: Database; sealer?: Sealer } = {},
@@ -55,7 +55,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     return secrets;
   }
 
-  test('gives the configured secrets, and none of what is not configured', async () => {
+  test('returns the configured secrets, and none for what is not configured', async () => {
     const secrets = await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
     expect(secrets.valid('shipments', 'sub_1')).toEqual(['s1']);
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
@@ -71,7 +71,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     }
   });
 
-  test('an endpoint no longer configured is unknown, though its row stays', async () => {
+  test('does not know an endpoint that is no longer configured, but keeps its row', async () => {
     await open({ payments: { pe_1: 'p1', pe_2: 'p2' } });
     const secrets = await open({ payments: { pe_2: 'p2' } });
     expect(secrets.valid('payments', 'pe_1')).toBeUndefined();
@@ -79,7 +79,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await database.kysely.selectFrom('webhook_secrets').selectAll().execute()).toHaveLength(2);
   });
 
-  test('nothing is stored in the clear', async () => {
+  test('stores nothing in plain text', async () => {
     const secrets = await open({ shipments: { sub_1: 'clear-1' }, payments: { pe_1: 'clear-2' } });
     await secrets.rotate('pe_1', async () => 'clear-3');
     const rows = await database.kysely.selectFrom('webhook_secrets').selectAll().execute();
@@ -87,7 +87,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(JSON.stringify(rows)).not.toMatch(/clear-/);
   });
 
-  test('a sealed secret moved to another endpoint does not open there', async () => {
+  test('refuses a sealed secret that was copied from another endpoint', async () => {
     await open({ payments: { pe_1: 'p1', pe_2: 'p2' } });
     const { kysely } = database;
     const row = await kysely
@@ -104,7 +104,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     await expect(open({ payments: { pe_2: 'p2' } })).rejects.toThrow(unopened('payments/pe_2'));
   });
 
-  test('a changed value is taken over: a payment secret it replaces stays valid for 24 hours', async () => {
+  test('takes over a changed setting, and keeps the payment secret that it replaces for 24 hours', async () => {
     await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
     now += hour;
     const secrets = await open({ shipments: { sub_1: 's2' }, payments: { pe_1: 'p2' } });
@@ -116,7 +116,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2']);
   });
 
-  test('an unchanged value leaves a rotated secret alone; a changed one replaces it', async () => {
+  test('keeps a rotated secret until the setting changes', async () => {
     const first = await open({ payments: { pe_1: 'p1' } });
     await first.rotate('pe_1', async () => 'rotated');
     now += hour;
@@ -130,7 +130,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(fourth.valid('payments', 'pe_1')).toEqual(['p3', 'rotated']);
   });
 
-  test('many processes that start at once agree', async () => {
+  test('gives processes that start at once the same secrets', async () => {
     await open({ payments: { pe_1: 'p1' } });
     now += hour;
     const all = await Promise.all(
@@ -142,7 +142,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     }
   });
 
-  test('a rotation takes the new secret into use and keeps the old one for 24 hours', async () => {
+  test('takes a rotated secret into use, and keeps the old one for 24 hours', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     expect(await secrets.rotate('pe_1', async () => 'p2')).toEqual<Rotation>({
       rotatedAt: '2026-01-01T00:00:00.000Z',
@@ -160,7 +160,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3']);
   });
 
-  test('of many replaced within 24 hours the last ten are kept, through a restart as well', async () => {
+  test('keeps the last ten secrets replaced within 24 hours, even through a restart', async () => {
     const secrets = await open({ payments: { pe_1: 'p0' } });
     for (let count = 1; count <= 12; count++) await secrets.rotate('pe_1', async () => `p${count}`);
     const kept = Array.from({ length: 11 }, (_, at) => `p${12 - at}`);
@@ -168,7 +168,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect((await open({ payments: { pe_1: 'p0' } })).valid('payments', 'pe_1')).toEqual(kept);
   });
 
-  test('one that was replaced and comes back is current, and no second time among those before', async () => {
+  test('does not list a previous secret twice when it becomes current again', async () => {
     const configure = (secret: string) => open({ payments: { pe_1: secret } });
     await configure('p1');
     await configure('p2');
@@ -176,7 +176,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect((await configure('p2')).valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('a row with one secret before is as it always was, and one of several comes of it', async () => {
+  test('reads a row with one previous secret in the original format, and adds more to it', async () => {
     const sealer = createSealer([key]);
     const seal = (secret: string) => sealer.seal(secret, 'webhook_secrets payments pe_1');
     const row = {
@@ -199,7 +199,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2']);
   });
 
-  test('the log tells of each rotation once, how it ended and for which endpoint, and no secret', async () => {
+  test('logs the endpoint and outcome of each rotation once, and no secret', async () => {
     const secrets = await open({ payments: { pe_1: 'clear-1' } });
     await secrets.rotate('pe_1', async () => 'clear-2');
     await secrets.rotate('pe_1', async () => ({ refused: 404 }));
@@ -219,14 +219,14 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(lines.join('')).not.toContain('clear-');
   });
 
-  test('a clock that steps back does not hide a later rotation', async () => {
+  test('takes a rotated secret into use even if the clock was set back', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     now -= hour;
     await secrets.rotate('pe_1', async () => 'p2');
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('an endpoint that is not configured is not rotated', async () => {
+  test('rotates no endpoint that is not configured', async () => {
     const secrets = await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
     const obtain = vi.fn<() => Promise<string>>(async () => 'p2');
     expect(await secrets.rotate('sub_1', obtain)).toBeUndefined();
@@ -234,7 +234,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(obtain).not.toHaveBeenCalled();
   });
 
-  test('a refusal is passed on and a failure is thrown on: nothing changes, and the next one runs', async () => {
+  test('passes on a refusal or a failure, changes nothing, and allows the next rotation', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     const outcomes = await Promise.allSettled([
       secrets.rotate('pe_1', async () => ({ refused: 404 })),
@@ -251,7 +251,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('one rotation an endpoint at a time, so that what the sender gave last is current', async () => {
+  test('runs one rotation of an endpoint at a time, so that the secret issued last is current', async () => {
     const replicas = [await open({ payments: { pe_1: 'p0' } }), await open({ payments: { pe_1: 'p0' } })];
     let given = 0;
     let inFlight = 0;
@@ -269,7 +269,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       expect(await replica.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2', 'p1', 'p0']);
   });
 
-  test('where the new secret cannot be stored, the old one works and the operator is told to rotate again', async () => {
+  test('keeps the old secret if the new one cannot be stored, and says to rotate again', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     const rotation = secrets.rotate('pe_1', async () => {
       await database.kysely.schema.alterTable('webhook_secrets').renameTo('away').execute();
@@ -286,9 +286,9 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p1']);
   });
 
-  test('what is valid already is no new secret: nothing changes, and the operator is told what to do', async () => {
-    const deaf: Database = { ...database, listen: () => () => undefined };
-    const secrets = await open({ payments: { pe_1: 'clear-1' } }, { on: deaf });
+  test('refuses a new secret that is already valid, and says which setting to correct', async () => {
+    const withoutSignals: Database = { ...database, listen: () => () => undefined };
+    const secrets = await open({ payments: { pe_1: 'clear-1' } }, { on: withoutSignals });
     await (await open({ payments: { pe_1: 'clear-1' } })).rotate('pe_1', async () => 'clear-2');
     const before = await rows();
     for (const known of ['clear-1', 'clear-2'])
@@ -302,7 +302,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(secrets.valid('payments', 'pe_1')).toEqual(['clear-3', 'clear-2', 'clear-1']);
   });
 
-  test('a rotation held up beyond its lease does not replace the secret of a later one', async () => {
+  test('does not let a rotation that outlived its lease replace a later secret', async () => {
     const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
     const late = replicas[0]!.rotate('pe_1', async () => {
       now += 31_000;
@@ -316,7 +316,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     for (const replica of replicas) expect(await replica.latest('payments', 'pe_1')).toEqual(['p3', 'p1']);
   });
 
-  test('a process that starts during a rotation seals anew without failing it', async () => {
+  test('reseals at a start during a rotation without making the rotation fail', async () => {
     const next = randomBytes(32);
     const secrets = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([key, next]) });
     await secrets.rotate('pe_1', async () => {
@@ -328,48 +328,48 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('another process takes a rotation over by the signal', async () => {
-    const there = await openReplica();
+  test('reads a secret rotated by another process when it gets the signal', async () => {
+    const replica = await openReplica();
     const [a, b] = [
       await open({ payments: { pe_1: 'p1' } }),
-      await open({ payments: { pe_1: 'p1' } }, { on: there }),
+      await open({ payments: { pe_1: 'p1' } }, { on: replica }),
     ];
     await a.rotate('pe_1', async () => 'p2');
     await vi.waitFor(() => expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']), 5000);
     await b.stop();
-    if (there !== database) await there.stop();
+    if (replica !== database) await replica.stop();
   });
 
-  test('however many endpoints there are, one statement reads them at a start, and one what a rotation changed', async () => {
+  test('reads all endpoints in one statement at the start, and a rotated one in another', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => `pe_${at}`);
     const payments = Object.fromEntries(ids.map((id) => [id, `of ${id}`]));
     const a = await open({ payments });
-    const { counting, looks } = counted(await openReplica());
-    const b = await open({ payments }, { on: counting });
-    await vi.waitFor(() => expect(looks).toHaveLength(2), 5000); // and once more, for what came meanwhile
+    const { recorded, reads } = recordReads(await openReplica());
+    const b = await open({ payments }, { on: recorded });
+    await vi.waitFor(() => expect(reads).toHaveLength(2), 5000); // and once more, for rotations during the start
     await a.rotate('pe_7', async () => 'p2');
     await vi.waitFor(() => expect(b.valid('payments', 'pe_7')).toEqual(['p2', 'of pe_7']), 5000);
-    expect(looks).toHaveLength(3);
-    expect(looks[2]).toContain('pe_7');
+    expect(reads).toHaveLength(3);
+    expect(reads[2]).toContain('pe_7');
     for (let count = 0; count < 50; count++) database.signal('secrets', count % 2 ? 'payments pe_8' : '');
-    await vi.waitFor(() => expect(looks.length).toBeGreaterThan(3), 5000);
+    await vi.waitFor(() => expect(reads.length).toBeGreaterThan(3), 5000);
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(looks.length).toBeLessThan(3 + 50);
+    expect(reads.length).toBeLessThan(3 + 50);
     await b.stop();
-    if (engine === 'postgres') await counting.stop();
+    if (engine === 'postgres') await recorded.stop();
   });
 
-  test('without a signal, the latest are read from the database', async () => {
-    const deaf: Database = { ...database, listen: () => () => undefined };
+  test('reads the latest secrets from the database, even without a signal', async () => {
+    const withoutSignals: Database = { ...database, listen: () => () => undefined };
     const a = await open({ payments: { pe_1: 'p1' } });
-    const b = await open({ payments: { pe_1: 'p1' } }, { on: deaf });
+    const b = await open({ payments: { pe_1: 'p1' } }, { on: withoutSignals });
     await a.rotate('pe_1', async () => 'p2');
     expect(b.valid('payments', 'pe_1')).toEqual(['p1']);
     expect(await b.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
     expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('the latest are what comes of a rotation that is under way, here or elsewhere', async () => {
+  test('waits for a rotation in progress, here or elsewhere, before it returns the latest secrets', async () => {
     const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
     const asked: Promise<unknown>[] = [];
     await replicas[0]!.rotate('pe_1', async () => {
@@ -380,18 +380,18 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     for (const latest of asked) expect(await latest).toEqual(['p2', 'p1']);
   });
 
-  test('no more than a hundred wait for a rotation; the others are told so at once', async () => {
+  test('lets a hundred callers wait for a rotation, and rejects the others at once', async () => {
     const secrets = await open({ payments: { pe_1: 'p1', pe_2: 'x' } });
     const waiting: Promise<unknown>[] = [];
-    const turnedAway = async () => {
-      // Only once the lease has been seen is the crowd bounded.
+    const expectRejected = async () => {
+      // The number is limited only once the lease has been seen.
       const asked = secrets.latest('payments', 'pe_1');
       waiting.push(asked.catch(() => undefined));
       await expect(Promise.race([asked, soon()])).rejects.toBeInstanceOf(TooManyWaiting);
     };
     await secrets.rotate('pe_1', async () => {
       for (let count = 0; count < 100; count++) waiting.push(secrets.latest('payments', 'pe_1'));
-      await vi.waitFor(turnedAway, 5000);
+      await vi.waitFor(expectRejected, 5000);
       const more = Array.from({ length: 200 }, () => secrets.latest('payments', 'pe_1'));
       for (const each of await Promise.allSettled(more))
         expect(each).toMatchObject({ reason: expect.any(TooManyWaiting) });
@@ -404,27 +404,27 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('however many ask for the latest, few reads are made, and each began after those it answers asked', async () => {
-    const there = await openReplica();
-    const { counting, looks } = counted({ ...there, listen: () => () => undefined });
+  test('shares reads of the latest secrets, each begun after the calls that it answers', async () => {
+    const replica = await openReplica();
+    const { recorded, reads } = recordReads({ ...replica, listen: () => () => undefined });
     const a = await open({ payments: { pe_1: 'p1' } });
-    const b = await open({ payments: { pe_1: 'p1' } }, { on: counting });
-    await vi.waitFor(() => expect(looks).toHaveLength(2), 5000);
-    looks.length = 0;
+    const b = await open({ payments: { pe_1: 'p1' } }, { on: recorded });
+    await vi.waitFor(() => expect(reads).toHaveLength(2), 5000);
+    reads.length = 0;
     const flood = () => Array.from({ length: 200 }, () => b.latest('payments', 'pe_1'));
     await Promise.all(flood());
-    expect(looks).toHaveLength(1);
+    expect(reads).toHaveLength(1);
     const begun = flood();
-    await vi.waitFor(() => expect(looks).toHaveLength(2), 5000);
+    await vi.waitFor(() => expect(reads).toHaveLength(2), 5000);
     await a.rotate('pe_1', async () => 'p2');
     expect(await Promise.all(flood())).toEqual(Array.from({ length: 200 }, () => ['p2', 'p1']));
-    expect(looks).toHaveLength(3);
+    expect(reads).toHaveLength(3);
     await Promise.all(begun);
     await b.stop();
-    if (there !== database) await there.stop();
+    if (replica !== database) await replica.stop();
   });
 
-  test('a database that does not answer is no answer, and is asked again', async () => {
+  test('rejects if the database fails, and reads again at the next call', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     const { schema } = database.kysely;
     await schema.alterTable('webhook_secrets').renameTo('away').execute();
@@ -433,7 +433,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p1']);
   });
 
-  test('a start with a new key seals anew, so that the old key can go', async () => {
+  test('reseals with a new key at the start, so that the old key can be removed', async () => {
     const next = randomBytes(32);
     const first = await open({ payments: { pe_1: 'p1' } });
     await first.rotate('pe_1', async () => 'p2');
@@ -442,7 +442,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(last.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('a start that changes nothing writes nothing, whatever further keys there are', async () => {
+  test('writes nothing at a start that changes nothing, even with further keys', async () => {
     const configured = { shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } };
     await (await open(configured)).rotate('pe_1', async () => 'p2');
     const before = await rows();
@@ -452,7 +452,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   });
 
   test.each(['shipments', 'payments'] as const)(
-    'a start without the key of a secret of %s is refused, and leaves what is stored',
+    'refuses to start without the key of a secret of %s, and changes nothing',
     async (family) => {
       const first = await open({ [family]: { id_1: 'old' } });
       if (family === 'payments') await first.rotate('id_1', async () => 'rotated');
@@ -470,7 +470,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     },
   );
 
-  test('a process that lacks the key of what others stored keeps what it had, and rotates nothing', async () => {
+  test('keeps its secrets and rotates nothing if it lacks the key that another process used', async () => {
     const next = randomBytes(32);
     const first = await open({ payments: { pe_1: 'p1' } });
     await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
@@ -483,7 +483,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await rows()).toEqual(before);
   });
 
-  test('keys rotated in the order that README tells are never missed, whoever restarts', async () => {
+  test('never lacks a key while keys are rotated in the order that README gives', async () => {
     const next = randomBytes(32);
     const startUnder = async (...keys: readonly [Buffer, ...Buffer[]]) => {
       const replica = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer(keys) });
@@ -504,21 +504,21 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   const rows = () =>
     database.kysely.selectFrom('webhook_secrets').selectAll().orderBy('endpoint_id').execute();
 
-  /** The database, and what each statement says that looks for secrets in it. */
-  function counted(on: Database) {
-    const looks: string[] = [];
+  /** The database, and the statements that read secrets from it. */
+  function recordReads(on: Database) {
+    const reads: string[] = [];
     const kysely = on.kysely.withPlugin({
       transformQuery({ node }) {
         const text = JSON.stringify(node);
-        if (node.kind === 'SelectQueryNode' && text.includes('webhook_secrets')) looks.push(text);
+        if (node.kind === 'SelectQueryNode' && text.includes('webhook_secrets')) reads.push(text);
         return node;
       },
       transformResult: async ({ result }) => result,
     });
-    return { counting: { ...on, kysely } satisfies Database, looks };
+    return { recorded: { ...on, kysely } satisfies Database, reads };
   }
 
-  /** A second process on the same database; an embedded one has a single process, so there it is the same. */
+  /** The database of a second process; the same one if it is embedded, as that has only one process. */
   async function openReplica(): Promise<Database> {
     return engine === 'sqlite' ? database : openDatabase(url, { log: telemetry.log });
   }

@@ -65,9 +65,9 @@ describe('shipments: the HMAC is over the raw body', () => {
     `${t},a=1,b=2,c=3,d=4,e=5,f=6,v1=${shipment.hex}`,
     `t=000${sent},v1=${shipment.hex}`,
   ];
-  test.each(good)('takes %s', (header) => expect(shipmentFault(header)).toBeUndefined());
+  test.each(good)('accepts %s', (header) => expect(shipmentFault(header)).toBeUndefined());
 
-  test('takes base64url, padded or not, as well as base64', () => {
+  test('accepts base64url, padded or not, as well as base64', () => {
     const secrets = [shipment.otherSecret];
     for (const value of [shipment.otherBase64, shipment.otherBase64Url, `${shipment.otherBase64Url}=`])
       expect(shipmentFault(`${t},v1=${value}`, sent, secrets)).toBeUndefined();
@@ -102,13 +102,13 @@ describe('shipments: the HMAC is over the raw body', () => {
     [`${t},v1=${shipment.hex}00`, 'SIGNATURE_WRONG'],
     [`${t},v1=${shipment.hex.slice(0, 62)}`, 'SIGNATURE_WRONG'],
     [`${t},v1=${shipment.base64}=`, 'SIGNATURE_WRONG'],
-    // Other unused bits in the last digit, and the two alphabets in one text.
+    // The last digit has other unused bits.
     [`${t},v1=${shipment.base64.replace('Q=', 'R=')}`, 'SIGNATURE_WRONG'],
     [`${t},v0=${shipment.hex}`, 'SIGNATURE_WRONG'],
   ];
   test.each(bad)('refuses %j as %s', (headers, fault) => expect(shipmentFault(headers)).toBe(fault));
 
-  test('refuses the two alphabets of base64 in one text', () => {
+  test('refuses both alphabets of base64 in one value', () => {
     const mixed = shipment.otherBase64.replace('/', '_');
     expect(shipmentFault(`${t},v1=${mixed}`, sent, [shipment.otherSecret])).toBe('SIGNATURE_WRONG');
   });
@@ -120,11 +120,11 @@ describe('shipments: the HMAC is over the raw body', () => {
     [-300, undefined],
     [-300.001, 'SIGNATURE_TOO_FAR_AHEAD'],
     [-301, 'SIGNATURE_TOO_FAR_AHEAD'],
-  ])('an age of %d seconds is %s', (age, fault) =>
+  ])('an age of %d seconds gives %s', (age, fault) =>
     expect(shipmentFault(`${t},v1=${shipment.hex}`, sent + age)).toBe(fault),
   );
 
-  test('any one byte of the body altered is refused', () => {
+  test('refuses a body with any one byte altered', () => {
     const header = `${t},v1=${shipment.hex}`;
     for (const at of shipment.body.keys()) {
       const body = Buffer.from(shipment.body);
@@ -137,7 +137,7 @@ describe('shipments: the HMAC is over the raw body', () => {
     }
   });
 
-  test('any one digit of the signature altered is refused', () => {
+  test('refuses a signature with any one digit altered', () => {
     for (const at of Array.from(shipment.hex).keys()) {
       const digit = shipment.hex[at] === '0' ? '1' : '0';
       const altered = shipment.hex.slice(0, at) + digit + shipment.hex.slice(at + 1);
@@ -150,7 +150,7 @@ describe('payments: the HMAC is over `<t>.<raw body>`', () => {
   const v1 = `v1=${payment.hexOfCurrent}`;
   const v0 = `v0=${payment.hexOfPrevious}`;
 
-  test('v1 or v0 may match any secret that is valid now', () => {
+  test('accepts v1 or v0 by any secret that is valid now', () => {
     expect(paymentFault(`t=${sent},${v1}`)).toBeUndefined();
     expect(paymentFault(`t=${sent},${v1},${v0}`, [payment.previous])).toBeUndefined();
     expect(paymentFault(`t=${sent},${v1},${v0}`, ['whsec_newest', payment.current])).toBeUndefined();
@@ -162,13 +162,13 @@ describe('payments: the HMAC is over `<t>.<raw body>`', () => {
     expect(paymentFault(`t=${sent},${v1},${v0}`, [])).toBe('SIGNATURE_WRONG');
   });
 
-  test('the time is signed as it was written', () => {
+  test('verifies the time as it was written', () => {
     expect(paymentFault(`t=0${sent},v1=${payment.hexWithLeadingZero}`)).toBeUndefined();
     expect(paymentFault(`t=0${sent},${v1}`)).toBe('SIGNATURE_WRONG');
     expect(paymentFault(`t=${sent + 1},${v1}`)).toBe('SIGNATURE_WRONG');
   });
 
-  test('the tolerance is a setting and can be off; the future is bounded all the same', () => {
+  test('uses the configured tolerance or none, but always limits times in the future', () => {
     const header = `t=${sent},${v1}`;
     expect(paymentFault(header, [payment.current], sent + 300)).toBeUndefined();
     expect(paymentFault(header, [payment.current], sent + 301)).toBe('SIGNATURE_TOO_OLD');
@@ -197,7 +197,7 @@ describe('the header parser', () => {
     fc.string({ unit: 'binary' }),
   );
 
-  test('never throws, and gives digests of 32 bytes only', () => {
+  test('never throws, and returns only digests of 32 bytes', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 24 }), (pieces) => {
         const parsed = parseSignature(pieces.join(''), ['v1', 'v0']);

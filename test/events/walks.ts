@@ -2,7 +2,7 @@ import { createCommit, type Commit } from '../../src/events/commit.js';
 import type { Delivery, Fold } from '../../src/events/log.js';
 import type { Procedure } from '../../src/store/procedure.js';
 
-/** An event of the families below: a step of its entity, or one that no fold can take. */
+/** An event of the families below: a step of its entity; the fold throws if it is impossible. */
 export interface Step {
   readonly step: number | 'impossible';
 }
@@ -13,7 +13,7 @@ export interface Walk {
   readonly steps: readonly number[];
 }
 
-/** A fold that any lost, doubled or misplaced event shows in; it keeps its states beside the shipments. */
+/** A fold whose state shows any lost, repeated or misplaced event; it is stored in the table of shipments. */
 const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
   table: 'shipments',
   key: 'shipment_id',
@@ -25,7 +25,7 @@ const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
   toRow: () => ({ stage: '', updated_instant: '' }),
 };
 
-/** Takes deliveries of both families into the log, folded so. */
+/** Commits deliveries of both families to the log with this fold. */
 export const procedure: Procedure<null, readonly Delivery[], Commit> = {
   module: import.meta.url,
   begin: (store) => createCommit(store, { shipments: walkFold, payments: walkFold }),
