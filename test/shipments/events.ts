@@ -2,9 +2,9 @@ import { stages, type ShipmentEvent } from '../../src/shipments/model.js';
 
 let made = 0;
 
-/** A shipment event that tells nothing but what is given. */
-export function shipmentEvent(told: Partial<ShipmentEvent> = {}): ShipmentEvent {
-  const stage = told.stage ?? stages[0];
+/** A shipment event with these fields; what an event may lack is null by default. */
+export function shipmentEvent(fields: Partial<ShipmentEvent> = {}): ShipmentEvent {
+  const stage = fields.stage ?? stages[0];
   made += 1;
   return {
     kind: 'ShipmentEvent',
@@ -17,6 +17,6 @@ export function shipmentEvent(told: Partial<ShipmentEvent> = {}): ShipmentEvent 
     status: null,
     carrier: null,
     trackingNumber: null,
-    ...told,
+    ...fields,
   };
 }

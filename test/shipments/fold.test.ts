@@ -10,7 +10,7 @@ const { apply } = createShipmentFold();
 const shipmentAfter = (events: readonly ShipmentEvent[]) => toShipment(statesAfter(apply, events).at(-1)!);
 
 describe('the fold of shipments', () => {
-  it('tells what the newest event told, its time as it was written', () => {
+  it('takes each field from the newest event that has it, and the time as it was written', () => {
     const shipment = shipmentAfter([
       shipmentEvent({ status: 'new', carrier: 'DHL', trackingNumber: 'T1' }),
       shipmentEvent({ stage: 'IN_TRANSIT', status: 'moving', occurredAt: '2026-01-02T01:00:00.50+01:00' }),
@@ -26,7 +26,7 @@ describe('the fold of shipments', () => {
     });
   });
 
-  it('is not moved back by a late event, which still tells what no newer one has told', () => {
+  it('takes from a late event only what no newer one has set', () => {
     const shipment = shipmentAfter([
       shipmentEvent({ stage: 'DELIVERED', status: 'delivered', occurredAt: '2026-01-03T00:00:00Z' }),
       shipmentEvent({ status: 'new', carrier: 'DHL', occurredAt: '2026-01-01T00:00:00Z' }),
@@ -40,7 +40,7 @@ describe('the fold of shipments', () => {
     });
   });
 
-  it('compares instants, exact below the millisecond and whatever the offset', () => {
+  it('compares instants, whatever the offset and exactly below the millisecond', () => {
     const shipment = shipmentAfter([
       shipmentEvent({ stage: 'DELIVERED', occurredAt: '2026-01-01T10:00:00.0000002Z' }),
       shipmentEvent({ stage: 'IN_TRANSIT', occurredAt: '2026-01-01T11:00:00.0000001+01:00' }),
@@ -48,7 +48,7 @@ describe('the fold of shipments', () => {
     expect(shipment.stage).toBe('DELIVERED');
   });
 
-  it('takes a time without an offset for one in UTC, and tells it as it was written', () => {
+  it('reads a time without an offset as UTC, and returns it as it was written', () => {
     const shipment = shipmentAfter([
       shipmentEvent({ stage: 'OUT_FOR_DELIVERY', occurredAt: '2026-01-02 00:00:01' }),
       shipmentEvent({ stage: 'DELIVERED', occurredAt: '2026-01-02T01:00:00.9+01:00' }),
@@ -57,7 +57,7 @@ describe('the fold of shipments', () => {
     expect(shipment).toMatchObject({ stage: 'OUT_FOR_DELIVERY', updatedAt: '2026-01-02 00:00:01' });
   });
 
-  it('settles equal times by the stage, then by log order', () => {
+  it('orders events with equal times by stage, then by log order', () => {
     const delivered = shipmentEvent({ stage: 'DELIVERED', status: 'first' });
     const failed = shipmentEvent({ stage: 'DELIVERY_FAILED', status: 'failed' });
     expect(shipmentAfter([delivered, failed])).toEqual(shipmentAfter([failed, delivered]));
@@ -66,12 +66,17 @@ describe('the fold of shipments', () => {
     expect(shipmentAfter([delivered, again]).status).toBe('second');
   });
 
-  const told = fc.option(fc.constantFrom('a', 'b', 'c'));
+  const optionalText = fc.option(fc.constantFrom('a', 'b', 'c'));
   foldContract({
     apply,
     eventAt: (time) =>
       fc
-        .record({ stage: fc.constantFrom(...stages), status: told, carrier: told, trackingNumber: told })
+        .record({
+          stage: fc.constantFrom(...stages),
+          status: optionalText,
+          carrier: optionalText,
+          trackingNumber: optionalText,
+        })
         .map((members) => {
           const occurredAt = `2026-01-01T00:00:00.${String(time).padStart(6, '0')}Z`;
           return shipmentEvent({ ...members, occurredAt });

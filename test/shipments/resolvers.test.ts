@@ -40,7 +40,7 @@ afterAll(() => live.stop());
 describe('the grant', () => {
   const operations = ['{ shipments { nodes { id } } }', '{ shipment(shipmentId: "a") { id } }'];
 
-  it.each(operations)('is needed for %s', async (source) => {
+  it.each(operations)('is required for %s', async (source) => {
     expect(await ask(contextOf(null), source)).toMatchObject({ codes: ['UNAUTHENTICATED'] });
     expect(await ask(contextOf(callerWith(['PAYMENTS_READ'])), source)).toMatchObject({
       codes: ['FORBIDDEN'],
@@ -48,14 +48,14 @@ describe('the grant', () => {
     expect(await ask(contextOf(reader), source)).not.toHaveProperty('codes');
   });
 
-  it('is needed to follow, before the cursor is looked at', async () => {
+  it('is required to subscribe, and checked before the cursor', async () => {
     const source = 'subscription { shipmentUpdates(after: "nonsense") { cursor } }';
     expect(await refusal(contextOf(null), source)).toEqual({ codes: ['UNAUTHENTICATED'] });
     expect(await refusal(contextOf(callerWith([])), source)).toEqual({ codes: ['FORBIDDEN'] });
     expect(await refusal(contextOf(reader), source)).toEqual({ codes: ['CURSOR_INVALID'] });
   });
 
-  it('is needed through node, which else gives null', async () => {
+  it('is required through node, which returns null without it', async () => {
     expect(await shipmentNodes.Shipment('a', contextOf(reader))).toMatchObject({ shipmentId: 'a' });
     expect(await shipmentNodes.ShipmentEvent('e3', contextOf(reader))).toMatchObject(history[2]!);
     for (const load of Object.values(shipmentNodes)) {
@@ -99,7 +99,7 @@ describe('shipments', () => {
     return { edges, pageInfo, ids: edges.map(({ node }) => node.shipmentId) };
   }
 
-  it('come latest activity first, page by page in both directions', async () => {
+  it('are listed latest activity first, page by page in both directions', async () => {
     const first = await read({ first: 2 });
     expect(first.ids).toEqual(['a', 'b']);
     expect(first.pageInfo).toEqual({
@@ -115,7 +115,7 @@ describe('shipments', () => {
     expect((await read({ last: 2 })).ids).toEqual(['b', 'c']);
   });
 
-  it('have cursors that are good for this caller, connection and filter alone', async () => {
+  it('have cursors that are valid only for the same caller, connection and filter', async () => {
     const { edges } = await read({ filter: { carrier: 'DHL' } });
     const after = edges[0]!.cursor;
     expect((await read({ filter: { carrier: 'DHL', stage: null }, after })).ids).toEqual([]);
@@ -129,7 +129,7 @@ describe('shipments', () => {
     expect(await ask(contextOf(another), page, { filter, after })).toEqual(refused);
   });
 
-  it('bear their global id and their events, newest in the log first', async () => {
+  it('have a global id and their events, newest in the log first', async () => {
     const source = /* GraphQL */ `
       query ($after: String) {
         shipment(shipmentId: "a") {
@@ -179,7 +179,7 @@ describe('shipments', () => {
     });
   });
 
-  it('that no event has told of are null', async () => {
+  it('are null if no event has mentioned them', async () => {
     const answer = await ask(contextOf(reader), '{ shipment(shipmentId: "none") { id } }');
     expect(answer).toEqual({ data: { shipment: null } });
   });
@@ -210,23 +210,23 @@ describe('shipmentUpdates', () => {
     readonly shipmentUpdates: { readonly event: { readonly eventId: string } };
   }
 
-  async function hear(updates: AsyncIterator<Answer>) {
+  async function nextUpdate(updates: AsyncIterator<Answer>) {
     const { value } = await updates.next();
     return ((value as Answer).data as Message).shipmentUpdates;
   }
 
-  it('replay the log in order, each with the shipment as it was just after', async () => {
-    const heard = await begin({ after: live.feed.cursor({ seq: 0, witness: '' }) });
+  it('replay the log in order, each event with the shipment as it was just after it', async () => {
+    const subscription = await begin({ after: live.feed.cursor({ seq: 0, witness: '' }) });
     const messages = [];
     for (const seq of [1, 2, 3, 4, 5]) {
-      const update = await hear(heard);
+      const update = await nextUpdate(subscription);
       expect(update).toMatchObject({
         cursor: live.feed.cursor((await live.log.place(seq))!),
         replayed: true,
       });
       messages.push(update);
     }
-    await heard.return?.();
+    await subscription.return?.();
     expect(messages).toMatchObject([
       { event: { eventId: 'e1' }, shipment: { shipmentId: 'a', stage: 'CREATED', carrier: 'DHL' } },
       { event: { eventId: 'e2' }, shipment: { shipmentId: 'b', stage: 'CREATED', carrier: 'UPS' } },
@@ -237,26 +237,31 @@ describe('shipmentUpdates', () => {
   });
 
   it.each<[string, ShipmentUpdateFilter, readonly string[]]>([
-    ['null members', { shipmentIds: null, stages: null, carriers: null }, ['e1', 'e2', 'e3', 'e4', 'e5']],
+    [
+      'null, which matches everything',
+      { shipmentIds: null, stages: null, carriers: null },
+      ['e1', 'e2', 'e3', 'e4', 'e5'],
+    ],
     ['the event’s shipment', { shipmentIds: ['b', 'c'] }, ['e2', 'e5']],
     ['the event’s stage, not the shipment’s', { stages: ['IN_TRANSIT'] }, ['e4']],
     ['the event’s carrier, else the shipment’s', { carriers: ['DHL'] }, ['e1', 'e3', 'e4']],
-    ['all conditions together', { carriers: ['DHL'], stages: ['DELIVERED'] }, ['e3']],
+    ['several conditions, which must all match', { carriers: ['DHL'], stages: ['DELIVERED'] }, ['e3']],
     ['an empty list, which matches nothing', { shipmentIds: [] }, []],
-  ])('match %s', async (_, filter, expected) => {
-    const heard = await begin({ filter, after: live.feed.cursor({ seq: 0, witness: '' }) });
+  ])('filter by %s', async (_, filter, expected) => {
+    const subscription = await begin({ filter, after: live.feed.cursor({ seq: 0, witness: '' }) });
     const ids = [];
-    while (ids.length < expected.length) ids.push((await hear(heard)).event.eventId);
+    while (ids.length < expected.length) ids.push((await nextUpdate(subscription)).event.eventId);
     expect(ids).toEqual(expected);
-    const beyond = heard.next();
+    const beyond = subscription.next();
     const everything = await begin({ after: live.feed.cursor({ seq: 0, witness: '' }) });
-    for (const { eventId } of history) expect(await hear(everything)).toMatchObject({ event: { eventId } });
+    for (const { eventId } of history)
+      expect(await nextUpdate(everything)).toMatchObject({ event: { eventId } });
     expect(await Promise.race([beyond, setImmediate('nothing')])).toBe('nothing');
-    for (const updates of [heard, everything]) await updates.return?.();
+    for (const updates of [subscription, everything]) await updates.return?.();
     expect(await beyond).toEqual({ done: true, value: undefined });
   });
 
-  it.each(['shipmentIds', 'stages', 'carriers'])('take no more than 1,000 %s', async (name) => {
+  it.each(['shipmentIds', 'stages', 'carriers'])('refuse a filter of more than 1,000 %s', async (name) => {
     const filter = (count: number) => ({
       filter: { [name]: Array.from({ length: count }, () => 'CREATED') },
     });
@@ -264,19 +269,19 @@ describe('shipmentUpdates', () => {
     await (await begin(filter(1_000))).return?.();
   });
 
-  it('without `after` begin now, and tell what comes as it comes', async () => {
-    const heard = await begin({ filter: { shipmentIds: ['live'] } });
-    const update = hear(heard);
+  it('begin at the end of the log without `after`, and deliver events as they arrive', async () => {
+    const subscription = await begin({ filter: { shipmentIds: ['live'] } });
+    const update = nextUpdate(subscription);
     const event = shipmentEvent({ shipmentId: 'live' });
     await live.log.append(deliveryOf(event, 'live'));
     expect(await update).toMatchObject({ replayed: false, event: { eventId: event.eventId } });
-    await heard.return?.();
+    await subscription.return?.();
   });
 
-  it('end at once when the client goes while nothing comes', async () => {
-    const heard = await begin({});
-    const pending = heard.next();
-    await heard.return?.();
+  it('end at once when the client leaves while no events arrive', async () => {
+    const subscription = await begin({});
+    const pending = subscription.next();
+    await subscription.return?.();
     expect(await pending).toEqual({ done: true, value: undefined });
   });
 });

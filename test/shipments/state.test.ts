@@ -13,7 +13,7 @@ import { shipmentEvent } from './events.js';
 const strange = 'a"\\\u0000\ud800é';
 const all: RowQuery = { limit: 100, backward: false };
 
-// In the order in which they arrive; the latest activity is that of `late`.
+// In order of arrival; `late` has the latest activity.
 const history = [
   shipmentEvent({ eventId: 'e1', shipmentId: 'early', carrier: 'DHL', occurredAt: '2026-01-01T00:00:00Z' }),
   shipmentEvent({ eventId: 'e2', shipmentId: 'late', carrier: 'dhl', occurredAt: '2026-01-05T00:00:00Z' }),
@@ -50,7 +50,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   });
   afterAll(() => live.stop());
 
-  /** As an operation reads them. */
+  /** The shipments as a new operation reads them. */
   const shipments = () => open(new Reads(new LightAbortController()));
 
   const ids = async (query: Partial<RowQuery>, filter: ShipmentFilter = {}) => {
@@ -63,7 +63,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     return events.map(({ eventId, seq }) => `${eventId} at ${seq}`);
   };
 
-  it('gives a shipment by the service’s own id, and null for one that is not known', async () => {
+  it('returns a shipment by the service’s own id, and null for an unknown one', async () => {
     expect(await shipments().get('early')).toMatchObject({ carrier: 'DHL', stage: 'IN_TRANSIT' });
     expect(await shipments().get(strange)).toMatchObject({ shipmentId: strange, carrier: strange });
     const together = shipments();
@@ -73,7 +73,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     ]);
   });
 
-  it('pages by latest activity, both ways, from any position', async () => {
+  it('pages by latest activity in both directions, from any position', async () => {
     const order = ['late', 'twin', 'early', strange];
     expect(await ids({})).toEqual(order);
     expect(await ids({ backward: true })).toEqual(order.toReversed());
@@ -90,7 +90,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     ]);
   });
 
-  it('filters exactly; what is absent or null filters nothing', async () => {
+  it('filters by exact values, and ignores filters that are absent or null', async () => {
     expect(await ids({}, { carrier: 'DHL' })).toEqual(['early']);
     expect(await ids({}, { carrier: '' })).toEqual(['twin']);
     expect(await ids({}, { carrier: strange, trackingNumber: strange })).toEqual([strange]);
@@ -99,7 +99,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     expect(await ids({}, { stage: null, carrier: null })).toHaveLength(4);
   });
 
-  it('gives the events of many shipments at once, newest in the log first, each from its own place', async () => {
+  it('returns the events of many shipments at once, newest in the log first, each from its own place', async () => {
     const eventsOf = eventsIn(shipments());
     const [forward, backward, after, before, first, strangers, none] = await Promise.all([
       eventsOf('early', {}),
@@ -119,7 +119,7 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     expect(none).toEqual([]);
   });
 
-  it('reads what is asked for at once in one statement', async () => {
+  it('reads what is requested at the same time in one statement', async () => {
     const { kysely } = live.database;
     let statements = 0;
     const counting: KyselyPlugin = {
@@ -141,13 +141,13 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
     expect(statements).toBe(2);
   });
 
-  it('gives an event by its id; null for an unknown and a skipped one', async () => {
+  it('returns an event by its id, and null for an unknown or a skipped one', async () => {
     const { events } = shipments();
     const found = await Promise.all(['e3', 'none', 'skipped', 'e1'].map((id) => events.event(id)));
     expect(found).toEqual([{ ...history[2], seq: 3 }, null, null, { ...history[0], seq: 1 }]);
   });
 
-  it('takes a time with a fraction of any length', async () => {
+  it('accepts a time with a fraction of any length', async () => {
     const digits = Array.from({ length: 5000 }, (__, i) => (i * 7919) % 10).join('');
     const [shipmentId, occurredAt] = ['exact', `2026-01-09T00:00:00.${digits}1Z`];
     const event = shipmentEvent({ shipmentId, occurredAt });

@@ -6,19 +6,19 @@ import { createShipmentFamily, readShipmentEvent } from '../../src/shipments/web
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 
-function body(about: Readonly<Record<string, unknown>> = {}): EventBody {
+function body(changes: Readonly<Record<string, unknown>> = {}): EventBody {
   return {
     id: 'evt_1',
     type: 'shipment.delivered',
     created_at: '2026-01-02T03:04:05Z',
     data: { shipment: { id: 'shp_1', status: 'delivered', carrier: 'DHL', tracking_number: 'JD01' } },
-    ...about,
+    ...changes,
   };
 }
 
 const withShipment = (shipment: unknown) => body({ data: { shipment } });
 
-test('an event is read as documented', () => {
+test('parses an event as documented', () => {
   const event = {
     kind: 'ShipmentEvent',
     eventId: 'evt_1',
@@ -38,7 +38,7 @@ test('an event is read as documented', () => {
   });
 });
 
-test('every stage has its type', () => {
+test('parses the type of every stage', () => {
   for (const stage of stages)
     expect(readShipmentEvent(body({ type: `shipment.${stage.toLowerCase()}` }), receivedAt)).toMatchObject({
       stage,
@@ -47,20 +47,20 @@ test('every stage has its type', () => {
 
 test.each([
   ['an unknown type', body({ type: 'shipment.lost' })],
-  ['a type that every object has', body({ type: 'constructor' })],
+  ['a type that is a property of every object', body({ type: 'constructor' })],
   ['no data', body({ data: undefined })],
   ['data that is an array', body({ data: [{ shipment: { id: 'x' } }] })],
-  ['data that is a text', body({ data: 'shipment' })],
+  ['data that is a string', body({ data: 'shipment' })],
   ['no shipment', body({ data: {} })],
   ['a shipment that is null', withShipment(null)],
   ['no id', withShipment({ status: 'delivered' })],
   ['an empty id', withShipment({ id: '' })],
   ['a number as id', withShipment({ id: 1 })],
-])('%s is not known', (_, event) => {
+])('skips an event with %s', (_, event) => {
   expect(createShipmentFamily({ skewSeconds: 300 }).parse(event, receivedAt).known).toBeNull();
 });
 
-test('free strings are passed through; what is absent or no string is null', () => {
+test('passes free strings through, and reads what is absent or no string as null', () => {
   const free = { status: '', carrier: ' Ünïted\u0000 ', tracking_number: '\ud800' };
   expect(readShipmentEvent(withShipment({ id: 'shp_1', ...free }), receivedAt)).toMatchObject({
     status: '',
@@ -81,14 +81,14 @@ describe('the time of an event', () => {
     '2026-01-02T03:04:05',
     '2026-01-02 03:04:05',
     '2026-01-02',
-  ])('%s is kept as it was written', (written) =>
+  ])('is kept as it was written: %s', (written) =>
     expect(readShipmentEvent(body({ created_at: written }), receivedAt)).toMatchObject({
       occurredAt: written,
     }),
   );
 
   test.each([undefined, null, 1_767_323_045, '', 'yesterday', '2026-02-30T00:00:00', '2026-02-30'])(
-    '%j is none, so that of receipt counts',
+    'is the time of receipt if it is given as %j',
     (written) =>
       expect(readShipmentEvent(body({ created_at: written }), receivedAt)).toMatchObject({
         occurredAt: receivedAt,
@@ -96,7 +96,7 @@ describe('the time of an event', () => {
   );
 });
 
-test('no JSON makes it throw', () => {
+test('never throws, whatever the JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (data, shipment) => {
       for (const event of [
