@@ -50,7 +50,7 @@ afterEach(async () => {
   await new Promise((resolve) => service.close(resolve));
 });
 
-function answering(status: number, body?: unknown) {
+function answerWith(status: number, body?: unknown) {
   answer = (_, response) => response.writeHead(status).end(body === undefined ? '' : JSON.stringify(body));
 }
 
@@ -58,8 +58,8 @@ function rotate(endpointId = 'pe_1', options: Omit<PaymentsClientOptions, 'upstr
   return createPaymentsClient({ upstream, ...options }).rotateSecret(endpointId, signal);
 }
 
-test('posts to the endpoint, its id encoded, without a body', async () => {
-  answering(200, { secret: 's' });
+test('posts to the endpoint, with its id encoded and without a body', async () => {
+  answerWith(200, { secret: 's' });
   await rotate('pe/1 ü?');
   expect(seen).toEqual([
     {
@@ -71,16 +71,19 @@ test('posts to the endpoint, its id encoded, without a body', async () => {
   ]);
 });
 
-test.each([400, 411, 415, 422])('is asked for once more, with an empty object, after %d', async (status) => {
-  answer = ({ headers }, response) => {
-    const wanted = headers['content-type'] === 'application/json';
-    response.writeHead(wanted ? 200 : status).end('{"secret":"new"}');
-  };
-  expect(await rotate('pe_1', { apiToken: 'api-token' })).toBe('new');
-  expect(seen.map(({ body }) => body)).toEqual(['', '{}']);
-  expect(seen[1]).toMatchObject({ method: 'POST', url: seen[0]!.url, authorization: 'Bearer api-token' });
-  expect(lines).toBe('');
-});
+test.each([400, 411, 415, 422])(
+  'sends the request once more, with an empty object, after %d',
+  async (status) => {
+    answer = ({ headers }, response) => {
+      const wanted = headers['content-type'] === 'application/json';
+      response.writeHead(wanted ? 200 : status).end('{"secret":"new"}');
+    };
+    expect(await rotate('pe_1', { apiToken: 'api-token' })).toBe('new');
+    expect(seen.map(({ body }) => body)).toEqual(['', '{}']);
+    expect(seen[1]).toMatchObject({ method: 'POST', url: seen[0]!.url, authorization: 'Bearer api-token' });
+    expect(lines).toBe('');
+  },
+);
 
 test.each([
   [401, 1],
@@ -89,14 +92,14 @@ test.each([
   [409, 1],
   [400, 2],
   [500, 1],
-])('that is refused by %d is sent %d times at most', async (status, times) => {
-  answering(status);
+])('gives up on %d after %d request(s)', async (status, times) => {
+  answerWith(status);
   await rotate().catch(() => undefined);
   expect(seen).toHaveLength(times);
 });
 
-test('bears the token where one is configured', async () => {
-  answering(200, { secret: 's' });
+test('sends the API token if one is configured', async () => {
+  answerWith(200, { secret: 's' });
   await rotate('pe_1', { apiToken: 'api-token' });
   expect(seen[0]!.authorization).toBe('Bearer api-token');
 });
@@ -112,31 +115,31 @@ describe('the new secret', () => {
     [{ id: 'x', data: { secret: 'below' }, new_secret: 'new' }],
     [{ webhook: { id: 'x', secret: 'new' }, previous: { id: 'y' } }],
   ])('is found in %j', async (body) => {
-    answering(201, body);
+    answerWith(201, body);
     expect(await rotate()).toBe('new');
   });
 
   test('is taken from the configured field only', async () => {
-    answering(200, { secret: 'other', key: 'new' });
+    answerWith(200, { secret: 'other', key: 'new' });
     expect(await rotate('pe_1', { secretField: 'key' })).toBe('new');
-    answering(200, { secret: 'other', data: { key: 'new' } });
+    answerWith(200, { secret: 'other', data: { key: 'new' } });
     expect(await rotate('pe_1', { secretField: 'key' })).toBe('new');
-    answering(200, { secret: 'other' });
+    answerWith(200, { secret: 'other' });
     await expect(rotate('pe_1', { secretField: 'key' })).rejects.toMatchObject({
       code: 'UPSTREAM_INVALID_RESPONSE',
     });
   });
 
   test('is found at the end of a configured path', async () => {
-    answering(200, { endpoint: { keys: { current: 'new', previous: 'old' } }, secret: 'other' });
+    answerWith(200, { endpoint: { keys: { current: 'new', previous: 'old' } }, secret: 'other' });
     expect(await rotate('pe_1', { secretField: 'endpoint.keys.current' })).toBe('new');
   });
 
   const two = { previous: { secret: 'old' }, current: { secret: 'new' } };
   test.each([undefined, {}, [], 'secret', { secret: 7 }, { secret: '' }, { data: null }, two])(
-    'is missing in %j: the operator is told what to do',
+    'is missing in %j, and the error says which setting to correct',
     async (body) => {
-      answering(200, body);
+      answerWith(200, body);
       await expect(rotate()).rejects.toMatchObject({
         code: 'UPSTREAM_INVALID_RESPONSE',
         message: expect.stringContaining('Set PAYMENTS_ROTATED_SECRET_FIELD to the field'),
@@ -144,8 +147,8 @@ describe('the new secret', () => {
     },
   );
 
-  test('that nothing finds is told to the operator, without its words', async () => {
-    answering(200, { secrets: ['telltale'] });
+  test('is missing in an answer, which is logged without its content', async () => {
+    answerWith(200, { secrets: ['telltale'] });
     await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
     const route = '/api/webhooks/pe_1/rotate-secret';
     expect(JSON.parse(lines)).toMatchObject({
@@ -160,8 +163,8 @@ describe('the new secret', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  test('without an address it says which setting is missing', async () => {
+describe('failures', () => {
+  test('names the missing setting if no address is configured', async () => {
     const client = createPaymentsClient({ upstream: undefined });
     await expect(client.rotateSecret('pe_1', live)).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
@@ -169,8 +172,8 @@ describe('what goes wrong', () => {
     });
   });
 
-  test('404 is a refusal', async () => {
-    answering(404, { error: 'x' });
+  test('returns a 404 as a refusal', async () => {
+    answerWith(404, { error: 'x' });
     expect(await rotate()).toEqual({ refused: 404 });
   });
 
@@ -181,8 +184,8 @@ describe('what goes wrong', () => {
     [409, 'UPSTREAM_INVALID_RESPONSE'],
     [423, 'UPSTREAM_UNAVAILABLE'],
     [429, 'RATE_LIMITED'],
-  ])('%d is %s, and nothing of the answer is shown', async (status, code) => {
-    answering(status, { error: 'telltale', secret: 'telltale' });
+  ])('turns %d into %s, and shows nothing of the answer', async (status, code) => {
+    answerWith(status, { error: 'telltale', secret: 'telltale' });
     const failure = rotate();
     await expect(failure).rejects.toMatchObject({ code });
     await expect(failure).rejects.not.toMatchObject({
@@ -194,15 +197,15 @@ describe('what goes wrong', () => {
   test.each([
     [401, 'locked'],
     [400, 'misshapen'],
-  ])('%d is told to the operator', async (status, reason) => {
-    answering(status, { error: 'telltale' });
+  ])('logs an answer of %d', async (status, reason) => {
+    answerWith(status, { error: 'telltale' });
     await expect(rotate()).rejects.toMatchObject({ reason });
     expect(JSON.parse(lines)).toMatchObject({ level: 40, upstream: 'payments', reason, status });
   });
 
-  test('where it is not certain that nothing happened, the operator is told to rotate again; it is asked once', async () => {
+  test('says to rotate again, without a retry, if the rotation may have happened', async () => {
     const again = expect.stringContaining('rotate it again');
-    answering(500);
+    answerWith(500);
     await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', message: again });
     answer = (request) => request.socket.destroy();
     await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', message: again });
@@ -211,8 +214,8 @@ describe('what goes wrong', () => {
     expect(seen).toHaveLength(3);
   });
 
-  test('an operation that has ended rotates nothing; one that ends meanwhile cuts nothing off', async () => {
-    answering(200, { secret: 'new' });
+  test('rotates nothing for an operation that has ended, but finishes a rotation in progress', async () => {
+    answerWith(200, { secret: 'new' });
     await expect(rotate('pe_1', {}, abortedSignal())).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(seen).toEqual([]);
     const operation = new LightAbortController();

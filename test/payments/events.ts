@@ -2,8 +2,8 @@ import type { PaymentEvent } from '../../src/payments/model.js';
 
 let made = 0;
 
-/** A payment event that tells nothing but what is given. */
-export function paymentEvent(told: Partial<PaymentEvent> = {}): PaymentEvent {
+/** A payment event with these fields; what an event may lack is null by default. */
+export function paymentEvent(fields: Partial<PaymentEvent> = {}): PaymentEvent {
   made += 1;
   return {
     kind: 'PaymentEvent',
@@ -18,6 +18,6 @@ export function paymentEvent(told: Partial<PaymentEvent> = {}): PaymentEvent {
     currency: null,
     status: null,
     data: null,
-    ...told,
+    ...fields,
   };
 }

@@ -16,7 +16,7 @@ const { apply } = createPaymentFold({ unit: 'auto' });
 const paymentAfter = (events: readonly PaymentEvent[]) => toPayment(statesAfter(apply, events).at(-1)!);
 
 describe('the fold of payments', () => {
-  it('tells what the newest event told, and its time as a date-time', () => {
+  it('takes each field from the newest event that has it, and the time as a date-time', () => {
     const payment = paymentAfter([
       paymentEvent({ amount: 1200, currency: 'eur', status: 'pending', livemode: false }),
       paymentEvent({ status: 'succeeded', created: 1_767_225_601 }),
@@ -32,7 +32,7 @@ describe('the fold of payments', () => {
     });
   });
 
-  it('is not moved back by a late event, which still tells what no newer one has told', () => {
+  it('takes from a late event only what no newer one has set', () => {
     const payment = paymentAfter([
       paymentEvent({ status: 'succeeded', created: 1_767_225_603 }),
       paymentEvent({ status: 'pending', amount: 1, livemode: false, created: 1_767_225_601 }),
@@ -45,7 +45,7 @@ describe('the fold of payments', () => {
     });
   });
 
-  it('keeps what is known of livemode where an event does not say, and is false until one has said', () => {
+  it('keeps livemode if an event lacks it, and is false until one has it', () => {
     const silent = paymentEvent({ livemode: null, created: 1_767_225_604 });
     expect(paymentAfter([silent]).livemode).toBe(false);
     for (const livemode of [true, false]) {
@@ -58,13 +58,13 @@ describe('the fold of payments', () => {
     }
   });
 
-  it('keeps the order of microseconds', () => {
+  it('orders events by the microsecond', () => {
     const at = (status: string, created: number) => paymentEvent({ status, created });
     const payment = paymentAfter([at('new', 1_767_225_600_000_002), at('old', 1_767_225_600_000_001)]);
     expect(payment).toMatchObject({ status: 'new', updatedAt: '2026-01-01T00:00:00.000002Z' });
   });
 
-  it('goes on from a state that an earlier version kept', () => {
+  it('continues from a state stored by an earlier version', () => {
     const stamp = [instant('2026-01-01T00:00:03.000Z')!, 0, 7] as const;
     const kept: unknown = {
       paymentId: 'pay_1',
@@ -82,7 +82,7 @@ describe('the fold of payments', () => {
     expect(livemodeAfter(false, 1_767_225_604)).toBe(false);
   });
 
-  it('settles equal times by log order', () => {
+  it('orders events with equal times by log order', () => {
     expect(paymentAfter([paymentEvent({ status: 'one' }), paymentEvent({ status: 'two' })]).status).toBe(
       'two',
     );
@@ -94,7 +94,7 @@ describe('the fold of payments', () => {
     expect(toPayment(inMillis).updatedAt).toBe('2026-01-01T00:00:00.125Z');
   });
 
-  it('takes every safe integer as a time', () => {
+  it('accepts every safe integer as a time', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.constantFrom('auto', 's', 'ms'), (created, unit) => {
         const state = createPaymentFold({ unit }).apply(undefined, paymentEvent({ created }), 1);
@@ -105,7 +105,7 @@ describe('the fold of payments', () => {
     );
   });
 
-  const told = fc.option(fc.constantFrom('a', 'b', 'c'));
+  const optionalText = fc.option(fc.constantFrom('a', 'b', 'c'));
   foldContract({
     apply,
     eventAt: (time) =>
@@ -113,8 +113,8 @@ describe('the fold of payments', () => {
         .record({
           livemode: fc.option(fc.boolean()),
           amount: fc.option(fc.nat(3)),
-          currency: told,
-          status: told,
+          currency: optionalText,
+          status: optionalText,
         })
         .map((members) => paymentEvent({ ...members, created: 1_700_000_000 + time })),
     registersOf: ({ newest, amount, currency, status, livemode }) => [

@@ -30,8 +30,8 @@ const history = [
   paymentEvent({ eventId: 'e4', paymentId: 'a', created: 1_700_000_003, status: 'late', data: { any: [1] } }),
 ];
 
-/** Events that do not say `livemode`, of a payment that is known to be live and of one never told of. */
-const silent = [
+/** Events without `livemode`: one of a payment that is known to be live, one of an unknown payment. */
+const withoutLivemode = [
   paymentEvent({ eventId: 's1', paymentId: 'a', created: 1_700_000_004, type: 'silent', livemode: null }),
   paymentEvent({ eventId: 's2', paymentId: 'c', created: 1_700_000_000, type: 'silent', livemode: null }),
 ];
@@ -102,7 +102,7 @@ const rotate = /* GraphQL */ `
 `;
 
 describe('the grant', () => {
-  it('is needed for the queries', async () => {
+  it('is required for the queries', async () => {
     for (const source of ['{ payments { nodes { id } } }', '{ payment(paymentId: "a") { id } }']) {
       expect(await ask(contextOf(null), source)).toMatchObject({ codes: ['UNAUTHENTICATED'] });
       expect(await ask(contextOf(callerWith(['SHIPMENTS_READ'])), source)).toMatchObject({
@@ -112,14 +112,14 @@ describe('the grant', () => {
     }
   });
 
-  it('is needed to follow, before the cursor is looked at', async () => {
+  it('is required to subscribe, and checked before the cursor', async () => {
     const source = 'subscription { paymentUpdates(after: "nonsense") { cursor } }';
     expect(await refusal(contextOf(null), source)).toEqual({ codes: ['UNAUTHENTICATED'] });
     expect(await refusal(contextOf(callerWith([])), source)).toEqual({ codes: ['FORBIDDEN'] });
     expect(await refusal(contextOf(reader), source)).toEqual({ codes: ['CURSOR_INVALID'] });
   });
 
-  it('is needed through node, which else gives null', async () => {
+  it('is required through node, which returns null without it', async () => {
     expect(await paymentNodes.Payment('a', contextOf(reader))).toMatchObject({ paymentId: 'a' });
     expect(await paymentNodes.PaymentEvent('e3', contextOf(reader))).toMatchObject(history[2]!);
     for (const load of Object.values(paymentNodes)) {
@@ -129,7 +129,7 @@ describe('the grant', () => {
     }
   });
 
-  it('to rotate is one of its own, asked for before anything else', async () => {
+  it('for rotations is a separate one, checked before anything else', async () => {
     const asked = rotated.length;
     const variables = { endpointId: 'here' };
     expect(await ask(contextOf(null), rotate, variables)).toMatchObject({ codes: ['UNAUTHENTICATED'] });
@@ -139,7 +139,7 @@ describe('the grant', () => {
 });
 
 describe('payments', () => {
-  it('come latest activity first, with their global ids and events', async () => {
+  it('are listed latest activity first, with their global ids and events', async () => {
     const source = /* GraphQL */ `
       query ($filter: PaymentFilter) {
         payments(first: 1, filter: $filter) {
@@ -193,7 +193,7 @@ describe('payments', () => {
     });
   });
 
-  it('have cursors that are good for this caller, connection and filter alone', async () => {
+  it('have cursors that are valid only for the same caller, connection and filter', async () => {
     const source = 'query ($after: String) { payments(first: 1, after: $after) { pageInfo { endCursor } } }';
     const { data } = await ask(contextOf(reader), source);
     const after = (data as { payments: { pageInfo: { endCursor: string } } }).payments.pageInfo.endCursor;
@@ -223,7 +223,7 @@ describe('paymentUpdates', () => {
     }
   `;
 
-  const told = /* GraphQL */ `
+  const livemodeUpdates = /* GraphQL */ `
     subscription ($filter: PaymentUpdateFilter, $after: String) {
       paymentUpdates(filter: $filter, after: $after) {
         event {
@@ -241,7 +241,7 @@ describe('paymentUpdates', () => {
     readonly paymentUpdates: { readonly event: { readonly eventId: string } };
   }
 
-  async function hear(updates: AsyncIterator<Answer>) {
+  async function nextUpdate(updates: AsyncIterator<Answer>) {
     const { value } = await updates.next();
     return ((value as Answer).data as Message).paymentUpdates;
   }
@@ -250,43 +250,55 @@ describe('paymentUpdates', () => {
     follow(contextOf(reader), source, { filter, after: live.feed.cursor({ seq: 0, witness: '' }) });
 
   it.each<[string, PaymentUpdateFilter, readonly string[]]>([
-    ['null members', { paymentIds: null, types: null, livemode: null }, ['e1', 'e2', 'e3', 'e4']],
+    [
+      'null, which matches everything',
+      { paymentIds: null, types: null, livemode: null },
+      ['e1', 'e2', 'e3', 'e4'],
+    ],
     ['the event’s payment', { paymentIds: ['b'] }, ['e2']],
     ['the event’s type', { types: ['payment.refunded', 'other'] }, ['e3']],
     ['the event’s livemode', { livemode: false }, ['e2']],
-    ['all conditions together', { livemode: true, types: ['payment.succeeded'] }, ['e1', 'e4']],
+    [
+      'several conditions, which must all match',
+      { livemode: true, types: ['payment.succeeded'] },
+      ['e1', 'e4'],
+    ],
     ['an empty list, which matches nothing', { types: [] }, []],
-  ])('match %s', async (_, filter, expected) => {
-    const heard = await begin(filter);
+  ])('filter by %s', async (_, filter, expected) => {
+    const subscription = await begin(filter);
     const ids = [];
-    while (ids.length < expected.length) ids.push((await hear(heard)).event.eventId);
+    while (ids.length < expected.length) ids.push((await nextUpdate(subscription)).event.eventId);
     expect(ids).toEqual(expected);
-    const beyond = heard.next();
+    const beyond = subscription.next();
     const everything = await begin({});
-    for (const { eventId } of history) expect(await hear(everything)).toMatchObject({ event: { eventId } });
+    for (const { eventId } of history)
+      expect(await nextUpdate(everything)).toMatchObject({ event: { eventId } });
     expect(await Promise.race([beyond, setImmediate('nothing')])).toBe('nothing');
-    for (const updates of [heard, everything]) await updates.return?.();
+    for (const updates of [subscription, everything]) await updates.return?.();
     expect(await beyond).toEqual({ done: true, value: undefined });
   });
 
-  it.each(['paymentIds', 'types'])('take no more than 1,000 %s', async (name) => {
+  it.each(['paymentIds', 'types'])('refuse a filter of more than 1,000 %s', async (name) => {
     const filter = (count: number) => ({ [name]: Array.from({ length: count }, (_, at) => `${at}`) });
     const refused = await refusal(contextOf(reader), source, { filter: filter(1_001) });
     expect(refused).toEqual({ codes: ['BAD_USER_INPUT'] });
     await (await begin(filter(1_000))).return?.();
   });
 
-  it('match and show an event that does not say its livemode as what its payment is known to be', async () => {
+  it('filter and show an event without livemode by the livemode of its payment', async () => {
     const place = live.feed.cursor(live.feed.place());
-    for (const event of silent) await live.log.append(deliveryOf(event, event.paymentId));
+    for (const event of withoutLivemode) await live.log.append(deliveryOf(event, event.paymentId));
     for (const [livemode, eventId] of [
       [true, 's1'],
       [false, 's2'],
     ] as const) {
-      const heard = await follow(contextOf(reader), told, { filter: { livemode }, after: place });
-      expect(await hear(heard)).toEqual({ event: { eventId, livemode }, payment: { livemode } });
+      const subscription = await follow(contextOf(reader), livemodeUpdates, {
+        filter: { livemode },
+        after: place,
+      });
+      expect(await nextUpdate(subscription)).toEqual({ event: { eventId, livemode }, payment: { livemode } });
       expect(await paymentNodes.PaymentEvent(eventId, contextOf(reader))).toMatchObject({ livemode });
-      await heard.return?.();
+      await subscription.return?.();
     }
     const shown = '{ payment(paymentId: "a") { livemode events(first: 1) { nodes { eventId livemode } } } }';
     expect(await ask(contextOf(reader), shown)).toEqual({
@@ -298,11 +310,15 @@ describe('paymentUpdates', () => {
     });
   });
 
-  it('tell the payment as it was just after, which a late event does not move back', async () => {
+  it('show the payment as it was just after each event; a late one does not move it back', async () => {
     const cursorAt = async (seq: number) => live.feed.cursor((await live.log.place(seq))!);
-    const heard = await begin({ paymentIds: ['a'] });
-    const updates = [await hear(heard), await hear(heard), await hear(heard)];
-    await heard.return?.();
+    const subscription = await begin({ paymentIds: ['a'] });
+    const updates = [
+      await nextUpdate(subscription),
+      await nextUpdate(subscription),
+      await nextUpdate(subscription),
+    ];
+    await subscription.return?.();
     const updatedAt = '2023-11-14T22:13:24.000Z';
     expect(updates).toMatchObject([
       { cursor: await cursorAt(1), replayed: true, payment: { paymentId: 'a', status: null } },
@@ -315,7 +331,7 @@ describe('paymentUpdates', () => {
 describe('rotatePaymentWebhookSecret', () => {
   const operator = callerWith(['WEBHOOKS_ROTATE']);
 
-  it('takes the new secret into use and says until when the old one counts, never what they are', async () => {
+  it('takes the new secret into use, and returns until when the old one is valid but no secret', async () => {
     const answer = await ask(contextOf(operator), rotate, { endpointId: 'here' });
     expect(answer).toEqual({
       data: {
@@ -331,10 +347,10 @@ describe('rotatePaymentWebhookSecret', () => {
   });
 
   it.each([
-    ['is not configured here, which then is not asked for', 'unknown', 0],
-    ['is one of shipments', 'shipments', 0],
+    ['is not configured, without a call to the service', 'unknown', 0],
+    ['belongs to shipments', 'shipments', 0],
     ['the service does not know', 'gone', 1],
-  ])('finds no endpoint that %s', async (_, endpointId, asked) => {
+  ])('returns NOT_FOUND for an endpoint that %s', async (_, endpointId, asked) => {
     const before = rotated.length;
     expect(await ask(contextOf(operator), rotate, { endpointId })).toEqual({
       data: {

@@ -14,15 +14,15 @@ const patience = { timeout: 30_000 };
 const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
   endpointId errors { code } } }`;
 
-/** Payments that are sent without a pause, two at a time, to these gateways in turn. */
-function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly Testbed[]) {
+/** Sends payments without a pause, two at a time, to these gateways in turn. */
+function startTraffic({ deliverTo, webhooks }: Sandbox, testbeds: readonly Testbed[]) {
   const statuses: (number | null)[] = [];
   const sent: string[] = [];
   let begun = 0;
   let running = true;
   async function send(): Promise<void> {
     while (running) {
-      deliverTo(houses[begun % houses.length]!.url);
+      deliverTo(testbeds[begun % testbeds.length]!.url);
       begun += 1;
       const { eventId, attempts } = await webhooks.emitPayment();
       sent.push(eventId);
@@ -34,8 +34,8 @@ function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly Testbed
     sent,
     statuses,
     begun: () => begun,
-    /** Resolves when many more deliveries have been answered. */
-    async goesOn(): Promise<void> {
+    /** Resolves once many more deliveries have been answered. */
+    async untilMoreAnswered(): Promise<void> {
       const enough = statuses.length + 20;
       await expect.poll(() => statuses.length, patience).toBeGreaterThan(enough);
     },
@@ -46,11 +46,11 @@ function startTraffic({ deliverTo, webhooks }: Sandbox, houses: readonly Testbed
   };
 }
 
-/** Runs a statement past the gateways. */
+/** Runs a statement on the database itself, past the gateways. */
 async function run(url: string, statement: string): Promise<void> {
   if (!url.startsWith('sqlite:')) return void (await execute(url, statement));
   const file = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 0 });
-  // To wait inside of SQLite would keep the gateway, in this process too, from ending what it is writing.
+  // Waiting inside SQLite would keep the gateway, which is in this process, too, from finishing its write.
   await vi.waitFor(() => file.exec(statement), { ...patience, interval: 5 });
   file.close();
 }
@@ -60,7 +60,7 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
   let sandbox: Sandbox;
   let url: string;
   let settings: Readonly<Record<string, string>>;
-  let houses: Testbed[];
+  let testbeds: Testbed[];
   let token: string;
   let subscriber: Subscriber;
   let traffic: ReturnType<typeof startTraffic>;
@@ -76,27 +76,27 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
       GRANTS: JSON.stringify({ '*': allGrants }),
       LOG_LEVEL: 'warn',
     };
-    houses = [];
-    while (houses.length < (engine === 'sqlite' ? 1 : 2))
-      houses.push(await startTestbed({ sandbox, settings }));
-    token = await houses[0]!.signIn();
-    subscriber = await subscribe(houses.at(-1)!.url, token, { query: paymentUpdates });
-    traffic = startTraffic(sandbox, houses);
+    testbeds = [];
+    while (testbeds.length < (engine === 'sqlite' ? 1 : 2))
+      testbeds.push(await startTestbed({ sandbox, settings }));
+    token = await testbeds[0]!.signIn();
+    subscriber = await subscribe(testbeds.at(-1)!.url, token, { query: paymentUpdates });
+    traffic = startTraffic(sandbox, testbeds);
     events = 0;
-    await traffic.goesOn();
+    await traffic.untilMoreAnswered();
   });
   afterEach(async () => {
     await traffic.stop();
-    for (const testbed of houses) await testbed.stop();
+    for (const testbed of testbeds) await testbed.stop();
     await sandbox.stop();
   });
 
   const current = () => sandbox.webhooks.endpoints()[0]!.secret;
   const refusals = () =>
-    houses.flatMap(({ telemetry }) => [...telemetry.counts]).filter(([name]) => name.includes('refused'));
+    testbeds.flatMap(({ telemetry }) => [...telemetry.counts]).filter(([name]) => name.includes('refused'));
 
-  /** We rotate; the service's answer is late, and deliveries signed by the new secret are there before it. */
-  async function weRotate(meanwhile = async () => {}, ms = 500) {
+  /** Rotates by the gateway; the service's answer is late, so that deliveries by the new secret arrive before it. */
+  async function rotateByGateway(meanwhile = async () => {}, ms = 500) {
     const before = current();
     sandbox.faults.add({
       service: 'payments',
@@ -104,7 +104,7 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
       act: { kind: 'afterwards', act: { kind: 'delay', ms } },
     });
     const begun = traffic.begun();
-    const rotation = houses[0]!.ask(rotate, {}, token);
+    const rotation = testbeds[0]!.ask(rotate, {}, token);
     await expect.poll(current, { ...patience, interval: 5 }).not.toBe(before);
     await meanwhile();
     const { data, errors } = await rotation;
@@ -119,49 +119,49 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
     const body = JSON.stringify({ id: `signed ${(events += 1)}`, type: 'payment.other', created: t });
     const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
     const headers = { 'payments-signature': `t=${t},v1=${v1}` };
-    const path = `${houses.at(-1)!.url}/webhooks/payments/pe_demo`;
+    const path = `${testbeds.at(-1)!.url}/webhooks/payments/pe_demo`;
     return fetch(path, { method: 'POST', headers, body });
   }
-  const signedBy = async (secret: string) => (await send(secret)).status;
+  const statusFor = async (secret: string) => (await send(secret)).status;
 
-  /** Nothing was refused and nothing lost; and a day later, only what is current counts. */
-  async function expectWell(previous: string): Promise<void> {
-    await traffic.goesOn();
+  /** Expects that nothing was refused or lost, and that a day later only the current secret is valid. */
+  async function expectNothingLost(previous: string): Promise<void> {
+    await traffic.untilMoreAnswered();
     await traffic.stop();
     expect([new Set(traffic.statuses), refusals()]).toEqual([new Set([200]), []]);
     await expect.poll(() => subscriber.got.toSorted(), patience).toEqual(traffic.sent.toSorted());
     await sandbox.clock.advance(23 * hourMs);
-    expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 200]);
+    expect([await statusFor(current()), await statusFor(previous)]).toEqual([200, 200]);
     await sandbox.clock.advance(hourMs);
-    expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 401]);
+    expect([await statusFor(current()), await statusFor(previous)]).toEqual([200, 401]);
     expect((await sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
   }
 
-  test('that we begin', async () => {
+  test('loses nothing if the gateway begins it', async () => {
     const previous = current();
-    expect(await weRotate()).toEqual(rotated);
-    await expectWell(previous);
+    expect(await rotateByGateway()).toEqual(rotated);
+    await expectNothingLost(previous);
   });
 
-  test('that the sender begins, and we repeat', async () => {
+  test('loses nothing if the sender begins it and the gateway repeats it', async () => {
     const previous = current();
     sandbox.webhooks.rotateSecret('pe_demo');
-    await traffic.goesOn();
-    expect(await weRotate()).toEqual(rotated);
-    await expectWell(previous);
+    await traffic.untilMoreAnswered();
+    expect(await rotateByGateway()).toEqual(rotated);
+    await expectNothingLost(previous);
   });
 
-  test('whose secret cannot be stored, and that is made again', async () => {
+  test('loses nothing if its secret cannot be stored and it is repeated', async () => {
     const previous = current();
-    const failed = await weRotate(() => run(url, 'alter table webhook_secrets rename to away'));
+    const failed = await rotateByGateway(() => run(url, 'alter table webhook_secrets rename to away'));
     expect(failed.message).toMatch(/rotate it again/);
     await run(url, 'alter table away rename to webhook_secrets');
-    await traffic.goesOn();
-    expect(await weRotate()).toEqual(rotated);
-    await expectWell(previous);
+    await traffic.untilMoreAnswered();
+    expect(await rotateByGateway()).toEqual(rotated);
+    await expectNothingLost(previous);
   });
 
-  test('that many forged deliveries wait for: the rest are put off at once, and good ones go on', async () => {
+  test('makes some forged deliveries wait, answers 503 to the others, and accepts valid ones', async () => {
     const previous = current();
     const forged: Promise<Response>[] = [];
     const answered: Response[] = [];
@@ -176,23 +176,23 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
         forge();
         expect(answered.map(({ status }) => status)).toContain(503);
       }, patience);
-      await traffic.goesOn();
+      await traffic.untilMoreAnswered();
     };
-    expect(await weRotate(flood, 5_000)).toEqual(rotated);
-    const told = (await Promise.all(forged)).map(
+    expect(await rotateByGateway(flood, 5_000)).toEqual(rotated);
+    const answers = (await Promise.all(forged)).map(
       ({ status, headers }) => `${status} ${headers.get('retry-after')}`,
     );
-    expect(new Set(told)).toEqual(new Set(['401 null', '503 5']));
-    expect(told.filter((each) => each.startsWith('401')).length).toBeGreaterThanOrEqual(100);
+    expect(new Set(answers)).toEqual(new Set(['401 null', '503 5']));
+    expect(answers.filter((each) => each.startsWith('401')).length).toBeGreaterThanOrEqual(100);
     await traffic.stop();
     expect(new Set(traffic.statuses)).toEqual(new Set([200]));
-    expect([await signedBy(current()), await signedBy(previous)]).toEqual([200, 200]);
+    expect([await statusFor(current()), await statusFor(previous)]).toEqual([200, 200]);
   });
 
-  // Only a Postgres has another replica.
+  // Only Postgres can have another replica.
   if (engine !== 'postgres') return;
 
-  test('that is cut off by a kill, and that another replica repeats', async () => {
+  test('loses nothing if its replica is killed and another replica repeats it', async () => {
     const previous = current();
     const replica = await startGatewayProcess(settings);
     sandbox.faults.add({
@@ -204,9 +204,9 @@ describe.each(engines)('a rotation under traffic on %s', { timeout: 120_000 }, (
     await expect.poll(current, patience).not.toBe(previous);
     await replica.end('SIGKILL');
     expect(await gone).toBe('gone');
-    await traffic.goesOn();
-    await sandbox.clock.advance(10_000); // for so long it might still be at it
-    expect(await weRotate()).toEqual(rotated);
-    await expectWell(previous);
+    await traffic.untilMoreAnswered();
+    await sandbox.clock.advance(10_000); // until the lease of the killed replica has expired
+    expect(await rotateByGateway()).toEqual(rotated);
+    await expectNothingLost(previous);
   });
 });

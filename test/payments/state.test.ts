@@ -12,7 +12,7 @@ import { paymentEvent } from './events.js';
 const strange = 'a"\\\u0000\ud800é';
 const all: RowQuery = { limit: 100, backward: false };
 
-// In the order in which they arrive; the latest activity is that of `late`.
+// In order of arrival; `late` has the latest activity.
 const history = [
   paymentEvent({ eventId: 'e1', paymentId: 'early', created: 1_700_000_001, currency: 'eur', amount: 100 }),
   paymentEvent({
@@ -40,7 +40,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
   });
   afterAll(() => live.stop());
 
-  /** As an operation reads them. */
+  /** The payments as a new operation reads them. */
   const payments = () => open(new Reads(new LightAbortController()));
 
   const ids = async (query: Partial<RowQuery>, filter: PaymentFilter = {}) => {
@@ -48,7 +48,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
     return page.map(({ paymentId }) => paymentId);
   };
 
-  it('gives a payment by the service’s own id, and null for one that is not known', async () => {
+  it('returns a payment by the service’s own id, and null for an unknown one', async () => {
     expect(await payments().get('early')).toEqual({
       kind: 'Payment',
       paymentId: 'early',
@@ -63,7 +63,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
     expect(await payments().get('none')).toBeNull();
   });
 
-  it('pages by latest activity, both ways, from any position', async () => {
+  it('pages by latest activity in both directions, from any position', async () => {
     const order = ['late', 'twin', 'early', strange];
     expect(await ids({})).toEqual(order);
     expect(await ids({ backward: true })).toEqual(order.toReversed());
@@ -76,7 +76,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
     }
   });
 
-  it('filters exactly; what is absent or null filters nothing', async () => {
+  it('filters by exact values, and ignores filters that are absent or null', async () => {
     expect(await ids({}, { currency: 'eur' })).toEqual(['early']);
     expect(await ids({}, { status: strange, currency: strange })).toEqual([strange]);
     expect(await ids({}, { livemode: false })).toEqual(['late']);
@@ -84,7 +84,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
     expect(await ids({}, { livemode: null, status: null, currency: null })).toHaveLength(4);
   });
 
-  it('gives events newest in the log first, and by their id', async () => {
+  it('returns events newest in the log first, and by id', async () => {
     const events = await payments().events.of('early', all);
     expect(events).toEqual([
       { ...history[4], seq: 5 },

@@ -12,7 +12,7 @@ const family = createPaymentFamily({
   skewSeconds: 300,
 });
 
-function body(about: Readonly<Record<string, unknown>> = {}): EventBody {
+function body(changes: Readonly<Record<string, unknown>> = {}): EventBody {
   return {
     id: 'evt_1',
     object: 'event',
@@ -21,7 +21,7 @@ function body(about: Readonly<Record<string, unknown>> = {}): EventBody {
     created: 1_767_323_045,
     livemode: true,
     data: { object: { id: 'pay_1', amount: 1999, currency: 'eur', status: 'succeeded' } },
-    ...about,
+    ...changes,
   };
 }
 
@@ -31,7 +31,7 @@ function read(event: EventBody, unit: 'auto' | 's' | 'ms' = 'auto') {
   return readPaymentEvent(event, receivedAt, unit);
 }
 
-test('an event is read as documented', () => {
+test('parses an event as documented', () => {
   const event = {
     kind: 'PaymentEvent',
     eventId: 'evt_1',
@@ -52,14 +52,14 @@ test('an event is read as documented', () => {
   });
 });
 
-test('the known types are configured', () => {
+test('parses the configured types, and skips others', () => {
   for (const type of ['payment.succeeded', 'payment.refunded'])
     expect(family.parse(body({ type }), receivedAt).known).toMatchObject({ event: { type } });
   for (const type of ['payment.failed', 'constructor', ''])
     expect(family.parse(body({ type }), receivedAt).known).toBeNull();
 });
 
-test('any api_version is recorded, of what is skipped as well', () => {
+test('records any api_version, even of a skipped event', () => {
   for (const [given, recorded] of [
     ['2099-12-31', '2099-12-31'],
     ['', ''],
@@ -78,9 +78,9 @@ test.each([
   ['no id', withPayment({ amount: 1 })],
   ['an empty id', withPayment({ id: '' })],
   ['a number as id', withPayment({ id: 1 })],
-])('%s is not known', (_, event) => expect(family.parse(event, receivedAt).known).toBeNull());
+])('skips an event with %s', (_, event) => expect(family.parse(event, receivedAt).known).toBeNull());
 
-test('what is absent or not of its type is null', () => {
+test('reads what is absent or of the wrong type as null', () => {
   const none = { amount: null, currency: null, status: null };
   expect(read(withPayment({ id: 'pay_1' }))).toMatchObject(none);
   for (const amount of ['1', 1.5, 2 ** 53, null, Infinity])
@@ -92,7 +92,7 @@ test('what is absent or not of its type is null', () => {
   for (const livemode of [true, false]) expect(read(body({ livemode }))).toMatchObject({ livemode });
 });
 
-test('data is as it was sent, save for what is nested too deeply to be written again', () => {
+test('keeps data as it was sent, or null if it is nested too deeply to be serialised', () => {
   const data = { object: { id: 'pay_1', more: [{ deep: null }] }, previous: { amount: 1 } };
   expect(read(body({ data }))).toMatchObject({ data });
   let deep: unknown = 1;
@@ -100,7 +100,7 @@ test('data is as it was sent, save for what is nested too deeply to be written a
   expect(read(withPayment({ id: 'pay_1', deep }))).toMatchObject({ paymentId: 'pay_1', data: null });
 });
 
-test('data has numbers as JavaScript reads them, and 200 levels at most, as the schema says', () => {
+test('keeps numbers in data as JavaScript reads them, and 200 levels at most, as the schema says', () => {
   const shown = (member: string) => {
     const data = JSON.parse(`{ "object": { "id": "pay_1", "more": ${member} } }`) as object;
     return JSON.stringify((read(body({ data })) as { readonly data: unknown }).data);
@@ -123,7 +123,7 @@ describe('created', () => {
   });
 
   test.each([undefined, null, '1767323045', 1.5, 2 ** 53, {}])(
-    '%j is none: the time of receipt counts',
+    'is the time of receipt if it is given as %j',
     (created) => {
       expect(read(body({ created }), 'auto')).toMatchObject({ created: 1_767_323_045 });
       expect(read(body({ created }), 's')).toMatchObject({ created: 1_767_323_045 });
@@ -149,7 +149,7 @@ describe('created', () => {
     expect(createdTime(created, unit)).toBe(time),
   );
 
-  test('in microseconds is as exact as the number', () => {
+  test('in microseconds loses no precision', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1e14, max: Number.MAX_SAFE_INTEGER }), fc.boolean(), (size, isBefore) => {
         const created = isBefore ? -size : size;
@@ -159,7 +159,7 @@ describe('created', () => {
     );
   });
 
-  test('always stands for a moment that can be written as a date-time, in the order of the numbers', () => {
+  test('always becomes a valid date-time, in the order of the numbers', () => {
     fc.assert(
       fc.property(
         fc.maxSafeInteger(),
@@ -176,7 +176,7 @@ describe('created', () => {
   });
 });
 
-test('no JSON makes it throw', () => {
+test('never throws, whatever the JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       for (const event of [
