@@ -14,15 +14,15 @@ const numbers = (count: number) => Array.from({ length: count }, (_, at) => at +
 
 let sandbox: Sandbox;
 let databaseUrl: string;
-let houses: Testbed[];
+let testbeds: Testbed[];
 let open: Subscriber[];
 let closers: (() => Promise<void>)[];
 
-/** Gateways over one Postgres and one sandbox, started at once; webhooks go to the first unless sent elsewhere. */
+/** Starts gateways over one Postgres and one sandbox at once; webhooks go to the first unless sent elsewhere. */
 async function startReplicas(count: number, keys = secretKey): Promise<readonly Testbed[]> {
   const settings = { DATABASE_URL: databaseUrl, SECRET_KEYS: keys };
   const started = await Promise.all(numbers(count).map(() => startTestbed({ sandbox, settings })));
-  houses.push(...started);
+  testbeds.push(...started);
   sandbox.deliverTo(started[0]!.url);
   return started;
 }
@@ -34,7 +34,7 @@ async function startTwo(): Promise<readonly [Testbed, Testbed]> {
 
 beforeEach(async () => {
   if (noPostgres) return;
-  houses = [];
+  testbeds = [];
   open = [];
   closers = [];
   sandbox = await startSandbox();
@@ -43,7 +43,7 @@ beforeEach(async () => {
 afterEach(async () => {
   if (noPostgres) return;
   for (const subscriber of open) subscriber.close();
-  for (const testbed of houses) await testbed.stop();
+  for (const testbed of testbeds) await testbed.stop();
   await sandbox.stop();
   for (const close of closers) await close();
 });
@@ -54,7 +54,7 @@ async function follow(testbed: Testbed, token: string, after?: string): Promise<
   return subscriber;
 }
 
-/** Sends an event through this replica; gives its id once it is acknowledged. */
+/** Sends an event through this replica, and returns its id once it is acknowledged. */
 async function ship(testbed: Testbed): Promise<string> {
   sandbox.deliverTo(testbed.url);
   const { eventId, state } = await sandbox.webhooks.emitShipment();
@@ -67,7 +67,7 @@ async function pay(testbed: Testbed): Promise<string> {
   return (await sandbox.webhooks.emitPayment()).state;
 }
 
-const whoAmI = async (testbed: Testbed, token: string) =>
+const viewerOf = async (testbed: Testbed, token: string) =>
   (await testbed.ask('{ viewer { email } }', {}, token)).data?.viewer;
 
 const input = {
@@ -90,7 +90,7 @@ async function book(testbed: Testbed, token: string, idempotencyKey: string): Pr
 const callsTo = (service: string, method = 'POST') =>
   sandbox.calls.filter((call) => call.service === service && call.method === method).length;
 
-const backends = (condition: string) =>
+const terminateBackends = (condition: string) =>
   execute(
     databaseUrl,
     `select pg_terminate_backend(pid) as gone from pg_stat_activity
@@ -98,7 +98,7 @@ const backends = (condition: string) =>
   );
 
 describe.skipIf(noPostgres)('replicas over one Postgres', () => {
-  test('three start at once on an empty database, and each serves what the others take', async () => {
+  test('start at once on an empty database, and each delivers what the others receive', async () => {
     const replicas = await startReplicas(3);
     const token = await replicas[0]!.signIn();
     const subscribers = await Promise.all(replicas.map((testbed) => follow(testbed, token)));
@@ -108,25 +108,25 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
   });
 
   describe('a session', () => {
-    test('begun on one is one on the other', async () => {
+    test('begun on one replica is valid on the other', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
-      expect(await whoAmI(b, token)).toEqual({ email: 'demo@example.com' });
+      expect(await viewerOf(b, token)).toEqual({ email: 'demo@example.com' });
     });
 
-    test('ended by signOut on one closes its sockets on the other with 4401', async () => {
+    test('ended by signOut on one replica closes its sockets on the other with 4401', async () => {
       const [a, b] = await startTwo();
       const [token, kept] = [await a.signIn(), await a.signIn()];
       const [ended, other] = [await follow(b, token), await follow(b, kept)];
-      expect(await whoAmI(b, token)).not.toBeNull();
+      expect(await viewerOf(b, token)).not.toBeNull();
       await a.ask('mutation { signOut { signedOut } }', {}, token);
       expect(await ended.closed).toBe(4401);
-      expect(await whoAmI(b, token)).toBeNull();
+      expect(await viewerOf(b, token)).toBeNull();
       const id = await ship(a);
       await expect.poll(() => other.got).toEqual([id]);
     });
 
-    test('refused by the notes service on one is ended on the other', async () => {
+    test('refused by the notes service on one replica ends on the other', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const subscriber = await follow(b, token);
@@ -134,20 +134,20 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       const { errors } = await a.ask('{ tags { nodes { name } } }', {}, token);
       expect(codesOf({ errors })).toEqual(['UNAUTHENTICATED']);
       expect(await subscriber.closed).toBe(4401);
-      await expect.poll(() => whoAmI(b, token)).toBeNull();
+      await expect.poll(() => viewerOf(b, token)).toBeNull();
     });
 
-    test('is sealed by a key that a new replica still opens', async () => {
+    test('is opened by a new replica whose older key sealed it', async () => {
       const [a] = await startTwo();
       const token = await a.signIn();
       const newer = randomBytes(32).toString('base64');
       const [b] = await startReplicas(1, `${newer},${secretKey}`);
-      expect(await whoAmI(b!, token)).toEqual({ email: 'demo@example.com' });
+      expect(await viewerOf(b!, token)).toEqual({ email: 'demo@example.com' });
     });
   });
 
   describe('the log', () => {
-    test('reaches the subscribers of every replica, whichever took the webhook', async () => {
+    test('reaches the subscribers of every replica, whichever received the webhook', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const subscriber = await follow(b, token);
@@ -155,7 +155,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       await expect.poll(() => subscriber.got).toEqual(ids);
     });
 
-    test('is resumed on one with a cursor of the other', async () => {
+    test('is resumed on one replica with a cursor from the other', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const first = await follow(a, token);
@@ -168,7 +168,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       await expect.poll(() => second.got).toEqual(missed);
     });
 
-    test('keeps an event once that both replicas take at the same moment', async () => {
+    test('stores an event once that both replicas receive at the same moment', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const subscriber = await follow(b, token);
@@ -187,7 +187,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
     const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
       rotatedAt errors { code } } }`;
 
-    test('rotated on one is honoured by the other at once, and so is the one before', async () => {
+    test('rotated on one replica is valid on the other at once, as is the previous one', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const { data } = await a.ask(rotate, {}, token);
@@ -195,7 +195,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       expect(await pay(b)).toBe('acknowledged');
     });
 
-    test.each(['current', 'previous'] as const)('the %s one alone is enough', async (which) => {
+    test.each(['current', 'previous'] as const)('is enough by itself if it is the %s one', async (which) => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const before = sandbox.webhooks.endpoints()[0]!.secret;
@@ -213,7 +213,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
   });
 
   describe('the appointment service', () => {
-    test('is asked for one token by the first bookings through three replicas', async () => {
+    test('issues one token for the first bookings through three replicas', async () => {
       const replicas = await startReplicas(3);
       const token = await replicas[0]!.signIn();
       const ids = await Promise.all(replicas.map((testbed, at) => book(testbed, token, `key ${at}`)));
@@ -222,7 +222,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       expect(callsTo('appointments')).toBe(3);
     });
 
-    test('books once for 50 of the same key at the same moment through both', async () => {
+    test('books once for 50 concurrent requests with the same key through both replicas', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const ids = await Promise.all(numbers(50).map((n) => book(n % 2 === 0 ? a : b, token, 'key')));
@@ -232,13 +232,13 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
   });
 
   describe('the database', () => {
-    test('whose listening connection is cut is listened to again, and nothing is missed', async () => {
+    test('is listened to again after the listening connection is cut, and nothing is missed', async () => {
       const [a, b] = await startTwo();
       const token = await a.signIn();
       const subscriber = await follow(b, token);
       const ids = [await ship(a)];
       await expect.poll(() => subscriber.got).toEqual(ids);
-      expect((await backends(`query ilike 'listen %'`)).length).toBeGreaterThanOrEqual(2);
+      expect((await terminateBackends(`query ilike 'listen %'`)).length).toBeGreaterThanOrEqual(2);
       ids.push(await ship(a), await ship(a));
       await expect.poll(() => subscriber.got).toEqual(ids);
       await expect.poll(() => b.logged().includes('listening for database notifications again')).toBe(true);
@@ -246,7 +246,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       await expect.poll(() => subscriber.got).toEqual(ids);
     });
 
-    test('that restarts under load costs refusals, and neither an event nor a subscriber', async () => {
+    test('restarts under load without losing an event or a subscriber', async () => {
       const postgres = await startPostgres();
       closers.push(postgres.stop);
       databaseUrl = postgres.url;

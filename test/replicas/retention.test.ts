@@ -31,8 +31,8 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
     await sandbox.stop();
   });
 
-  /** Lets days pass, and starts the gateway anew: it prunes when it starts. */
-  async function pass(days: number): Promise<void> {
+  /** Lets days pass, and restarts the gateway, which deletes old events when it starts. */
+  async function restartAfter(days: number): Promise<void> {
     await sandbox.clock.advance(days * dayMs);
     await testbed.stop();
     testbed = await startTestbed({ sandbox, settings });
@@ -54,7 +54,7 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
     shipment(shipmentId: $shipmentId) { stage trackingNumber events(first: 9) { nodes { id eventId } } }
     payment(paymentId: $paymentId) { status events(first: 9) { nodes { id eventId } } } }`;
 
-  /** All that queries show now; a session ends within a day, so each time is a new one. */
+  /** What queries return now, in a new session each time, since a session ends within a day. */
   async function look() {
     const { data } = await testbed.ask(query, { shipmentId, paymentId }, await testbed.signIn());
     const idsOf = (entity: { events: { nodes: { eventId: string }[] } } | null) =>
@@ -71,17 +71,17 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
     return subscriber;
   }
 
-  test('events are gone from connections and from the log', async () => {
+  test('removes events from connections, nodes and the log', async () => {
     const start = (await look()).liveCursor;
     const live = await follow(start);
     const [payment, first] = [await pay(), await ship('shipment.created')];
     await expect.poll(() => live.got).toEqual([first]);
     const before = await look();
     expect([before.shipped, before.paid]).toEqual([[first], [payment]]);
-    await pass(20);
+    await restartAfter(20);
     const second = await ship('shipment.in_transit');
     expect(await shipped()).toEqual([first, second].toSorted());
-    await pass(15);
+    await restartAfter(15);
     await expect.poll(shipped).toEqual([second]);
 
     const gone = [before.shipment.events.nodes[0].id, before.payment.events.nodes[0].id];
@@ -97,9 +97,9 @@ describe.each(engines)('after EVENT_RETENTION_DAYS on %s', (_, freshUrl) => {
     await expect.poll(() => resumed.got).toEqual([second]);
   });
 
-  test('the state of entities and the memory of ids stay', async () => {
+  test('keeps the state of entities and the ids of events', async () => {
     const [first, payment] = [await ship('shipment.created'), await pay()];
-    await pass(40);
+    await restartAfter(40);
     await expect.poll(shipped).toEqual([]);
     const { shipment, payment: paid } = await look();
     expect(shipment).toMatchObject({ stage: 'CREATED', trackingNumber: 'TRACK-1' });

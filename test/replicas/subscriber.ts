@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 
-/** What a subscriber asks for. */
+/** The operation of a subscriber. */
 export interface Asked {
   readonly query: string;
   readonly variables?: object;
@@ -9,11 +9,11 @@ export interface Asked {
 
 /** One socket with one subscription, and the updates that it got. */
 export interface Subscriber {
-  /** The ids of the events, in the order in which they came. */
+  /** The ids of the events in order of arrival; for an error, its payload as JSON. */
   readonly got: string[];
   /** The cursor of the last one. */
   readonly cursor: () => string | undefined;
-  /** With what code the socket was closed. */
+  /** The code with which the socket was closed. */
   readonly closed: Promise<number>;
   /** Stops reading. */
   pause(): void;
@@ -21,15 +21,15 @@ export interface Subscriber {
   /** Ends the subscription, not the socket. */
   complete(): void;
   close(): void;
-  /** Goes without a word. */
+  /** Destroys the connection without a closing handshake. */
   terminate(): void;
 }
 
-/** The updates of shipments, in a document of which there may be several. */
+/** The updates of shipments. */
 export const shipmentUpdates = `subscription ($after: String, $filter: ShipmentUpdateFilter) {
   updates: shipmentUpdates(after: $after, filter: $filter) { cursor event { eventId } } }`;
 
-/** The updates of payments, with all that the service sent. */
+/** The updates of payments, with the data that the service sent. */
 export const paymentUpdates = `subscription ($after: String) {
   updates: paymentUpdates(after: $after) { cursor event { eventId data } } }`;
 
@@ -40,7 +40,7 @@ interface Message {
   };
 }
 
-/** Resolves once the subscription has begun; one that resumes may still read its place. */
+/** Resolves once the subscription has begun; one that resumes may still be looking up its place. */
 export function subscribe(url: string, token: string, asked: Asked): Promise<Subscriber> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   const got: string[] = [];
@@ -77,7 +77,7 @@ export function subscribe(url: string, token: string, asked: Asked): Promise<Sub
   });
 }
 
-/** Many subscribers, some at a time. */
+/** Opens many subscribers, a hundred at a time. */
 export async function subscribeMany(count: number, open: (at: number) => Promise<Subscriber>) {
   const subscribers: Subscriber[] = [];
   while (subscribers.length < count) {
