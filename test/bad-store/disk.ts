@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 
-/** Runs a program; throws, with what it says, where it fails. */
+/** Runs a program; if it fails, throws with its output. */
 export function run(program: string, ...args: string[]): void {
   execFileSync(program, args, { stdio: 'pipe' });
 }
 
-/** A disk of so many megabytes; throws where this machine gives us none. */
+/** Mounts a disk of so many megabytes and returns its folder; throws if this machine does not allow it. */
 export function mountDisk(megabytes: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'trivium-disk-'));
   try {
@@ -21,19 +21,19 @@ export function mountDisk(megabytes: number): string {
   return folder;
 }
 
-/** Takes a disk away, whoever still uses it. */
+/** Unmounts a disk, even if it is in use. */
 export function unmount(folder: string): void {
   run('umount', '--lazy', folder);
   rmdirSync(folder);
 }
 
-/** Takes all the room that is left on the disk of this file. */
+/** Fills the disk with this file. */
 export function fill(file: string): void {
   expect(() => run('dd', 'if=/dev/zero', `of=${file}`, 'bs=1k')).toThrow('No space left');
 }
 
-/** Whether this machine lets us do it; on CI those tests run, and fail, whatever is missing. */
-function can(attempt: () => void): boolean {
+/** Whether this machine allows it; always true on CI, where the tests fail if anything is missing. */
+function isAllowed(attempt: () => void): boolean {
   if (process.env['CI'] === 'true') return true;
   try {
     attempt();
@@ -43,11 +43,11 @@ function can(attempt: () => void): boolean {
   }
 }
 
-/** Whether tests may have a disk of their own: it takes root. */
-export const canMount = can(() => unmount(mountDisk(1)));
+/** Whether tests can mount a disk of their own: it takes root. */
+export const canMount = isAllowed(() => unmount(mountDisk(1)));
 
-/** Whether tests may make a file, or a folder, one that nobody writes: it takes root. */
-export const canFreeze = can(() => {
+/** Whether tests can make a file or a folder immutable: it takes root. */
+export const canFreeze = isAllowed(() => {
   const folder = mkdtempSync(join(tmpdir(), 'trivium-frozen-'));
   try {
     run('chattr', '+i', folder);

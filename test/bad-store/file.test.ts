@@ -16,30 +16,30 @@ afterAll(() => sandbox.stop());
 
 const pathOf = (url: string) => url.slice('sqlite:'.length);
 
-/** A fault comes and goes under a running gateway, which says so and recovers; gives what it acknowledged. */
-async function ride(
+/** Expects a running gateway to log a fault and to recover from it; returns the ids that it acknowledged. */
+async function expectRecovery(
   database: string,
   gateway: GatewayProcess,
-  { come, go, word, weight }: { come(): void; go(): void; word: RegExp; weight?: number },
+  { cause, repair, message, weight }: { cause(): void; repair(): void; message: RegExp; weight?: number },
 ): Promise<readonly string[]> {
   const sender = createSender(gateway);
   await sender.expectTaken();
-  come();
+  cause();
   await sender.expectRefused(weight);
   await sender.expectRefused(weight);
   await expectReadiness(gateway, 503);
   await expect.poll(() => gateway.output()).toMatch(/"level":50.*the database accepts no writes/);
-  expect(gateway.output()).toMatch(word);
+  expect(gateway.output()).toMatch(message);
   expect(await stored(database)).toEqual(sender.acknowledged);
-  go();
+  repair();
   await sender.expectTaken();
   await expectReadiness(gateway, 200);
   return sender.acknowledged;
 }
 
-describe('a database file that goes wrong under a running gateway', () => {
+describe('a running gateway whose database file fails', () => {
   test.runIf(canFreeze)(
-    'made read-only, with its folder: 503 until it is writable',
+    'answers 503 while the file and its folder are read-only',
     { timeout: 90_000 },
     async () => {
       const database = await createTestFile();
@@ -47,52 +47,48 @@ describe('a database file that goes wrong under a running gateway', () => {
       const gateway = await start(settingsFor(sandbox, database));
       const turn = (how: '+i' | '-i') => run('chattr', how, path, `${path}-wal`, dirname(path));
       onTestFinished(() => turn('-i'));
-      const acknowledged = await ride(database, gateway, {
-        come: () => turn('+i'),
-        go: () => turn('-i'),
-        word: /disk I\/O error/,
+      const acknowledged = await expectRecovery(database, gateway, {
+        cause: () => turn('+i'),
+        repair: () => turn('-i'),
+        message: /disk I\/O error/,
       });
       expect(await stored(database)).toEqual(acknowledged);
     },
   );
 
   test.runIf(process.platform === 'linux')(
-    'that takes no byte any more: 503 until it does',
+    'answers 503 while no byte can be written to the file',
     { timeout: 90_000 },
     async () => {
       const database = await createTestFile();
       const gateway = await start(settingsFor(sandbox, database));
       const limit = (bytes: string) =>
         run('prlimit', '--pid', String(gateway.child.pid), `--fsize=${bytes}:unlimited`);
-      const acknowledged = await ride(database, gateway, {
-        come: () => limit('0'),
-        go: () => limit('unlimited'),
-        word: /disk I\/O error|database or disk is full/,
+      const acknowledged = await expectRecovery(database, gateway, {
+        cause: () => limit('0'),
+        repair: () => limit('unlimited'),
+        message: /disk I\/O error|database or disk is full/,
       });
       expect(await stored(database)).toEqual(acknowledged);
     },
   );
 
-  test.runIf(canMount)(
-    'on a disk that somebody else fills: 503 until there is room',
-    { timeout: 90_000 },
-    async () => {
-      const folder = mountDisk(4);
-      onTestFinished(() => unmount(folder));
-      const database = `sqlite:${join(folder, 'gateway.db')}`;
-      const gateway = await start(settingsFor(sandbox, database));
-      onTestFinished(async () => void (await gateway.end('SIGKILL')));
-      const acknowledged = await ride(database, gateway, {
-        come: () => fill(join(folder, 'other')),
-        go: () => run('rm', join(folder, 'other')),
-        word: /database or disk is full/,
-      });
-      expect(await stored(database)).toEqual(acknowledged);
-    },
-  );
+  test.runIf(canMount)('answers 503 while the disk is full', { timeout: 90_000 }, async () => {
+    const folder = mountDisk(4);
+    onTestFinished(() => unmount(folder));
+    const database = `sqlite:${join(folder, 'gateway.db')}`;
+    const gateway = await start(settingsFor(sandbox, database));
+    onTestFinished(async () => void (await gateway.end('SIGKILL')));
+    const acknowledged = await expectRecovery(database, gateway, {
+      cause: () => fill(join(folder, 'other')),
+      repair: () => run('rm', join(folder, 'other')),
+      message: /database or disk is full/,
+    });
+    expect(await stored(database)).toEqual(acknowledged);
+  });
 
   test(
-    'damaged: 503 where what is damaged is needed; mended, it is used again by the next process',
+    'answers 503 if it needs a damaged page, and works after a repair and a restart',
     { timeout: 90_000 },
     async () => {
       const database = await createTestFile();
@@ -102,9 +98,9 @@ describe('a database file that goes wrong under a running gateway', () => {
       const sender = createSender(first);
       await sender.expectTaken();
       await first.end();
-      const gateway = await start(settings); // which has not read the payments yet
+      const gateway = await start(settings); // it has not read the payments yet
       const again = createSender(gateway, sender.acknowledged);
-      const mend = await damage(path, 'payments');
+      const repair = await damage(path, 'payments');
       await again.expectRefused();
       await again.expectRefused();
       await expectReadiness(gateway, 503);
@@ -112,16 +108,16 @@ describe('a database file that goes wrong under a running gateway', () => {
         .poll(() => gateway.output())
         .toMatch(/"level":50.*the database file is damaged: restore it/);
       expect(await stored(database)).toEqual(sender.acknowledged);
-      // What it has read of the file it does not read again: mended, the file wants a new process.
+      // A process keeps what it has read of the file, so the repaired file needs a new one.
       await gateway.end();
-      await mend();
+      await repair();
       await createSender(await start(settings), sender.acknowledged).expectTaken();
       expect(await stored(database)).toEqual(sender.acknowledged);
     },
   );
 });
 
-/** Overwrites the first page of a table; gives the way to mend it. */
+/** Overwrites the first page of a table; returns a function that repairs it. */
 async function damage(path: string, table: string): Promise<() => Promise<void>> {
   const database = new DatabaseSync(path, { readOnly: true });
   const { rootpage } = database

@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-describe.skipIf(noPostgres)('a Postgres whose password is changed, and whose connections are ended,', () => {
-  test('answers 503, says why without showing it, and is used again once it is the same again', async () => {
+describe.skipIf(noPostgres)('a gateway whose Postgres password is changed', () => {
+  test('answers 503, logs why without the password, and recovers once it is changed back', async () => {
     const url = new URL(await createTestDatabase());
     const asOwner = url.href;
     const role = `role_${randomBytes(6).toString('hex')}`;

@@ -20,7 +20,7 @@ afterAll(() => sandbox.stop());
 
 const startOn = (databaseUrl: string) => start(settingsFor(sandbox, databaseUrl));
 
-/** It fails by 503 with word of when to come again, once it fails; and then for as long as nothing changes. */
+/** Sends large events until one is refused with 503, and expects the same of the next one. */
 async function fillUp({ send, expectRefused }: ReturnType<typeof createSender>) {
   const statuses: number[] = [];
   for (let i = 0; i < 100 && statuses.at(-1) !== 503; i++) statuses.push((await send(500_000)).status);
@@ -28,8 +28,8 @@ async function fillUp({ send, expectRefused }: ReturnType<typeof createSender>) 
   await expectRefused(500_000);
 }
 
-describe.runIf(process.platform === 'linux')('a disk without room', () => {
-  test('answers 503, keeps what was acknowledged, and takes events again when there is room', async () => {
+describe.runIf(process.platform === 'linux')('a gateway on a full disk', () => {
+  test('answers 503, keeps what it acknowledged, and accepts events again once there is space', async () => {
     const database = await createTestFile();
     const gateway = await startOn(database);
     const sender = createSender(gateway);
@@ -43,14 +43,14 @@ describe.runIf(process.platform === 'linux')('a disk without room', () => {
     limit('unlimited');
     expect((await sender.send()).status).toBe(200);
     expect(await stored(database)).toEqual(sender.acknowledged);
-    limit('100000'); // less than it takes to bring the database up to date when it is closed
+    limit('100000'); // too little to checkpoint the database when it is closed
     expect(await gateway.end()).toBe(0);
     expect(await stored(database)).toEqual(sender.acknowledged);
   });
 });
 
-describe.skipIf(noPostgres)('a Postgres', () => {
-  test('that goes away answers 503, turns no client off, and is used again', async () => {
+describe.skipIf(noPostgres)('a gateway on Postgres', () => {
+  test('answers 503 while Postgres is unreachable, signs nobody out, and recovers', async () => {
     const database = await createTestDatabase();
     const way = await openWay(random, { probability: 0, maxMs: 0 });
     onTestFinished(way.stop);
@@ -90,7 +90,7 @@ describe.skipIf(noPostgres)('a Postgres', () => {
     expect(known.viewer).not.toBeNull();
   });
 
-  test('that takes no writes any more, as after a failover, answers 503 until it does', async () => {
+  test('answers 503 while Postgres accepts no writes, as after a failover', async () => {
     const database = await createTestDatabase();
     const name = new URL(database).pathname.slice(1);
     const gateway = await startOn(database);

@@ -7,7 +7,7 @@ import { startGatewayProcess, type GatewayProcess, type ProcessOptions } from '.
 const id = 'pe_1';
 const secret = 'a-secret-of-the-test';
 
-/** The settings of a gateway on this database, whose sender is below. */
+/** The settings of a gateway on this database, with the endpoint that `createSender` sends to. */
 export const settingsFor = (sandbox: Sandbox, databaseUrl: string) => ({
   ...sandbox.settings,
   DATABASE_URL: databaseUrl,
@@ -16,7 +16,7 @@ export const settingsFor = (sandbox: Sandbox, databaseUrl: string) => ({
   LOG_LEVEL: 'warn',
 });
 
-/** A gateway that ends with the test. */
+/** Starts a gateway that ends with the test. */
 export async function start(
   settings: ReturnType<typeof settingsFor>,
   options: ProcessOptions = {},
@@ -26,7 +26,7 @@ export async function start(
   return gateway;
 }
 
-/** A sender of payments, who remembers which of them were acknowledged. */
+/** A sender of payments that records which of them were acknowledged. */
 export function createSender({ url }: Pick<GatewayProcess, 'url'>, acknowledged: string[] = []) {
   async function send(weight = 0): Promise<Response> {
     const event = `evt_${randomUUID()}`;
@@ -52,7 +52,7 @@ export function createSender({ url }: Pick<GatewayProcess, 'url'>, acknowledged:
         interval: 200,
       });
     },
-    /** By 503 with word of when to come again. */
+    /** Sends an event and expects 503 with `Retry-After`. */
     async expectRefused(weight = 0): Promise<void> {
       const refused = await send(weight);
       expect(refused.status).toBe(503);
@@ -69,7 +69,7 @@ export async function stored(databaseUrl: string): Promise<string[]> {
   return (await readContents(databaseUrl)).events.map(({ event_id }) => event_id);
 }
 
-/** Waits until `/readyz` answers this. */
+/** Waits until `/readyz` answers with this status; `/livez` must answer 200 all the same. */
 export async function expectReadiness({ url }: GatewayProcess, status: 200 | 503): Promise<void> {
   const ask = async () => expect((await fetch(`${url}/readyz`)).status).toBe(status);
   await vi.waitFor(ask, { timeout: 20_000, interval: 200 });

@@ -23,7 +23,7 @@ const settingsFor = (url: string) => ({
   SECRET_KEYS: randomBytes(32).toString('base64'),
 });
 
-/** What a gateway says that does not start: with exit code 1, and without a stack. */
+/** The output of a gateway that does not start; expects exit code 1 and no stack. */
 async function refusal(url: string, options: ProcessOptions = {}): Promise<string> {
   const gateway = spawnGateway(settingsFor(url), options);
   onTestFinished(async () => void (await gateway.end('SIGKILL')));
@@ -35,8 +35,8 @@ async function refusal(url: string, options: ProcessOptions = {}): Promise<strin
 
 const pathOf = (url: string) => url.slice('sqlite:'.length);
 
-describe('a gateway does not start, and says why in a sentence,', () => {
-  test('on a file that is not a database, which it leaves as it is', async () => {
+describe('a gateway refuses to start, and says why in one sentence,', () => {
+  test('on a file that is not a database, which stays as it is', async () => {
     const url = await createTestFile();
     const path = pathOf(url);
     const minutes = 'These are minutes of a meeting. '.repeat(500);
@@ -45,7 +45,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     expect(await readFile(path, 'utf8')).toBe(minutes);
   });
 
-  test('on a file that is damaged', async () => {
+  test('on a damaged file', async () => {
     const url = await createTestFile();
     await (await startGatewayProcess(settingsFor(url))).end();
     const bytes = await readFile(pathOf(url));
@@ -53,7 +53,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     expect(await refusal(url)).toBe(`Cannot open the database ${pathOf(url)}: the file is damaged.`);
   });
 
-  test('under keys that do not open its webhook secrets', async () => {
+  test('without the key of its webhook secrets', async () => {
     const url = await createTestFile();
     await (await startGatewayProcess(settingsFor(url))).end();
     expect(await refusal(url)).toBe(
@@ -66,7 +66,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     const url = await createTestFile();
     const path = pathOf(url);
     await (await startGatewayProcess(settingsFor(url))).end();
-    const isRoot = process.getuid?.() === 0; // who may write everywhere
+    const isRoot = process.getuid?.() === 0; // which may write anywhere
     if (isRoot) for (const file of [path, `${path}.lock`, dirname(path)]) await chown(file, nobody, nobody);
     await chmod(path, 0o444);
     expect(await refusal(url, isRoot ? { uid: nobody } : {})).toBe(
@@ -78,17 +78,17 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     const folder = mountDisk(2);
     onTestFinished(() => unmount(folder));
     const path = join(folder, 'gateway.db');
-    const said = `Cannot open the database ${path}: its disk is full.`;
+    const output = `Cannot open the database ${path}: its disk is full.`;
     const filler = join(folder, 'other');
     fill(filler);
-    expect(await refusal(`sqlite:${path}`)).toBe(said);
+    expect(await refusal(`sqlite:${path}`)).toBe(output);
     await rm(filler);
     await (await startGatewayProcess(settingsFor(`sqlite:${path}`))).end();
     fill(filler);
-    expect(await refusal(`sqlite:${path}`)).toBe(said);
+    expect(await refusal(`sqlite:${path}`)).toBe(output);
   });
 
-  test('beside another on the same file, which goes on', async () => {
+  test('on a file that another gateway is using, which keeps running', async () => {
     const url = await createTestFile();
     const first = await startGatewayProcess(settingsFor(url));
     onTestFinished(async () => void (await first.end('SIGKILL')));
@@ -103,21 +103,21 @@ describe('a gateway does not start, and says why in a sentence,', () => {
     );
   });
 
-  test('where nothing listens, without showing the password', async () => {
-    const said = await refusal('postgres://user:hidden@127.0.0.1:1/gone');
-    expect(said).toMatch(/^Cannot open the database gone at 127\.0\.0\.1:1: .*ECONNREFUSED/);
-    expect(said).not.toContain('hidden');
+  test('if nothing listens at the address, without showing the password', async () => {
+    const output = await refusal('postgres://user:hidden@127.0.0.1:1/gone');
+    expect(output).toMatch(/^Cannot open the database gone at 127\.0\.0\.1:1: .*ECONNREFUSED/);
+    expect(output).not.toContain('hidden');
   });
 
   test.skipIf(noPostgres)('on a Postgres that refuses the password, without showing it', async () => {
     const url = new URL(await createTestDatabase());
     url.password = 'not-the-password';
-    const said = await refusal(url.href);
-    expect(said).toMatch(/^Cannot open the database test_\w+ at 127\.0\.0\.1:\d+: password .*failed/);
-    expect(said).not.toContain('not-the-password');
+    const output = await refusal(url.href);
+    expect(output).toMatch(/^Cannot open the database test_\w+ at 127\.0\.0\.1:\d+: password .*failed/);
+    expect(output).not.toContain('not-the-password');
   });
 
-  test.skipIf(noPostgres)('on a Postgres that takes no writes', async () => {
+  test.skipIf(noPostgres)('on a Postgres that accepts no writes', async () => {
     const url = await createTestDatabase();
     const name = new URL(url).pathname.slice(1);
     await execute(url, `alter database ${name} set default_transaction_read_only = on`);
@@ -125,7 +125,7 @@ describe('a gateway does not start, and says why in a sentence,', () => {
   });
 });
 
-/** As much of a Postgres 12 as it takes to be asked for its version. */
+/** Starts a fake Postgres 12 that can only be asked for its version, and returns its port. */
 async function startOldPostgres(): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

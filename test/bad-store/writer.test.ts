@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-/** Has Node.js do this to the thread that was started last, the one that writes, when the process gets SIGUSR2. */
+/** Node.js options: at SIGUSR2 the process runs `act`, in which `last` is the thread started last, the writer. */
 const onSignal = (act: string) => {
   const source = `
     import threads from 'node:worker_threads';
@@ -32,27 +32,27 @@ const onSignal = (act: string) => {
 const tooMuch =
   'with recursive n (x) as (select 1 union all select x + 1 from n limit 100000000) select x from n';
 
-describe('a gateway whose writing thread ends', () => {
+describe('a gateway whose writer thread ends', () => {
   test.each([
-    ['by itself', 'last.terminate()', /process can no longer write to the database/],
+    ['terminated', 'last.terminate()', /process can no longer write to the database/],
     [
-      'for want of memory',
+      'out of memory',
       `last.postMessage({ sql: '${tooMuch}', parameters: [] })`,
       /terminate called|out of memory|can no longer write/,
     ],
   ])(
-    '%s ends too, with a word and a code that say so',
-    async (_, act, word) => {
+    'exits with an error code and a message that says so (%s)',
+    async (_, act, message) => {
       const database = await createTestFile();
       const settings = settingsFor(sandbox, database);
       const gateway = await start(settings, { options: onSignal(act) });
       const sender = createSender(gateway);
       await sender.expectTaken();
       gateway.child.kill('SIGUSR2');
-      // Until it has ended, what it cannot store it does not take.
+      // Until it has exited, it acknowledges nothing that it cannot store.
       await Promise.all(Array.from({ length: 20 }, () => sender.send().catch(() => undefined)));
       expect([1, 'SIGABRT']).toContain(await gateway.ended);
-      expect(gateway.output()).toMatch(word);
+      expect(gateway.output()).toMatch(message);
       expect((await stored(database)).toSorted()).toEqual(sender.acknowledged.toSorted());
       const next = createSender(await start(settings), sender.acknowledged);
       await next.expectTaken();
@@ -62,9 +62,9 @@ describe('a gateway whose writing thread ends', () => {
   );
 
   test.each<[string, NodeJS.Signals, NodeJS.Signals]>([
-    ['is not cut short by a first SIGTERM while it ends', 'SIGUSR2', 'SIGTERM'],
-    ['goes on with the end that a SIGTERM has begun', 'SIGTERM', 'SIGUSR2'],
-  ])('%s, and says by its code that it has failed', async (_, first, second) => {
+    ['SIGTERM after the thread has ended', 'SIGUSR2', 'SIGTERM'],
+    ['SIGTERM before the thread has ended', 'SIGTERM', 'SIGUSR2'],
+  ])('finishes the requests in progress, and exits with code 1 (%s)', async (_, first, second) => {
     const settings = settingsFor(sandbox, await createTestFile());
     const { url, child, ended } = await start(settings, { options: onSignal('last.terminate()') });
     const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
