@@ -11,32 +11,32 @@ const clock = { now: () => Date.parse('2026-01-01T00:00:00.000Z') };
 const sealer = createSealer([randomBytes(32)]);
 const hour = 60 * 60 * 1000;
 
-/** The notes service is not asked here. */
+/** A client of the notes service that must not be called. */
 const notes = new Proxy({} as Parameters<typeof createSessions>[0]['notes'], {
   get: () => () => Promise.reject(new Error('The notes service is not there.')),
 });
 
 describe.each(engines)('the end of a session on %s', (_, createUrl) => {
   let database: Database;
-  /** How many statements looked for sessions. */
-  let looks: number;
+  /** How many queries have read sessions. */
+  let queries: number;
 
   beforeEach(async () => {
     database = await openDatabase(await createUrl(), telemetry);
     onTestFinished(() => database.stop());
-    looks = 0;
+    queries = 0;
   });
 
-  /** Sessions over the database, of which a signal comes only by `signal`. */
+  /** Sessions over the database, which get signals only from `signal`. */
   function open() {
     let signal: (payload: string) => void = () => undefined;
-    const listen: Database['listen'] = (channel, hear) => {
-      signal = hear;
+    const listen: Database['listen'] = (channel, listener) => {
+      signal = listener;
       return database.listen(channel, () => undefined);
     };
     const kysely = database.kysely.withPlugin({
       transformQuery({ node }) {
-        if (node.kind === 'SelectQueryNode') looks += 1;
+        if (node.kind === 'SelectQueryNode') queries += 1;
         return node;
       },
       transformResult: async ({ result }) => result,
@@ -50,11 +50,11 @@ describe.each(engines)('the end of a session on %s', (_, createUrl) => {
       telemetry,
     });
     onTestFinished(() => sessions.stop());
-    looks = 0; // to prepare a statement is no look
+    queries = 0; // preparing a statement does not count
     return { sessions, signal };
   }
 
-  /** Watches so many sessions, one of which may have ended before; gives those that were told to have ended. */
+  /** Watches this many sessions, one of which may have ended before; returns those reported as ended. */
   async function watch(count: number, { sessions }: ReturnType<typeof open>, endedBefore?: string) {
     const ids = Array.from({ length: count }, (__, at) => `session ${at}`);
     const row = {
@@ -77,41 +77,41 @@ describe.each(engines)('the end of a session on %s', (_, createUrl) => {
     return ended;
   }
 
-  /** The same, after they were looked for once, for what happened before they were watched. */
+  /** The same, once it was checked whether any had ended before they were watched. */
   async function watchFirst(count: number, opened: ReturnType<typeof open>) {
     const ended = await watch(count, opened);
-    await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(count / 500), 20_000);
+    await vi.waitFor(() => expect(queries).toBeGreaterThanOrEqual(count / 500), 20_000);
     return ended;
   }
 
   const signOut = (id: string) => database.kysely.deleteFrom('sessions').where('id', '=', id).execute();
 
-  test('is noticed where it came between being found and being watched, by one look for many', async () => {
+  test('is noticed if it came between finding and watching the session, with one query for many', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     const ended = await watch(700, open(), 'session 650');
-    expect(looks).toBe(0);
-    vi.advanceTimersByTime(2_999); // the look for all that are watched is not yet due, and never will be
+    expect(queries).toBe(0);
+    vi.advanceTimersByTime(2_999); // the regular check of all watched sessions is not due yet, and never will be
     vi.useRealTimers();
     await vi.waitFor(() => expect(ended).toEqual(['session 650']), 20_000);
-    expect(looks).toBe(2);
+    expect(queries).toBe(2);
   });
 
-  test('is noticed within seconds where its signal is lost, by one look for many', async () => {
+  test('is noticed within seconds if its signal is lost, with one query for many', async () => {
     const ended = await watchFirst(700, open());
-    looks = 0;
+    queries = 0;
     await signOut('session 650');
     await vi.waitFor(() => expect(ended).toEqual(['session 650']), 20_000);
-    expect(looks).toBeLessThan(20);
+    expect(queries).toBeLessThan(20);
   });
 
-  test('is looked for at once where signals may have been missed', async () => {
+  test('is checked for at once if signals may have been missed', async () => {
     const opened = open();
     const ended = await watchFirst(3, opened);
     await signOut('session 1');
-    const before = looks;
+    const before = queries;
     opened.signal('');
-    await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { interval: 1, timeout: 10_000 });
+    await vi.waitFor(() => expect(queries).toBeGreaterThan(before), { interval: 1, timeout: 10_000 });
     await expect.poll(() => ended).toEqual(['session 1']);
   });
 });

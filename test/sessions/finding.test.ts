@@ -13,7 +13,7 @@ const start = Date.parse('2026-01-01T00:00:00.000Z');
 const signedIn = { token: 'token', expiresAt: start + 60_000 };
 const user = { upstreamId: 'usr_1', email: 'user', name: 'User', createdAt: '2026-01-01T00:00:00Z' };
 
-/** Knows everybody, and is asked for nothing else here. */
+/** A client of the notes service that accepts every sign-in. */
 const notes = { signIn: async () => signedIn, me: async () => user } as unknown as NotesClient;
 
 async function signIn(sessions: Sessions): Promise<SignedIn> {
@@ -44,7 +44,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     return { sessions, others, time, ...(await signIn(sessions)) };
   }
 
-  test('is found at once after signing in, and looked for in the store when some seconds are over', async () => {
+  test('is cached after signing in, and read from the store some seconds later', async () => {
     const { sessions, time, token, session } = await open();
     expect(sessions.find(token)).toEqual(session);
     time.now += 5_000;
@@ -54,22 +54,22 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     expect(sessions.find(token)).toEqual(session);
   });
 
-  test('is deleted once it is over, but not by a replica whose clock is ahead of the database', async () => {
+  test('is deleted once it has expired, but not by a replica whose clock is ahead of the database', async () => {
     const { sessions, others, time, token } = await open();
-    const standsLater = async () => {
+    const existsLater = async () => {
       time.now += 100_000;
       await signIn(sessions);
-      time.now -= 90_000; // past what is remembered
+      time.now -= 90_000; // past the time in the cache
       return (await others.find(token)) !== undefined;
     };
     const now = Date.now.bind(Date);
-    const wrong = vi.spyOn(Date, 'now').mockImplementation(() => now() + 600_000);
-    expect(await standsLater()).toBe(engine === 'postgres');
-    wrong.mockRestore();
-    expect(await standsLater()).toBe(false);
+    const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + 600_000);
+    expect(await existsLater()).toBe(engine === 'postgres');
+    spy.mockRestore();
+    expect(await existsLater()).toBe(false);
   });
 
-  test('is not found by a token that differs, nor once it is ended', async () => {
+  test('is not found by another token, nor once it has ended', async () => {
     const { sessions, token, session } = await open();
     expect(await sessions.find(`${token}a`)).toBeUndefined();
     expect(await sessions.find('')).toBeUndefined();
@@ -77,7 +77,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     expect(await sessions.find(token)).toBeUndefined();
   });
 
-  test('is over when its notes token is, in the second in which it was found', async () => {
+  test('expires with its notes token, even while it is cached', async () => {
     const { sessions, time, token, session } = await open();
     time.now = signedIn.expiresAt - 1;
     expect(await sessions.find(token)).toEqual(session);
@@ -85,7 +85,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     expect(await sessions.find(token)).toBeUndefined();
   });
 
-  test('is kept by its token alone, and not with what that came in', async () => {
+  test('is cached without the headers that its token came in', async () => {
     const { sessions, others } = await open();
     const tokens = [];
     for (let count = 0; count < 40; count += 1) tokens.push((await signIn(sessions)).token);

@@ -9,7 +9,7 @@ const table: GrantTable = new Map([
 const of = (email: string) => [...grantsOf(table, email)].toSorted();
 
 describe('grants', () => {
-  test('are those of the address, its domain and everybody, together', () => {
+  test('combine those of the address, its domain and everybody', () => {
     expect(of('ann@example.com')).toEqual([
       'APPOINTMENTS_READ',
       'PAYMENTS_READ',
@@ -20,7 +20,7 @@ describe('grants', () => {
     expect(of('ann@example.org')).toEqual(['APPOINTMENTS_READ', 'SHIPMENTS_READ']);
   });
 
-  test('do not depend on upper and lower case', () => {
+  test('do not depend on letter case', () => {
     expect(of('Ann@Example.COM')).toEqual(of('ann@example.com'));
   });
 
@@ -31,11 +31,11 @@ describe('grants', () => {
     '"@example.com"@evil.org',
     '*',
     '',
-  ])('the domain is what comes last: %s', (email) =>
+  ])('match no domain but the whole of what follows the last @: %s', (email) =>
     expect(of(email)).toEqual(['APPOINTMENTS_READ', 'SHIPMENTS_READ']),
   );
 
-  test('nobody has any where there are none', () => {
+  test('are none if the table is empty', () => {
     expect([...grantsOf(new Map(), 'ann@example.com')]).toEqual([]);
   });
 });

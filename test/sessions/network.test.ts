@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { networkOf } from '../../src/sessions/network.js';
 
-describe('an address is counted', () => {
+describe('a client’s address counts', () => {
   test.each([
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:0DB8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
@@ -19,12 +19,12 @@ describe('an address is counted', () => {
     ['::', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['fe80::2%an.other', 'fe80:0:0:0::/64'],
-  ])('of IPv6 with its /64: %s in %s', (ip, network) => {
+  ])('as its /64 if it is IPv6: %s as %s', (ip, network) => {
     expect(networkOf(ip)).toBe(network);
   });
 
   test.each(['::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:192.0.2.1', '::ffff:192.0.2.1%eth0'])(
-    'as the one of IPv4 that it stands for: %s',
+    'as its IPv4 address if it is IPv4-mapped: %s',
     (ip) => {
       expect(networkOf(ip)).toBe('192.0.2.1');
     },
@@ -41,20 +41,20 @@ describe('an address is counted', () => {
   });
 
   test.each(['192.0.2.1', '192.0.2.2', '', 'unknown', '::ffff:', '1:2', 'fe80::1%'])(
-    'by itself: %j',
+    'as itself otherwise: %j',
     (ip) => {
       expect(networkOf(ip)).toBe(ip);
     },
   );
 
   test.each(['[192.0.2.1]:80', '[unknown]:80', '[::1]x', '1.2.3:80', '1.2.3.256:80', '1.2.3.4:', 'name:80'])(
-    'as it is written where that is no address: %j',
+    'unchanged if it is not an address: %j',
     (client) => {
       expect(networkOf(client)).toBe(client);
     },
   );
 
-  test('by its first half and nothing else, however it is written', () => {
+  test('as its first 64 bits alone, however it is written', () => {
     const half = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 4, maxLength: 4 });
     const spell = (groups: readonly number[], short: boolean) => {
       const full = groups.map((group) => group.toString(16).padStart(4, '0')).join(':');

@@ -26,14 +26,14 @@ const failed = (...errors: object[]) => ({
   signIn: { sessionToken: null, expiresAt: null, viewer: null, errors },
 });
 
-type Told = Omit<Extract<FaultAction, { kind: 'answer' }>, 'kind'>;
+type Reply = Omit<Extract<FaultAction, { kind: 'answer' }>, 'kind'>;
 
-/** Has the notes service answer so, once, instead of as usual. */
-function answerOnce(path: RegExp, act: Told): void {
+/** Makes the notes service give this answer to the next call to this path. */
+function answerOnce(path: RegExp, act: Reply): void {
   testbed.sandbox.faults.add({ service: 'notes', path, times: 1, act: { kind: 'answer', ...act } });
 }
 
-/** A notes token of the demo user, past the gateway. */
+/** Gets a notes token of the demo user without the gateway. */
 async function issueToken(): Promise<string> {
   const url = `${testbed.sandbox.url}/notes/v1/auth/token`;
   const response = await fetch(url, {
@@ -44,8 +44,8 @@ async function issueToken(): Promise<string> {
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
-/** Another gateway before the same services. */
-async function withHouse<T>(settings: Environment, run: (other: Testbed) => Promise<T>): Promise<T> {
+/** Runs `run` with another gateway over the same services. */
+async function withGateway<T>(settings: Environment, run: (other: Testbed) => Promise<T>): Promise<T> {
   const other = await startTestbed({ sandbox: testbed.sandbox, settings });
   try {
     return await run(other);
@@ -55,7 +55,7 @@ async function withHouse<T>(settings: Environment, run: (other: Testbed) => Prom
 }
 
 describe('signing in', () => {
-  test('gives a session of one day, and a token that is no other’s', async () => {
+  test('gives a session of one day with a unique token', async () => {
     const before = testbed.sandbox.clock.now();
     const { data } = await signIn();
     const { sessionToken, expiresAt, viewer: user, errors } = data.signIn;
@@ -68,7 +68,7 @@ describe('signing in', () => {
     expect(await viewer(sessionToken)).toEqual({ email: demo.email });
   });
 
-  test('gives grants for as long as the session, whatever address its user takes', async () => {
+  test('gives grants for as long as the session, even if its user’s address changes', async () => {
     const viewerQuery = '{ viewer { id upstreamId email grants createdAt } }';
     const token = await testbed.signIn();
     const { id: _, grants, upstreamId, ...user } = (await testbed.ask(viewerQuery, {}, token)).data.viewer;
@@ -79,14 +79,14 @@ describe('signing in', () => {
     expect(grants).toContain('SHIPMENTS_READ');
   });
 
-  test('works for forty at once', async () => {
+  test('works for forty concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => signIn()));
     const tokens = new Set(answers.map(({ data }) => data.signIn.sessionToken as string));
     expect(tokens.size).toBe(40);
     expect(tokens).not.toContain(null);
   });
 
-  test('needs both, before the service is asked', async () => {
+  test('without an e-mail address or password is REQUIRED, and makes no upstream call', async () => {
     const asked = testbed.sandbox.calls.length;
     const required = (name: string) => ({ code: 'REQUIRED', path: [name] });
     expect((await signIn({})).data).toEqual(failed(required('email'), required('password')));
@@ -95,43 +95,43 @@ describe('signing in', () => {
     expect(testbed.sandbox.calls).toHaveLength(asked);
   });
 
-  test('with a wrong password is the person’s to mend', async () => {
+  test('with a wrong password or address is WRONG_CREDENTIALS', async () => {
     expect((await signIn({ ...demo, password: 'wrong' })).data).toEqual(failed(wrongCredentials));
     expect((await signIn({ email: 'none@example.com', password: 'wrong' })).data).toEqual(
       failed(wrongCredentials),
     );
   });
 
-  test.each([400, 401, 403, 422])('answered %i is WRONG_CREDENTIALS', async (status) => {
+  test.each([400, 401, 403, 422])('is WRONG_CREDENTIALS if the service answers %i', async (status) => {
     answerOnce(/token/, { status, body: 'secret words' });
     expect((await signIn({ email: `${status}@example.com`, password: 'x' })).data).toEqual(
       failed(wrongCredentials),
     );
   });
 
-  const faulty: readonly [about: string, path: RegExp, act: Told, code: string][] = [
+  const faulty: readonly [about: string, path: RegExp, act: Reply, code: string][] = [
     ['a 500', /token/, { status: 500, body: 'secret words' }, 'UPSTREAM_UNAVAILABLE'],
     [
-      'a token without a token',
+      'a body without a token',
       /token/,
       { status: 200, body: '{"secret words":1}' },
       'UPSTREAM_INVALID_RESPONSE',
     ],
-    ['no JSON', /token/, { status: 200, body: 'secret words' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['a body that is not JSON', /token/, { status: 200, body: 'secret words' }, 'UPSTREAM_INVALID_RESPONSE'],
     ['a 404', /token/, { status: 404, body: 'secret words' }, 'UPSTREAM_INVALID_RESPONSE'],
     ['a 429', /token/, { status: 429, headers: { 'retry-after': '7' } }, 'RATE_LIMITED'],
     ['a user without an id', /me/, { status: 200, body: '{}' }, 'UPSTREAM_INVALID_RESPONSE'],
-    ['a token that the service then refuses', /me/, { status: 401 }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['a token that it then rejects', /me/, { status: 401 }, 'UPSTREAM_INVALID_RESPONSE'],
   ];
 
-  test.each(faulty)('answered by %s is no session', async (_, path, act, code) => {
+  test.each(faulty)('fails if the service answers with %s', async (_, path, act, code) => {
     answerOnce(path, act);
     const answer = await signIn({ ...demo });
     expect(codesOf(answer)).toEqual([code]);
     expect(JSON.stringify(answer.errors) + testbed.logged()).not.toContain('secret words');
   });
 
-  test('with a token that is refused ends no other session', async () => {
+  test('does not end the caller’s session if the new token is rejected', async () => {
     const token = await testbed.signIn();
     answerOnce(/me/, { status: 401 });
     const answer = await testbed.ask(signInOperation, { input: demo }, token);
@@ -141,8 +141,8 @@ describe('signing in', () => {
 });
 
 describe('the token call', () => {
-  /** How long a session lives, in seconds, that this answer of the token call begins. */
-  async function lifeAfter(answer: object, settings?: Environment): Promise<number | undefined> {
+  /** The lifetime in seconds of the session that this answer of the token call starts. */
+  async function lifetimeAfter(answer: object, settings?: Environment): Promise<number | undefined> {
     const run = async (other: Testbed) => {
       const given = await issueToken();
       const body = JSON.stringify(answer).replace('<token>', given);
@@ -152,10 +152,10 @@ describe('the token call', () => {
       const { expiresAt } = data?.signIn ?? {};
       return expiresAt && Math.round((Date.parse(expiresAt as string) - now) / 1000);
     };
-    return settings ? withHouse(settings, run) : run(testbed);
+    return settings ? withGateway(settings, run) : run(testbed);
   }
 
-  const lives: readonly [answer: object, seconds: number | undefined, settings?: Environment][] = [
+  const lifetimes: readonly [answer: object, seconds: number | undefined, settings?: Environment][] = [
     [{ access_token: '<token>', expires_in: 600 }, 600],
     [{ accessToken: '<token>', expires_in: '600' }, 600],
     [{ token: '<token>' }, 86_400],
@@ -168,16 +168,16 @@ describe('the token call', () => {
     [{ token: '<token>' }, undefined, { NOTES_TOKEN_FIELD: 'jwt' }],
   ];
 
-  test.each(lives)('%j gives a session of %j seconds', async (answer, seconds, settings) => {
-    expect(await lifeAfter(answer, settings)).toBe(seconds);
+  test.each(lifetimes)('%j gives a session of %j seconds', async (answer, seconds, settings) => {
+    expect(await lifetimeAfter(answer, settings)).toBe(seconds);
   });
 });
 
 describe('guessing', () => {
   const isLimited = ({ errors }: Answered) => errors?.[0]?.extensions['code'] === 'RATE_LIMITED';
 
-  test('is stopped for one address, however it is written and however many guess at once', async () => {
-    await withHouse({}, async (other) => {
+  test('is stopped for one address, however it is written and however many attempts are concurrent', async () => {
+    await withGateway({}, async (other) => {
       const spellings = ['ann@example.com', 'Ann@Example.com', ' ann@example.com'];
       const asked = testbed.sandbox.calls.length;
       const answers = await Promise.all(
@@ -194,7 +194,7 @@ describe('guessing', () => {
   });
 
   test('is stopped for one client, whatever the addresses', async () => {
-    await withHouse({}, async (other) => {
+    await withGateway({}, async (other) => {
       const answers = await Promise.all(
         Array.from({ length: 110 }, (_, at) =>
           signIn({ email: `user${at}@example.com`, password: 'x' }, other),
@@ -207,8 +207,8 @@ describe('guessing', () => {
     });
   });
 
-  test('is stopped for one network of IPv6, whatever its addresses', async () => {
-    await withHouse({ TRUST_PROXY: '1' }, async (other) => {
+  test('is stopped for one IPv6 network, whatever its addresses', async () => {
+    await withGateway({ TRUST_PROXY: '1' }, async (other) => {
       const from = (client: string, email: string, password: string) =>
         other.ask(signInOperation, { input: { email, password } }, undefined, { 'x-forwarded-for': client });
       const answers = await Promise.all(
@@ -222,7 +222,7 @@ describe('guessing', () => {
     });
   });
 
-  test('does not count what the service failed at', async () => {
+  test('does not include attempts at which the service failed', async () => {
     const ann = { email: 'cut@example.com', password: 'wrong' };
     for (let count = 0; count < 12; count += 1) {
       answerOnce(/token/, { status: 404 });
@@ -233,8 +233,8 @@ describe('guessing', () => {
 });
 
 describe('a session', () => {
-  test('is kept sealed: neither its token nor the service’s is in the store or the log', async () => {
-    await withHouse({}, async (other) => {
+  test('is stored without its token or the service’s in plain text, and neither is logged', async () => {
+    await withGateway({}, async (other) => {
       const upstream = await issueToken();
       answerOnce(/token/, { status: 200, body: JSON.stringify({ token: upstream }) });
       const token = await other.signIn();
@@ -250,7 +250,7 @@ describe('a session', () => {
     });
   });
 
-  test('outlives the process', async () => {
+  test('survives a restart of the gateway', async () => {
     const first = await startTestbed({ sandbox: testbed.sandbox, folder: testbed.folder.concat('-again') });
     const token = await first.signIn();
     await first.stop();
@@ -259,7 +259,7 @@ describe('a session', () => {
     await second.stop();
   });
 
-  test('ends with signing out, once', async () => {
+  test('ends on signing out, and no other session does', async () => {
     const [token, other] = [await testbed.signIn(), await testbed.signIn()];
     const signOut = () => testbed.ask('mutation { signOut { signedOut errors { code } } }', {}, token);
     expect((await signOut()).data).toEqual({ signOut: { signedOut: true, errors: [] } });
@@ -268,7 +268,7 @@ describe('a session', () => {
     expect(await viewer(other)).toEqual({ email: demo.email });
   });
 
-  test('ends with signing out for what follows in the same document', async () => {
+  test('ends on signing out for later mutations of the same document', async () => {
     const token = await testbed.signIn();
     const operation = `mutation ($input: CreateNoteInput!) {
       signOut { signedOut }
@@ -281,7 +281,7 @@ describe('a session', () => {
     expect(await viewer(token)).toBeNull();
   });
 
-  test('ends when the notes service no longer knows its token', async () => {
+  test('ends when the notes service rejects its token', async () => {
     const token = await testbed.signIn();
     testbed.sandbox.notes.revokeTokens();
     const answer = await testbed.ask('{ __typename tags { nodes { name } } }', {}, token);
@@ -290,7 +290,7 @@ describe('a session', () => {
     expect(codesOf(await testbed.ask('{ liveCursor }', {}, token))).toEqual(['UNAUTHENTICATED']);
   });
 
-  test('ends at the expiry of the notes token, to the second', async () => {
+  test('ends when its notes token expires, and makes no call with it', async () => {
     const token = await testbed.signIn();
     const begun = testbed.sandbox.clock.now();
     expect(await viewer(token)).toEqual({ email: demo.email });

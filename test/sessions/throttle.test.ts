@@ -24,7 +24,7 @@ const limited = (retryAfter: number) =>
   expect.objectContaining({ code: 'RATE_LIMITED', extensions: { code: 'RATE_LIMITED', retryAfter } });
 
 describe('a throttle', () => {
-  test('refuses after the last failure that is left, and says when to come again', async () => {
+  test('refuses once the limit of failures is reached, and says when to retry', async () => {
     await fail('a', 2);
     now += 10_500;
     await fail('a', 1);
@@ -45,7 +45,7 @@ describe('a throttle', () => {
     expect(await attempt('a', right)).toBe('right');
   });
 
-  test('forgets the failures of a clock that was ahead, but not where it steps back a little', async () => {
+  test('forgets failures dated far in the future, but not after a small step back of the clock', async () => {
     now += 24 * 60 * windowMs;
     await fail('a', 3);
     now -= 1_000;
@@ -56,14 +56,14 @@ describe('a throttle', () => {
     await expect(attempt('a', right)).rejects.toEqual(limited(60));
   });
 
-  test('counts failures only, for each key alone', async () => {
+  test('counts only failures, separately for each key', async () => {
     for (let count = 0; count < 10; count += 1) await attempt('a', right);
     await expect(attempt('a', () => Promise.reject(new Error('cut')))).rejects.toThrow('cut');
     await fail('a', 3);
     expect(await attempt('b', right)).toBe('right');
   });
 
-  test('lets no more guesses run at once than failures are left', async () => {
+  test('runs no more attempts at once than failures are left', async () => {
     let guessed = 0;
     const guess = async () => {
       guessed += 1;
@@ -75,7 +75,7 @@ describe('a throttle', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(47);
   });
 
-  test('lets any number of right ones through, in turns', async () => {
+  test('lets any number of successful attempts through, a few at a time', async () => {
     let running = 0;
     let most = 0;
     const run = async () => {
@@ -89,7 +89,7 @@ describe('a throttle', () => {
     expect(most).toBe(3);
   });
 
-  test('stays small, and remembers the latest', async () => {
+  test('remembers the 10,000 most recent keys', async () => {
     await fail('old', 3);
     for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
     await expect(attempt('old', right)).rejects.toEqual(limited(60));
@@ -97,7 +97,7 @@ describe('a throttle', () => {
     expect(await attempt('old', right)).toBe('right');
   });
 
-  test('takes one that is tried again for one of the latest', async () => {
+  test('keeps a key that is tried again among the most recent', async () => {
     await fail('old', 3);
     for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
     await expect(attempt('old', right)).rejects.toEqual(limited(60));
@@ -105,7 +105,7 @@ describe('a throttle', () => {
     await expect(attempt('old', right)).rejects.toEqual(limited(60));
   });
 
-  test('keeps nothing of those who never failed', async () => {
+  test('does not remember keys that never failed', async () => {
     await fail('old', 3);
     for (let key = 0; key < 10_001; key += 1) await attempt(`${key}`, right);
     await expect(attempt('old', right)).rejects.toEqual(limited(60));
