@@ -8,7 +8,7 @@ import { answer, canSendUpdate } from '../../src/server/backlog.js';
 const megabyte = 1024 * 1024;
 const long = 'x'.repeat(32 * megabyte);
 
-/** The server's end of a websocket whose client does not read until it is told to, and how much it has read. */
+/** The server's end of a websocket whose client is paused at first, and the lengths of the messages it has received. */
 async function openPair() {
   const server = new WebSocketServer({ port: 0 });
   onTestFinished(() => server.close());
@@ -17,50 +17,55 @@ async function openPair() {
   onTestFinished(() => socket.terminate());
   await once(client, 'open');
   client.pause();
-  const got: number[] = [];
-  client.on('message', (data: Buffer) => got.push(data.length));
+  const received: number[] = [];
+  client.on('message', (data: Buffer) => received.push(data.length));
   const closed = once(client, 'close').then(([code]) => code as number);
-  return { socket, client, got, closed, give: (text: string) => answer(socket, stream, text) };
+  return { socket, client, received, closed, sendAnswer: (text: string) => answer(socket, stream, text) };
 }
 
-test('answers pile up to a bound, and then the socket is closed with 4290', async () => {
-  const { socket, client, got, closed, give } = await openPair();
-  const given = [give(long), give(long), give('as much waits as may'), give('too much')];
-  await expect(given[3]).resolves.toBeUndefined();
+test('closes the socket with 4290 if more answers are queued than allowed', async () => {
+  const { socket, client, received, closed, sendAnswer } = await openPair();
+  const answers = [
+    sendAnswer(long),
+    sendAnswer(long),
+    sendAnswer('as much waits as may'),
+    sendAnswer('too much'),
+  ];
+  await expect(answers[3]).resolves.toBeUndefined();
   expect(socket.readyState).toBe(WebSocket.CLOSING);
   expect(canSendUpdate(socket)).toBe(false);
   client.resume();
   expect(await closed).toBe(4290);
-  expect(got.slice(0, 2)).toEqual([long.length, long.length]);
-  await Promise.all(given);
+  expect(received.slice(0, 2)).toEqual([long.length, long.length]);
+  await Promise.all(answers);
 });
 
-test('nothing is read of a client while much waits for it', async () => {
-  const { socket, client, got, give } = await openPair();
-  const heard: string[] = [];
-  socket.on('message', (data: Buffer) => heard.push(data.toString()));
-  const given = give(long);
+test('does not read from a client while a long answer to it is unsent', async () => {
+  const { socket, client, received, sendAnswer } = await openPair();
+  const read: string[] = [];
+  socket.on('message', (data: Buffer) => read.push(data.toString()));
+  const sent = sendAnswer(long);
   client.send('asks on');
   await Promise.all(Array.from({ length: 10 }, () => turn()));
-  expect(heard).toEqual([]);
+  expect(read).toEqual([]);
   client.resume();
-  await given;
-  await expect.poll(() => heard).toEqual(['asks on']);
-  await expect.poll(() => got).toEqual([long.length]);
+  await sent;
+  await expect.poll(() => read).toEqual(['asks on']);
+  await expect.poll(() => received).toEqual([long.length]);
 });
 
-test('live updates may wait behind an answer, and less of them by themselves', async () => {
-  const { socket, client, got, closed, give } = await openPair();
-  const given = give(long);
+test('queues more live updates behind an answer than without one', async () => {
+  const { socket, client, received, closed, sendAnswer } = await openPair();
+  const sent = sendAnswer(long);
   for (const _ of [1, 2, 3]) {
     expect(canSendUpdate(socket)).toBe(true);
     socket.send('x'.repeat(megabyte));
   }
   client.resume();
-  await given;
-  await expect.poll(() => got.length).toBe(4);
+  await sent;
+  await expect.poll(() => received.length).toBe(4);
   client.pause();
-  // What the system takes at once does not wait.
+  // What the kernel buffers does not count.
   while (socket.bufferedAmount === 0) socket.send('x'.repeat(megabyte));
   for (const _ of [1, 2]) socket.send('x'.repeat(megabyte));
   expect(canSendUpdate(socket)).toBe(false);

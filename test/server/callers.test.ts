@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => testbed.stop());
 
-/** How the socket of who says this is closed; undefined where it is taken. */
-async function refused(authorization: string): Promise<number | undefined> {
+/** The close code for a websocket with this authorization; undefined if it is acknowledged. */
+async function closeCodeFor(authorization: string): Promise<number | undefined> {
   const socket = await openSocket(`${testbed.url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization } });
   const code = await Promise.race([socket.closed, socket.next().then(() => undefined)]);
@@ -21,35 +21,35 @@ async function refused(authorization: string): Promise<number | undefined> {
   return code;
 }
 
-describe('a bearer', () => {
+describe('a bearer token', () => {
   test.each([
     ['Bearer', ' '],
     ['bearer', ' '],
     ['BEARER', '    '],
     ['  Bearer', ' '],
-  ])('is known by %j and %j before the token', async (scheme, between) => {
+  ])('is recognised after %j and %j', async (scheme, between) => {
     const authorization = `${scheme}${between}${token} `;
     const { data } = await testbed.ask('{ viewer { email } }', {}, undefined, { authorization });
     expect(data.viewer).toEqual({ email: demo.email });
-    expect(await refused(authorization)).toBeUndefined();
+    expect(await closeCodeFor(authorization)).toBeUndefined();
   });
 
   test.each([
     ['another scheme', () => `Basic ${token}`],
-    ['no blank between', () => `Bearer${token}`],
-    ['only the token', () => token],
-    ['a line break between', () => `Bearer\n${token}`],
-    ['a line break behind', () => `Bearer ${token}\nx`],
-  ])('is none where there is %s', async (_, authorization) => {
-    expect(await refused(authorization())).toBe(4401);
+    ['no space before it', () => `Bearer${token}`],
+    ['no scheme', () => token],
+    ['a line break before it', () => `Bearer\n${token}`],
+    ['a line break after it', () => `Bearer ${token}\nx`],
+  ])('is refused with %s', async (_, authorization) => {
+    expect(await closeCodeFor(authorization())).toBe(4401);
   });
 
-  test('is read in one go, however many blanks there are', async () => {
-    expect(await refused(`bearer${' '.repeat(400_000)}\nx`)).toBe(4401);
+  test('is parsed in linear time, however many spaces there are', async () => {
+    expect(await closeCodeFor(`bearer${' '.repeat(400_000)}\nx`)).toBe(4401);
   });
 });
 
-describe("one's own origins", () => {
+describe("the gateway's own origins", () => {
   const loopback = (port: string) => [
     `http://localhost${port}`,
     `http://127.0.0.1${port}`,
@@ -66,7 +66,7 @@ describe("one's own origins", () => {
     expect(ownOrigins(host, port, undefined)).toEqual(origins);
   });
 
-  test('are the public one alone where there is one', () => {
+  test('are only that of the public URL if there is one', () => {
     expect(ownOrigins('127.0.0.1', 80, 'https://api.example')).toEqual(['https://api.example']);
   });
 });

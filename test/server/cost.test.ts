@@ -6,17 +6,17 @@ import { createCosts } from '../../src/server/cost.js';
 const costs = createCosts(createSchema());
 
 function costOf(source: string, variables: Readonly<Record<string, unknown>> = {}) {
-  return costs.of(...asked(source), variables);
+  return costs.of(...parseOperation(source), variables);
 }
 
-const tooCostly = (source: string) => costs.tooCostly(...asked(source));
+const tooCostly = (source: string) => costs.tooCostly(...parseOperation(source));
 
-function asked(source: string) {
+function parseOperation(source: string) {
   const document = parse(source);
   return [document, document.definitions[0] as OperationDefinitionNode] as const;
 }
 
-const inFull = `{
+const allShipmentFields = `{
   shipments(first: 100) {
     nodes {
       id shipmentId status carrier trackingNumber stage updatedAt
@@ -29,13 +29,13 @@ describe('the cost of an operation', () => {
   test.each([
     ['a field', '{ __typename }', 1],
     ['an object', '{ viewer { id name } }', 3],
-    ['a page of the usual size', '{ notes { nodes { id title } } }', 1 + 20 * 3],
+    ['a page of the default size', '{ notes { nodes { id title } } }', 1 + 20 * 3],
     ['a page of edges', '{ notes(first: 5) { edges { cursor node { id } } } }', 1 + 5 * 4],
     ['a backward page', '{ shipments(last: 7) { nodes { id } } }', 1 + 7 * 2],
-    ['the greatest page where more is asked for', '{ notes(first: 5000) { nodes { id } } }', 1 + 100 * 2],
-    ['a row where none or fewer are asked for', '{ notes(first: -3) { nodes { id } } }', 1 + 2],
+    ['the maximum page size if more is requested', '{ notes(first: 5000) { nodes { id } } }', 1 + 100 * 2],
+    ['one row if the page size is below 1', '{ notes(first: -3) { nodes { id } } }', 1 + 2],
     ['a list', '{ notes(first: 2) { nodes { tags { name } } } }', 1 + 2 * (1 + 1 + 5)],
-    ['named nodes', '{ nodes(ids: ["a", "b", "c"]) { id } }', 1 + 3],
+    ['nodes by their ids', '{ nodes(ids: ["a", "b", "c"]) { id } }', 1 + 3],
     [
       'pages below pages',
       '{ tags(first: 3) { nodes { notes(first: 4) { nodes { id } } } } }',
@@ -43,20 +43,20 @@ describe('the cost of an operation', () => {
     ],
     ['inline fragments', '{ node(id: "a") { id ... on Note { title } ... { id } } }', 4],
     ['fragments', '{ notes(first: 2) { nodes { ...A ...A } } } fragment A on Note { id title }', 1 + 2 * 5],
-    ['one id', '{ nodes(ids: "a") { id } }', 1 + 1],
-    ['no more ids than are taken', `{ nodes(ids: [${'"a" '.repeat(3_000)}]) { id } }`, 1 + 100],
+    ['a single id for a list', '{ nodes(ids: "a") { id } }', 1 + 1],
+    ['ids up to the maximum', `{ nodes(ids: [${'"a" '.repeat(3_000)}]) { id } }`, 1 + 100],
     [
-      'of the types that a node may have that which is asked for most',
+      'the most costly of the possible types of a node',
       '{ node(id: "a") { id ... on Note { title } ...S ... on Shipment { stage } } } fragment S on Shipment { carrier status }',
       1 + 1 + 3,
     ],
-    ['what is asked of the schema', '{ __schema { types { fields { type { name } } } } }', 1 + 100 * 4],
-    ['what is asked of a type', '{ __type(name: "Note") { fields { name } } }', 1 + 100 * 2],
+    ['introspection of the schema', '{ __schema { types { fields { type { name } } } } }', 1 + 100 * 4],
+    ['introspection of a type', '{ __type(name: "Note") { fields { name } } }', 1 + 100 * 2],
   ])('counts %s', (_, source, fields) => {
     expect(costOf(source).fields).toBe(fields);
   });
 
-  test('leaves out what has a condition that is not met, and counts it as written', () => {
+  test('leaves out fields whose condition is not met, but counts them as expanded fields', () => {
     const source = `query ($all: Boolean = false) { notes(first: 2) {
       nodes { id title @skip(if: true) ... @include(if: $all) { content } ...F @include(if: $all) } } }
       fragment F on Note { createdAt }`;
@@ -64,7 +64,7 @@ describe('the cost of an operation', () => {
     expect(costOf(source, { all: true })).toEqual({ fields: 1 + 2 * 4, written: 6 });
   });
 
-  test('of a mutation reckons with lists as long as those that are given', () => {
+  test('of a mutation assumes lists as long as the longest in its input', () => {
     const written =
       'mutation { createNote(input: { tags: ["a" "b" "c" "d" "e" "f" "g"] }) { note { tags { name } } } }';
     expect(costOf(written).fields).toBe(3 + 7);
@@ -74,7 +74,7 @@ describe('the cost of an operation', () => {
     expect(costOf(source, { input: { tags: Array.from({ length: 20 }, String) } }).fields).toBe(3 + 20);
   });
 
-  test('knows page sizes and ids by variables and by their defaults', () => {
+  test('uses page sizes and ids from variables and their defaults', () => {
     const source =
       'query($n: Int = 3, $m: Int, $ids: [ID!]!) { notes(first: $n) { nodes { id } } tags(first: $m) { nodes { id } } nodes(ids: $ids) { id } }';
     expect(costOf(source, { ids: ['a', 'b'] }).fields).toBe(1 + 3 * 2 + (1 + 20 * 2) + 1 + 2);
@@ -82,7 +82,7 @@ describe('the cost of an operation', () => {
     expect(costOf(source, { n: 'ten', m: 2, ids: 'a' }).fields).toBe(1 + 20 * 2 + (1 + 2 * 2) + 1 + 1);
   });
 
-  test('is counted also where fragments double what they spread, and written out', () => {
+  test('is computed even if each fragment spreads the next one twice', () => {
     const depth = 1_000;
     const fragments = Array.from(
       { length: depth },
@@ -94,9 +94,13 @@ describe('the cost of an operation', () => {
   });
 
   test.each([
-    ['left out', 'Note', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
-    ['of other types', 'Node', (next: string) => `... on Tag { ...${next} } ... on User { ...${next} }`],
-  ])('refuses too much that is %s: to read it takes time as well', (_name, type, below) => {
+    ['are skipped', 'Note', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
+    [
+      'apply to other types',
+      'Node',
+      (next: string) => `... on Tag { ...${next} } ... on User { ...${next} }`,
+    ],
+  ])('is refused for too many expanded fields, even if they %s', (_name, type, below) => {
     const depth = 30;
     const fragments = Array.from(
       { length: depth },
@@ -107,17 +111,17 @@ describe('the cost of an operation', () => {
     expect(tooCostly(source)?.message).toMatch(/fragments are expanded/);
   });
 
-  test('is that which README tells of', () => {
-    expect(costOf(inFull).fields).toBe(22_901);
+  test('is the one that README states for shipments with their events', () => {
+    expect(costOf(allShipmentFields).fields).toBe(22_901);
   });
 
-  test('knows lists by their defaults', () => {
+  test('uses lists from the defaults of variables', () => {
     const source =
       'query ($ids: [ID!]! = ["a", "b", "c"], $id: ID!) { nodes(ids: $ids) { id } other: nodes(ids: [$id, $id]) { id } }';
     expect(costOf(source, { id: 'a' }).fields).toBe(1 + 3 + 1 + 2);
   });
 
-  test('leaves room for what an explorer asks of the schema, and not for much more', () => {
+  test('allows the introspection query of an explorer, but not much more', () => {
     const usual = getIntrospectionQuery({
       descriptions: true,
       specifiedByUrl: true,
@@ -130,12 +134,12 @@ describe('the cost of an operation', () => {
     expect(tooCostly(wide)).toBeDefined();
   });
 
-  test('is bounded', () => {
+  test('has a limit', () => {
     const page = (below: string) => `notes(first: 100) { nodes { ${below} } }`;
     expect(
       tooCostly(`{ ${page('id title content tags { name count } isPinned createdAt updatedAt')} }`),
     ).toBeUndefined();
-    expect(tooCostly(inFull)).toBeUndefined();
+    expect(tooCostly(allShipmentFields)).toBeUndefined();
     expect(tooCostly(`{ tags { nodes { ${page(`tags { ${page('id')} }`)} } } }`)?.extensions['code']).toBe(
       'QUERY_TOO_COMPLEX',
     );

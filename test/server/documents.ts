@@ -11,8 +11,8 @@ import {
   type GraphQLInputType,
 } from 'graphql';
 
-/** The least operation that asks for one root field: required arguments with something in them, no others. */
-export function leastOperation(kind: 'query' | 'mutation', field: GraphQLField<unknown, unknown>): string {
+/** The smallest valid operation on one root field: only required arguments, with some value. */
+export function minimalOperation(kind: 'query' | 'mutation', field: GraphQLField<unknown, unknown>): string {
   const required = field.args.filter(isRequiredArgument);
   const given = required.map(({ name, type }) => `${name}: ${literal(type)}`).join(', ');
   const selection = isCompositeType(getNamedType(field.type)) ? ' { __typename }' : '';
@@ -28,10 +28,10 @@ function literal(type: GraphQLInputType): string {
   return `{ ${required.map((field) => `${field.name}: ${literal(field.type)}`).join(', ')} }`;
 }
 
-/** Documents whose fragments GraphQL's own rules would follow until the stack is exhausted, and what is said of each. */
-export const endless: readonly (readonly [about: string, code: string, query: string])[] = [
+/** Documents whose fragments GraphQL's own rules would follow until the stack overflows, and the error code of each. */
+export const deepFragments: readonly (readonly [about: string, code: string, query: string])[] = [
   [
-    'a chain of fragments whose last spreads a hundred of them again',
+    'a chain of fragments whose last one spreads a hundred of the others',
     'QUERY_TOO_COMPLEX',
     `{ ...F0 } ${chain(
       450,
@@ -40,7 +40,7 @@ export const endless: readonly (readonly [about: string, code: string, query: st
     )}`,
   ],
   [
-    'the same where nobody spreads it',
+    'the same chain without a spread in the operation',
     'QUERY_TOO_COMPLEX',
     `{ __typename } ${chain(
       450,
@@ -48,19 +48,23 @@ export const endless: readonly (readonly [about: string, code: string, query: st
       range(100, (at) => `...F${at}`),
     )}`,
   ],
-  ['a cycle of many', 'QUERY_TOO_COMPLEX', `{ ...F0 } ${chain(600, 1, '...F0')}`],
+  ['a long cycle', 'QUERY_TOO_COMPLEX', `{ ...F0 } ${chain(600, 1, '...F0')}`],
   ['a long chain', 'QUERY_TOO_COMPLEX', `{ ...F0 } ${chain(250, 1, '__typename')}`],
   [
-    'one chain against itself',
+    'two fields of one name that spread the same chain',
     'QUERY_TOO_COMPLEX',
     `{ a { ...F0 } a { ...F1 } } ${chain(7, 190, '__typename')}`,
   ],
-  ['a few deep ones that spread each other', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${crowd(10, 90)}`],
-  ['many that spread each other', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${crowd(40, 4)}`],
+  [
+    'a few deep fragments that all spread each other',
+    'GRAPHQL_VALIDATION_FAILED',
+    `{ ...F0 } ${crowd(10, 90)}`,
+  ],
+  ['many fragments that all spread each other', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${crowd(40, 4)}`],
   ['two cycles', 'GRAPHQL_VALIDATION_FAILED', `{ ...F0 } ${chain(97, 1, '...F0 ...G0')} ${cycle('G', 97)}`],
 ];
 
-/** Fragments `F0` to `F<count - 1>` of so many levels each, each spreading the next, and the last of them this. */
+/** Fragments `F0` to `F<count - 1>` of this many levels, each spreading the next, and the last containing `last`. */
 export function chain(count: number, levels: number, last: string): string {
   return range(count, (at) => fragment(at, levels, at < count - 1 ? `...F${at + 1}` : last));
 }
@@ -82,7 +86,7 @@ function range(count: number, make: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => make(at)).join(' ');
 }
 
-/** JSON of so many lists, or objects, in each other. */
+/** JSON of this many nested lists or objects. */
 export function nested(open: string, levels: number): string {
   return `${open.repeat(levels)}1${(open === '[' ? ']' : '}').repeat(levels)}`;
 }
@@ -90,17 +94,17 @@ export function nested(open: string, levels: number): string {
 const fieldsOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, 1]));
 
-/** Variables, as JSON, that GraphQL would take long over, or could not go down into. */
-export const excessive: readonly (readonly [about: string, query: string, variables: string])[] = [
-  ['deep in lists', 'query ($a: [ID!]!) { nodes(ids: $a) { id } }', `{"a":${nested('[', 100_000)}}`],
-  ['deep where nobody looks', '{ __typename }', `{"a":${nested('[', 100_000)}}`],
+/** Variables, as JSON, that would take GraphQL too long, or overflow its stack. */
+export const excessiveVariables: readonly (readonly [about: string, query: string, variables: string])[] = [
+  ['deeply nested lists', 'query ($a: [ID!]!) { nodes(ids: $a) { id } }', `{"a":${nested('[', 100_000)}}`],
+  ['deep nesting in an undeclared variable', '{ __typename }', `{"a":${nested('[', 100_000)}}`],
   [
-    'deep in objects',
+    'deeply nested objects',
     'query ($a: NoteFilter) { notes(filter: $a) { nodes { id } } }',
     nested('{"a":', 100_000),
   ],
   [
-    'of many fields',
+    'an object of many fields',
     'query ($a: NoteFilter) { notes(filter: $a) { nodes { id } } }',
     JSON.stringify({ a: fieldsOf(60_000) }),
   ],

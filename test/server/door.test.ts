@@ -14,28 +14,28 @@ beforeAll(async () => {
 });
 afterAll(() => testbed.stop());
 
-/** A connection of bare text. */
+/** A TCP connection on which a test writes raw HTTP. */
 function open() {
   const { hostname, port } = new URL(testbed.url);
   const socket: Socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
   let text = '';
-  let hear = () => {};
+  let wake = () => {};
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => {
     text += chunk.toString();
-    hear();
+    wake();
   });
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => {
       resolve();
-      hear();
+      wake();
     });
   });
   return {
     socket,
     closed,
-    /** The next answer, by its status line, its headers in lower case and its body; taken by its length. */
+    /** The next answer: its status, its headers in lower case, and its body, as long as its `Content-Length`. */
     async answer() {
       for (;;) {
         const [, head = '', rest = ''] = /^([^]*?\r\n\r\n)([^]*)$/.exec(text) ?? [];
@@ -46,7 +46,7 @@ function open() {
           return { status, headers: head.toLowerCase(), body: rest.slice(0, length) };
         }
         if (socket.destroyed) throw new Error(`closed after ${JSON.stringify(text)}`);
-        await new Promise<void>((resolve) => (hear = resolve));
+        await new Promise<void>((resolve) => (wake = resolve));
       }
     },
   };
@@ -74,7 +74,7 @@ async function stored(eventId: string): Promise<boolean> {
 const shaped = (code: string) =>
   expect.objectContaining({ error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } });
 
-describe('an offer to speak something else than HTTP/1.1', () => {
+describe('an offer to upgrade the connection', () => {
   const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAAAAIAAAAB'];
 
   const websocket = ['Connection: Upgrade', 'Upgrade: WebSocket'];
@@ -82,7 +82,7 @@ describe('an offer to speak something else than HTTP/1.1', () => {
   test.each([
     ['h2c', h2c],
     ['websocket', websocket],
-  ])('is let be at a webhook, whose request is answered as any other: %s', async (name, offer) => {
+  ])('is ignored at a webhook, which answers as usual: %s', async (name, offer) => {
     const { socket, answer } = open();
     socket.write(delivery(webhook, `evt_${name}`, offer));
     expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
@@ -99,7 +99,7 @@ describe('an offer to speak something else than HTTP/1.1', () => {
   test.each([
     ['h2c', h2c],
     ['websocket', websocket],
-  ])('is let be, and each request answered on the one connection: %s', async (_, offer) => {
+  ])('is ignored, and each request on the connection is answered: %s', async (_, offer) => {
     const { socket, answer } = open();
     const query = '{"query":"{ __typename }"}';
     const json = ['Content-Type: application/json', `Content-Length: ${query.length}`];
@@ -113,7 +113,7 @@ describe('an offer to speak something else than HTTP/1.1', () => {
     expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
 
-  test('is taken where it is a websocket at its place, however that is written', async () => {
+  test('is accepted for a websocket at /graphql, in any letter case', async () => {
     const socket = await openSocket(`${testbed.url}/graphql`, { headers: { upgrade: 'WebSocket' } });
     socket.send({ type: 'ping' });
     expect(await socket.next()).toMatchObject({ type: 'pong' });
@@ -122,7 +122,7 @@ describe('an offer to speak something else than HTTP/1.1', () => {
   });
 });
 
-test('a target with the host before it is its path', async () => {
+test('accepts a request target that includes the host', async () => {
   const { socket, answer } = open();
   socket.write(delivery(`http://gateway${webhook}`, 'evt_absolute'));
   expect(await answer()).toMatchObject({ status: 200 });
@@ -131,7 +131,7 @@ test('a target with the host before it is its path', async () => {
   expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
 });
 
-describe('a body that is refused unread', () => {
+describe('a request that is refused before its body is read', () => {
   const refused = [
     [404, 'POST', unknown, []],
     [405, 'PUT', webhook, []],
@@ -140,29 +140,32 @@ describe('a body that is refused unread', () => {
     [413, 'POST', webhook, []],
   ] as const;
 
-  test.each(refused.slice(0, 4))('%i: keeps the connection where it is small', async (status, ...request) => {
-    const [method, target, headers] = request;
-    const { socket, answer } = open();
-    socket.write(lines(method, target, [...headers, 'Content-Length: 5'], '12'));
-    expect(await answer()).toMatchObject({ status });
-    socket.write(`345${lines('GET', '/livez', [])}`);
-    expect(await answer()).toMatchObject({ status: 200 });
-  });
+  test.each(refused.slice(0, 4))(
+    '%i: keeps the connection if the body is small',
+    async (status, ...request) => {
+      const [method, target, headers] = request;
+      const { socket, answer } = open();
+      socket.write(lines(method, target, [...headers, 'Content-Length: 5'], '12'));
+      expect(await answer()).toMatchObject({ status });
+      socket.write(`345${lines('GET', '/livez', [])}`);
+      expect(await answer()).toMatchObject({ status: 200 });
+    },
+  );
 
-  test.each(refused)('%i: ends the connection after one that is great', async (status, ...request) => {
+  test.each(refused)('%i: closes the connection if the body is large', async (status, ...request) => {
     const [method, target, headers] = request;
     const { socket, answer, closed } = open();
     const size = 2 * mebibyte;
     socket.write(lines(method, target, [...headers, `Content-Length: ${size}`], 'x'));
-    const { headers: told, ...rest } = await answer();
+    const { headers: sentHeaders, ...rest } = await answer();
     expect(rest).toMatchObject({ status });
-    expect(told).toContain('connection: close\r\n');
-    // What is under way is taken yet.
+    expect(sentHeaders).toContain('connection: close\r\n');
+    // What is in flight is still read.
     socket.write(Buffer.alloc(size - 1));
     await closed;
   });
 
-  /** Sends without end, until the connection is closed; gives what was answered. */
+  /** Sends an endless body until the connection is closed; returns the answer. */
   async function sendEndlessly(...[method, target, headers]: [string, string, readonly string[]]) {
     const { socket, answer, closed } = open();
     socket.write(lines(method, target, [...headers, 'Transfer-Encoding: chunked']));
@@ -177,29 +180,29 @@ describe('a body that is refused unread', () => {
     return answered;
   }
 
-  test.each(refused)('%i: lets go of a sender that has no end', async (status, ...request) => {
-    const { headers: told, ...rest } = await sendEndlessly(...request);
+  test.each(refused)('%i: closes the connection if the body is endless', async (status, ...request) => {
+    const { headers: sentHeaders, ...rest } = await sendEndlessly(...request);
     expect(rest).toMatchObject({ status });
-    expect(told).toContain('connection: close\r\n');
+    expect(sentHeaders).toContain('connection: close\r\n');
   });
 
   test.each<[number, string, string, string[]]>([
     [405, 'PUT', '/graphql', []],
     [400, 'POST', '/graphql', ['Content-Type: text/x-other']],
     [200, 'GET', '/livez', []],
-  ])('%i: and so at %s %s', async (status, ...request) => {
+  ])('%i: closes the connection of an endless %s %s', async (status, ...request) => {
     expect(await sendEndlessly(...request)).toMatchObject({ status });
   });
 });
 
-describe('what is no request', () => {
+describe('an invalid request to a webhook', () => {
   test.each([
     [400, 'BAD_REQUEST', () => lines('BREW', webhook, [])],
     [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Content-Length: 2', 'Content-Length: 3'], '{}')],
     [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Transfer-Encoding: chunked'], 'no length\r\n')],
     [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, [`X: ${'x'.repeat(20_000)}`])],
     [417, 'EXPECTATION_FAILED', () => delivery(webhook, 'evt_expects', ['Expect: 200-ok'])],
-  ])('%i, in the shape of a refused webhook: %s', async (status, code, request) => {
+  ])('is answered %i in the shape of the receiver’s refusals: %s', async (status, code, request) => {
     const { socket, answer } = open();
     socket.write(request());
     const { headers, body, ...rest } = await answer();
@@ -210,7 +213,7 @@ describe('what is no request', () => {
 });
 
 test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
-  'an expectation that is not known is refused in the shape of GraphQL: %s',
+  'answers an unknown Expect header with 417 in the shape of a GraphQL error: %s',
   async (target) => {
     const { socket, answer } = open();
     socket.write(lines('POST', target, ['Expect: foo', 'X-Request-Id: mine', 'Content-Length: 2'], '{}'));

@@ -12,23 +12,23 @@ const appOrigin = 'https://app.example';
 const publicUrl = 'https://gateway.example';
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken errors { code } } }';
 
-/** One gateway as on a developer's machine, one as behind a proxy that ends TLS. */
-let open: Testbed;
-let closed: Testbed;
+/** One gateway as on a developer's machine, and one as behind a proxy that terminates TLS. */
+let local: Testbed;
+let proxied: Testbed;
 let token: string;
 
 beforeAll(async () => {
-  open = await startTestbed({ settings: { ALLOWED_ORIGINS: appOrigin } });
-  closed = await startTestbed({
-    sandbox: open.sandbox,
+  local = await startTestbed({ settings: { ALLOWED_ORIGINS: appOrigin } });
+  proxied = await startTestbed({
+    sandbox: local.sandbox,
     settings: { PUBLIC_URL: publicUrl, INTROSPECTION: 'off', TRUST_PROXY: 'loopback' },
   });
-  token = await open.signIn();
+  token = await local.signIn();
 });
 
 afterAll(async () => {
-  await closed.stop();
-  await open.stop();
+  await proxied.stop();
+  await local.stop();
 });
 
 const viewerOf = async (testbed: Testbed, headers: Record<string, string>) =>
@@ -44,9 +44,9 @@ describe('CORS', () => {
     headers.get('access-control-allow-origin'),
     headers.get('access-control-allow-credentials'),
   ];
-  const ask = (origin: string) => open.ask('{ __typename }', {}, undefined, { origin });
+  const ask = (origin: string) => local.ask('{ __typename }', {}, undefined, { origin });
   const preflight = (origin: string) =>
-    fetch(`${open.url}/graphql`, {
+    fetch(`${local.url}/graphql`, {
       method: 'OPTIONS',
       headers: {
         origin,
@@ -55,8 +55,8 @@ describe('CORS', () => {
       },
     });
 
-  test('an allowed origin may read answers, with credentials', async () => {
-    for (const origin of [appOrigin, open.url]) {
+  test('lets an allowed origin read answers, with credentials', async () => {
+    for (const origin of [appOrigin, local.url]) {
       const answer = await ask(origin);
       expect(corsHeaders(answer)).toEqual([origin, 'true']);
       expect(answer.headers.get('access-control-expose-headers')).toBe('x-request-id');
@@ -70,11 +70,11 @@ describe('CORS', () => {
   });
 
   test.each(['https://evil.example', 'null', `${appOrigin}.evil.example`, 'http://app.example'])(
-    'the origin %s may not',
+    'does not let the origin %s read answers',
     async (origin) => {
       expect(corsHeaders(await ask(origin))).toEqual([null, null]);
       const before = await preflight(origin);
-      // So that all a browser can complain of is that the page is not admitted.
+      // A success, so that a browser can only report that the origin is not allowed.
       expect([before.status, ...corsHeaders(before)]).toEqual([204, null, null]);
       expect(before.headers.get('access-control-allow-methods')).toBeNull();
       expect(before.headers.get('vary')).toMatch(/origin/i);
@@ -85,24 +85,24 @@ describe('CORS', () => {
     ['/graphql', 'GET, POST'],
     ['/livez', 'GET, HEAD'],
     ['/schema.graphql', 'GET, HEAD'],
-  ])('whoever asks which methods there are is told: %s', async (path, methods) => {
-    const options = (headers = {}) => fetch(open.url + path, { method: 'OPTIONS', headers });
+  ])('answers OPTIONS %s with the methods %s', async (path, methods) => {
+    const options = (headers = {}) => fetch(local.url + path, { method: 'OPTIONS', headers });
     const { status, headers } = await options();
     expect([status, headers.get('allow')]).toEqual([204, methods]);
     expect((await options({ origin: appOrigin })).status).toBe(204);
   });
 });
 
-describe('the operator', () => {
-  const told = (testbed: Testbed) =>
+describe('the log', () => {
+  const warningsOf = (testbed: Testbed) =>
     testbed
       .logged()
       .split('\n')
       .filter((line) => line.includes('from this origin are refused'))
       .map((line) => JSON.parse(line) as { readonly origin: string; readonly msg: string });
 
-  test('is told once of an origin that is not admitted, at every door, and of a few in all', async () => {
-    const testbed = await startTestbed({ sandbox: open.sandbox, settings: { ALLOWED_ORIGINS: appOrigin } });
+  test('names each refused origin once, whatever kind of request it came with, and 20 in all', async () => {
+    const testbed = await startTestbed({ sandbox: local.sandbox, settings: { ALLOWED_ORIGINS: appOrigin } });
     onTestFinished(() => testbed.stop());
     const ask = (origin: string) => testbed.ask('{ __typename }', {}, undefined, { origin });
     const upgrade = (origin: string) => openSocket(`${testbed.url}/graphql`, { origin });
@@ -117,7 +117,7 @@ describe('the operator', () => {
     for (const of of ['upgrades', 'asks'])
       await expect(upgrade(`http://${of}.example`)).rejects.toThrow('403');
     await ask(`http://${'long.'.repeat(100)}example`);
-    const lines = told(testbed);
+    const lines = warningsOf(testbed);
     expect(lines.map(({ origin }) => origin)).toEqual([
       'http://asks.example',
       'http://preflights.example',
@@ -128,57 +128,57 @@ describe('the operator', () => {
       new Set(['requests from this origin are refused: see ALLOWED_ORIGINS and PUBLIC_URL']),
     );
     for (let number = 0; number < 30; number += 1) await ask(`http://${number}.example`);
-    expect(told(testbed)).toHaveLength(20);
+    expect(warningsOf(testbed)).toHaveLength(20);
   });
 });
 
 describe('the session cookie', () => {
-  test('is for the browser alone, on every path, and secure where the public address is', async () => {
-    const plain = await cookieOf(open, appOrigin);
+  test('is HttpOnly, is sent to every path, and is Secure if the public URL is https', async () => {
+    const plain = await cookieOf(local, appOrigin);
     expect(plain).toMatch(/^trivium_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
-    const secure = await cookieOf(closed, publicUrl);
+    const secure = await cookieOf(proxied, publicUrl);
     expect(secure).toMatch(/; HttpOnly; Secure; SameSite=Lax$/);
   });
 
-  test('lasts as long as the session', async () => {
-    const expires = /Expires=([^;]+)/.exec((await cookieOf(open, appOrigin))!)![1]!;
+  test('expires with the session', async () => {
+    const expires = /Expires=([^;]+)/.exec((await cookieOf(local, appOrigin))!)![1]!;
     const day = 24 * 60 * 60 * 1000;
-    expect(Date.parse(expires) - open.sandbox.clock.now()).toBeGreaterThan(day - 60_000);
-    expect(Date.parse(expires) - open.sandbox.clock.now()).toBeLessThanOrEqual(day);
+    expect(Date.parse(expires) - local.sandbox.clock.now()).toBeGreaterThan(day - 60_000);
+    expect(Date.parse(expires) - local.sandbox.clock.now()).toBeLessThanOrEqual(day);
   });
 
-  test('is not given to a forbidden origin', async () => {
-    expect(await cookieOf(open, 'https://evil.example')).toBeNull();
-    expect(await cookieOf(closed, closed.url)).toBeNull();
+  test('is not set for a forbidden origin', async () => {
+    expect(await cookieOf(local, 'https://evil.example')).toBeNull();
+    expect(await cookieOf(proxied, proxied.url)).toBeNull();
   });
 
-  test('counts only from an allowed origin', async () => {
+  test('is accepted only from an allowed origin', async () => {
     const cookie = `trivium_session=${token}`;
-    expect(await viewerOf(open, { cookie, origin: appOrigin })).toEqual({ email: demo.email });
-    expect(await viewerOf(open, { cookie: `a=b; ${cookie}; c`, origin: open.url })).toEqual({
+    expect(await viewerOf(local, { cookie, origin: appOrigin })).toEqual({ email: demo.email });
+    expect(await viewerOf(local, { cookie: `a=b; ${cookie}; c`, origin: local.url })).toEqual({
       email: demo.email,
     });
-    expect(await viewerOf(open, { cookie })).toBeNull();
-    expect(await viewerOf(open, { cookie, origin: 'https://evil.example' })).toBeNull();
-    expect(await viewerOf(open, { cookie, origin: 'null' })).toBeNull();
+    expect(await viewerOf(local, { cookie })).toBeNull();
+    expect(await viewerOf(local, { cookie, origin: 'https://evil.example' })).toBeNull();
+    expect(await viewerOf(local, { cookie, origin: 'null' })).toBeNull();
   });
 
-  test('a bearer token wins over it, even a wrong one', async () => {
+  test('is ignored if there is a bearer token, even a wrong one', async () => {
     const other = { email: 'other@example.com', password: 'word' };
-    open.sandbox.notes.addUser({ ...other, name: 'Other' });
+    local.sandbox.notes.addUser({ ...other, name: 'Other' });
     const browser = { cookie: `trivium_session=${token}`, origin: appOrigin };
-    const as = (authorization: string) => viewerOf(open, { ...browser, authorization });
-    expect(await as(`Bearer ${await open.signIn(other)}`)).toEqual({ email: other.email });
+    const as = (authorization: string) => viewerOf(local, { ...browser, authorization });
+    expect(await as(`Bearer ${await local.signIn(other)}`)).toEqual({ email: other.email });
     for (const wrong of ['Bearer wrong', 'bearer', 'Bearer a b', 'BEARER  '])
       expect(await as(wrong)).toBeNull();
-    // Another scheme is for somebody else, as a proxy in front of us.
+    // Another scheme is meant for somebody else, such as a proxy in front of the gateway.
     expect(await as('Basic YTpi')).toEqual({ email: demo.email });
   });
 
-  test('goes with the session', async () => {
-    const cookie = (await cookieOf(open, appOrigin))!.split(';', 1)[0]!;
+  test('is cleared on signing out', async () => {
+    const cookie = (await cookieOf(local, appOrigin))!.split(';', 1)[0]!;
     const browser = { cookie, origin: appOrigin };
-    const answer = await open.ask(
+    const answer = await local.ask(
       'mutation { signOut { signedOut errors { code } } }',
       {},
       undefined,
@@ -186,18 +186,18 @@ describe('the session cookie', () => {
     );
     expect(answer.data).toEqual({ signOut: { signedOut: true, errors: [] } });
     expect(answer.headers.get('set-cookie')).toMatch(/^trivium_session=; .*Expires=Thu, 01 Jan 1970/);
-    expect(await viewerOf(open, browser)).toBeNull();
+    expect(await viewerOf(local, browser)).toBeNull();
   });
 });
 
 describe('a bearer token', () => {
-  test('is read however the scheme is written', async () => {
+  test('is accepted whatever the case and spacing of its scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', ' Bearer  '])
-      expect(await viewerOf(open, { authorization: `${scheme} ${token}` })).toEqual({ email: demo.email });
+      expect(await viewerOf(local, { authorization: `${scheme} ${token}` })).toEqual({ email: demo.email });
   });
 });
 
-describe('a client that takes', () => {
+describe('the Accept header', () => {
   const booking = `mutation { createAppointment(input: { status: BOOKED, start: "2026-01-01T10:00:00Z",
     end: "2026-01-01T11:00:00Z", participants: [{ actor: { reference: "Patient/1" }, status: ACCEPTED }] })
     { errors { code } } }`;
@@ -208,7 +208,7 @@ describe('a client that takes', () => {
     '{ nothing }',
     '{',
   ];
-  const ask = (query: string, accept: string) => open.ask(query, {}, token, { accept });
+  const ask = (query: string, accept: string) => local.ask(query, {}, token, { accept });
   const answered = ({ status, headers }: Answered) => [status, headers.get('content-type')];
 
   test.each([
@@ -218,9 +218,9 @@ describe('a client that takes', () => {
     '*/*;q=0',
     'application/json; charset=utf-16',
     'nonsense',
-  ])('no JSON is refused before anything is done: %s', async (accept) => {
-    const before = open.sandbox.calls.length;
-    const calls = () => open.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
+  ])('without JSON is answered 406 before anything is executed: %s', async (accept) => {
+    const before = local.sandbox.calls.length;
+    const calls = () => local.sandbox.calls.slice(before).map(({ method, path }) => `${method} ${path}`);
     for (const query of [booking, '{ viewer { email } }', '{ tags { nodes { name } } }', ...refused]) {
       const answer = await ask(query, accept);
       expect(answered(answer)).toEqual([406, 'application/json; charset=utf-8']);
@@ -239,7 +239,7 @@ describe('a client that takes', () => {
     ['*/*;q=0.1, text/html', 'application/json'],
     ['application/*', 'application/json'],
     ['application/json;q=0, application/graphql-response+json', 'application/graphql-response+json'],
-  ])('"%s" is answered in %s', async (accept, type) => {
+  ])('"%s" gives an answer in %s', async (accept, type) => {
     for (const query of [booking, '{ viewer { email } }']) {
       const answer = await ask(query, accept);
       expect(answered(answer)).toEqual([200, `${type}; charset=utf-8`]);
@@ -253,7 +253,7 @@ describe('a client that takes', () => {
   });
 });
 
-describe('a client of GraphQL reads', () => {
+describe('a refused request', () => {
   const accept = 'application/graphql-response+json,application/json;q=0.9';
 
   test.each<[string, number, { method?: string; body: string; headers?: Record<string, string> }]>([
@@ -261,9 +261,9 @@ describe('a client of GraphQL reads', () => {
     ['a compressed body', 415, { body: '{}', headers: { 'content-encoding': 'gzip' } }],
     ['malformed JSON', 400, { body: '{' }],
     ['another method', 405, { method: 'PUT', body: '{}' }],
-  ])('why there is no answer to %s', async (_, status, init) => {
+  ])('is answered in the client’s GraphQL media type, with a code: %s', async (_, status, init) => {
     const headers = { 'content-type': 'application/json', accept, ...init.headers };
-    const answer = await fetch(`${open.url}/graphql`, { method: 'POST', ...init, headers });
+    const answer = await fetch(`${local.url}/graphql`, { method: 'POST', ...init, headers });
     const type = 'application/graphql-response+json; charset=utf-8';
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -273,7 +273,7 @@ describe('a client of GraphQL reads', () => {
 });
 
 describe('the address of a client', () => {
-  /** Whether after a hundred guesses for many addresses from one client a right sign-in still is let through. */
+  /** The error codes of a correct sign-in after a client has failed a hundred times with as many e-mail addresses. */
   async function guess(testbed: Testbed, client: string): Promise<unknown[]> {
     const from = (address: string, password: string) =>
       testbed.ask(signIn, { input: { email: address, password } }, undefined, { 'x-forwarded-for': client });
@@ -284,13 +284,13 @@ describe('the address of a client', () => {
     return codesOf(await from(demo.email, demo.password));
   }
 
-  test('is what a trusted proxy says', async () => {
-    expect(await guess(closed, '203.0.113.1')).toEqual(['RATE_LIMITED']);
-    const other = await closed.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
+  test('is the one that a trusted proxy reports', async () => {
+    expect(await guess(proxied, '203.0.113.1')).toEqual(['RATE_LIMITED']);
+    const other = await proxied.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
     expect(codesOf(other)).toEqual([]);
   });
 
-  test('is what the nearest of a number of proxies says', async () => {
+  test('is the one that the nearest proxy reports if TRUST_PROXY is 1', async () => {
     const behind = await startTestbed({ settings: { TRUST_PROXY: '1' } });
     try {
       expect(await guess(behind, '198.51.100.7, 203.0.113.1')).toEqual(['RATE_LIMITED']);
@@ -303,7 +303,7 @@ describe('the address of a client', () => {
     }
   });
 
-  test('is that of a proxy which is not trusted: the log says so once, and when sign-ins are refused for it', async () => {
+  test('is that of an untrusted proxy, of which the log warns once, and once more when sign-ins are refused', async () => {
     for (const [trusted, warned] of [
       ['203.0.113.0/24', 1],
       ['loopback', 0],
@@ -325,31 +325,31 @@ describe('the address of a client', () => {
     }
   });
 
-  test('is not what anybody says', async () => {
-    expect(await guess(open, '203.0.113.1')).toEqual(['RATE_LIMITED']);
-    const other = await open.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
+  test('is not taken from a header that a client sends', async () => {
+    expect(await guess(local, '203.0.113.1')).toEqual(['RATE_LIMITED']);
+    const other = await local.ask(signIn, { input: demo }, undefined, { 'x-forwarded-for': '203.0.113.2' });
     expect(codesOf(other)).toEqual(['RATE_LIMITED']);
   });
 });
 
-describe('introspection that is off', () => {
-  test('is refused at every door, once', async () => {
-    const session = await closed.ask(signIn, { input: demo }, undefined, {
+describe('introspection', () => {
+  test('is refused over HTTP and websockets, with a single error, if it is off', async () => {
+    const session = await proxied.ask(signIn, { input: demo }, undefined, {
       'x-forwarded-for': '203.0.113.9',
     });
     const authorization = `Bearer ${session.data.signIn.sessionToken}`;
-    const socket = await openSocket(`${closed.url}/graphql`, { headers: { authorization } });
+    const socket = await openSocket(`${proxied.url}/graphql`, { headers: { authorization } });
     socket.send({ type: 'connection_init' });
     await socket.next();
     for (const query of ['{ __schema { description } }', '{ __type(name: "Note") { name } }']) {
       socket.send({ id: '1', type: 'subscribe', payload: { query } });
       const { payload } = await socket.next();
-      const { errors } = await closed.ask(query);
+      const { errors } = await proxied.ask(query);
       expect(payload).toEqual(errors);
       expect(codesOf({ errors })).toEqual(['GRAPHQL_VALIDATION_FAILED']);
     }
-    expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
-    expect(codesOf(await closed.ask(getIntrospectionQuery()))).toContain('GRAPHQL_VALIDATION_FAILED');
+    expect((await proxied.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
+    expect(codesOf(await proxied.ask(getIntrospectionQuery()))).toContain('GRAPHQL_VALIDATION_FAILED');
     socket.close();
   });
 });
@@ -380,16 +380,16 @@ describe('the pages', () => {
     await app.close();
   });
 
-  test('are not missed by whoever has not built them', async () => {
+  test('are answered 503 with a hint if they are not built', async () => {
     const app = await serve(mkdtempSync(join(inject('testDirectory'), 'pages-')));
     const page = await app.inject('/graphql');
     expect([page.statusCode, page.body]).toEqual([503, expect.stringContaining('npm run build')]);
     await app.close();
   });
 
-  describe('are for browsers; others are answered in JSON:', () => {
+  describe('and the Accept header', () => {
     const get = (accept: string) =>
-      fetch(`${open.url}/graphql?query={__typename}`, {
+      fetch(`${local.url}/graphql?query={__typename}`, {
         headers: { accept, 'apollo-require-preflight': '1' },
       });
 
@@ -400,7 +400,7 @@ describe('the pages', () => {
       'text/*',
       'text/html, application/json',
       '*/*, text/html',
-    ])('%s', async (accept) => {
+    ])('%s gets the page', async (accept) => {
       const page = await get(accept);
       expect(page.headers.get('content-type')).toMatch(/^text\//);
       expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
@@ -416,7 +416,7 @@ describe('the pages', () => {
       'application/json, text/html;q=0',
       'application/json, text/htmlx',
       '',
-    ])('%s', async (accept) => {
+    ])('%s gets JSON', async (accept) => {
       const answer = await get(accept);
       expect(await answer.json()).toEqual({ data: { __typename: 'Query' } });
       expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");

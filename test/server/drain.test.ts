@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createDrain } from '../../src/server/drain.js';
 import { collect } from '../support/memory.js';
 
-/** A server that is followed, and a client of it with one connection, which stays. */
+/** A server whose responses a drain tracks, and a client with one keep-alive connection. */
 async function start(answer: (response: ServerResponse) => void) {
   const cut: number[] = [];
   const drain = createDrain((answers) => cut.push(answers));
@@ -33,7 +33,7 @@ async function start(answer: (response: ServerResponse) => void) {
   return { drain, server, ask, cut };
 }
 
-test('an answer that is given is let go of, though its connection stays', async () => {
+test('does not keep finished responses in memory while their connection stays open', async () => {
   const given: WeakRef<ServerResponse>[] = [];
   const { ask } = await start((response) => {
     given.push(new WeakRef(response));
@@ -47,11 +47,11 @@ test('an answer that is given is let go of, though its connection stays', async 
   await expect.poll(left, { timeout: 10_000, interval: 200 }).toBe(0);
 });
 
-test('an answer is waited for, however long ago it was asked for', async () => {
+test('waits for a response, however long ago it was requested', async () => {
   const waiting: ServerResponse[] = [];
   const { drain, server, ask } = await start((response) => void waiting.push(response));
   const asked = ask();
-  await sleep(2_500); // in which others would have been let go of
+  await sleep(2_500); // in which finished responses would be swept
   const drained = drain.run(server);
   await sleep(1_000);
   expect(waiting).toHaveLength(1);
@@ -60,7 +60,7 @@ test('an answer is waited for, however long ago it was asked for', async () => {
   await drained;
 });
 
-test('an answer that takes some seconds is given; one that takes longer is cut off, which is told', async () => {
+test('waits some seconds for a response; cuts off one that takes longer, and reports it', async () => {
   const { drain, server, ask, cut } = await start(
     (response) => void setTimeout(() => response.end('late'), 6_500),
   );

@@ -16,21 +16,21 @@ import { createTelemetry } from '../../src/telemetry.js';
 import { delivery, openJournal } from '../events/journal.js';
 import { createTestFile } from '../support/engines.js';
 
-const over = { done: true, value: undefined };
+const ended = { done: true, value: undefined };
 
-/** Both ends of a websocket; what the far one got, and the code with which it was closed. */
+/** The server's end of a websocket, the messages that its client received, and the client's close code. */
 async function openPair() {
   const server = new WebSocketServer({ port: 0 });
   onTestFinished(() => server.close());
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const got: string[] = [];
-  client.on('message', (data) => got.push((data as Buffer).toString()));
+  const received: string[] = [];
+  client.on('message', (data) => received.push((data as Buffer).toString()));
   const closed = once(client, 'close').then(([code]) => code as number);
   const [socket] = (await once(server, 'connection')) as [WebSocket];
-  return { socket, got, closed };
+  return { socket, received, closed };
 }
 
-/** A fan-out over the shipments of a log of its own; a subscription names the place to go on from, and may be stuck. */
+/** A fan-out over a log of its own; a subscription may resume from a place (`after`), or fail at event 2 (`stuck`). */
 async function openFanout(changes: Partial<Log> = {}) {
   const journal = await openJournal(await createTestFile());
   onTestFinished(() => journal.stop());
@@ -62,8 +62,8 @@ async function openFanout(changes: Partial<Log> = {}) {
   const fanout = createFanout({ schema, rules, multicast: feed.multicast, messenger });
   const subscribe = async (text: string) => {
     const pair = await openPair();
-    const group = { requestId: 'group', tally: { exceeded: false }, lasting: () => group };
-    const contextValue = { requestId: 'request', lasting: () => group };
+    const group = { requestId: 'group', tally: { exceeded: false }, detached: () => group };
+    const contextValue = { requestId: 'request', detached: () => group };
     const { socket } = pair;
     const document = parse(text);
     const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });
@@ -72,7 +72,7 @@ async function openFanout(changes: Partial<Log> = {}) {
   return { journal, feed, lines, subscribe };
 }
 
-test('an event that cannot be rendered closes the sockets of its group so that they resume elsewhere', async () => {
+test('closes the sockets of a group with 1013 if an event cannot be rendered for it', async () => {
   const { journal, lines, subscribe } = await openFanout();
   const [stuck, other] = [
     await subscribe('subscription { seq(stuck: true) }'),
@@ -80,16 +80,16 @@ test('an event that cannot be rendered closes the sockets of its group so that t
   ];
   for (const id of ['one', 'two', 'three']) await journal.log.append(delivery(id));
   expect(await stuck.closed).toBe(1013);
-  expect(stuck.got).toHaveLength(1);
-  await expect.poll(() => other.got.length).toBe(3);
+  expect(stuck.received).toHaveLength(1);
+  await expect.poll(() => other.received.length).toBe(3);
   expect(other.socket.readyState).toBe(WebSocket.OPEN);
-  const told = lines.map((line) => JSON.parse(line) as { msg: string; seq?: number });
-  expect(told).toContainEqual(
+  const logged = lines.map((line) => JSON.parse(line) as { msg: string; seq?: number });
+  expect(logged).toContainEqual(
     expect.objectContaining({ seq: 2, msg: expect.stringMatching(/cannot be read or rendered/) }),
   );
 });
 
-test('so does one that is broken in the database, once those before it are delivered', async () => {
+test('closes sockets with 1013 at a broken row, once the events before it are delivered', async () => {
   const { journal, lines, subscribe } = await openFanout();
   for (const id of ['one', 'two', 'three', 'four']) await journal.log.append(delivery(id));
   await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 3).execute();
@@ -98,59 +98,59 @@ test('so does one that is broken in the database, once those before it are deliv
     await subscribe('subscription { seq(after: 3) }'),
   ];
   expect(await before.closed).toBe(1013);
-  expect(before.got.map((text) => text.match(/"seq":\d/)?.[0])).toEqual(['"seq":1', '"seq":2']);
-  await expect.poll(() => behind.got).toEqual([expect.stringContaining('"seq":4')]);
-  const told = lines.map((line) => JSON.parse(line) as { seq?: number });
-  expect(told).toContainEqual(expect.objectContaining({ seq: 3 }));
+  expect(before.received.map((text) => text.match(/"seq":\d/)?.[0])).toEqual(['"seq":1', '"seq":2']);
+  await expect.poll(() => behind.received).toEqual([expect.stringContaining('"seq":4')]);
+  const logged = lines.map((line) => JSON.parse(line) as { seq?: number });
+  expect(logged).toContainEqual(expect.objectContaining({ seq: 3 }));
 });
 
-test('updates begin when they are subscribed to, and end with the feed, for who comes afterwards too', async () => {
+test('delivers updates from subscribing until the feed stops, and none after that', async () => {
   const { journal, feed, subscribe } = await openFanout();
-  const { got, stream } = await subscribe('subscription { seq }');
+  const { received, stream } = await subscribe('subscription { seq }');
   await journal.log.append(delivery('one'));
-  await expect.poll(() => got.length).toBe(1);
+  await expect.poll(() => received.length).toBe(1);
   const next = stream.next();
   feed.stop();
   const late = await subscribe('subscription { seq(after: 0) }');
-  for (const end of [next, stream.next(), late.stream.next()]) expect(await end).toEqual(over);
+  for (const end of [next, stream.next(), late.stream.next()]) expect(await end).toEqual(ended);
 });
 
-test('an update may bear `__proto__` as a name', async () => {
+test('delivers a field with the alias `__proto__`', async () => {
   const { journal, subscribe } = await openFanout();
-  const { got } = await subscribe('subscription { __proto__: seq }');
+  const { received } = await subscribe('subscription { __proto__: seq }');
   await journal.log.append(delivery('one'));
-  await expect.poll(() => got).toEqual([expect.stringContaining('"payload":{"data":{"__proto__":1}}')]);
+  await expect.poll(() => received).toEqual([expect.stringContaining('"payload":{"data":{"__proto__":1}}')]);
 });
 
 test.each([
-  ['while nothing comes', 'subscription { seq }'],
+  ['while there are no events', 'subscription { seq }'],
   ['while the database hangs', 'subscription { seq(after: 0) }'],
-])('who leaves %s has left at once, and whoever waits hears of it', async (_, text) => {
+])('ends a subscription at once when it is left %s, and resolves its pending reads', async (_, text) => {
   const { journal, feed, subscribe } = await openFanout({ read: () => new Promise(() => {}) });
   await journal.log.append(delivery('one'));
   await expect.poll(() => feed.place().seq).toBe(1);
   const [waiting, idle] = [await subscribe(text), await subscribe(text)];
   const next = waiting.stream.next();
   for (const { stream } of [waiting, idle]) {
-    expect(await stream.return!()).toEqual(over);
-    expect(await stream.next()).toEqual(over);
+    expect(await stream.return!()).toEqual(ended);
+    expect(await stream.next()).toEqual(ended);
   }
-  expect(await next).toEqual(over);
+  expect(await next).toEqual(ended);
   expect(feed.multicast.size).toBe(0);
 });
 
-test('what a resolver gives is joined, never iterated', async () => {
+test('refuses to iterate over what a subscription resolver returns', async () => {
   const { feed } = await openFanout();
   const following = feed.follow({ family: 'shipments' }, ({ seq }) => seq);
   expect(() => following[Symbol.asyncIterator]()).toThrow('joins the multicast');
 });
 
-test('who leaves a subscription that has failed has left', async () => {
+test('lets a subscription be left after it has failed', async () => {
   const { journal, subscribe } = await openFanout();
   for (const id of ['one', 'two', 'three']) await journal.log.append(delivery(id));
   journal.clock.moveDays(91);
   await journal.log.prune();
   const { stream } = await subscribe('subscription { seq(after: 0) }');
   await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-  await expect(stream.return!()).resolves.toEqual(over);
+  await expect(stream.return!()).resolves.toEqual(ended);
 });

@@ -7,11 +7,11 @@ import { startTestbed, type Testbed } from '../support/testbed.js';
 import { heapInUse, mebibyte } from '../support/memory.js';
 import { openSocket } from './sockets.js';
 
-/** One of endlessly many documents of about the same size. */
+/** A document for each number, all of about the same size. */
 const documentOf = (at: number, fields = 40) =>
   `query Q${at} { ${Array.from({ length: fields }, (_, field) => `a${at}_${field}: __typename`).join(' ')} }`;
 
-describe('a flood of new documents', () => {
+describe('memory in use', () => {
   const seenByApollo = watchApollo();
   let testbed: Testbed;
   beforeAll(async () => {
@@ -19,14 +19,14 @@ describe('a flood of new documents', () => {
   });
   afterAll(() => testbed.stop());
 
-  /** Without `expect`, which keeps something of whatever it was given. */
+  /** Without `expect`, which keeps references to what it is given. */
   async function ask(query: string): Promise<void> {
     const { data } = await testbed.ask(query);
     if (Object.values(data).some((value) => value !== 'Query'))
       throw new Error(`${query} is answered otherwise.`);
   }
 
-  /** Sends each document twice, so that it is compiled, and gives how many answers came from Apollo Server. */
+  /** Sends each document twice, so that it is compiled; returns how many answers came from Apollo Server. */
   async function send(from: number, to: number): Promise<number> {
     seenByApollo.clear();
     for (let at = from; at < to; at += 10) {
@@ -36,17 +36,17 @@ describe('a flood of new documents', () => {
     return seenByApollo.size;
   }
 
-  test('is compiled, and leaves no more behind than its first thousand', { timeout: 180_000 }, async () => {
+  test('does not grow after the first thousand compiled documents', { timeout: 180_000 }, async () => {
     expect(await send(0, 1_000)).toBe(1_000);
     const before = heapInUse();
     expect(await send(1_000, 3_000)).toBe(2_000);
     const grown = (heapInUse() - before) / mebibyte;
-    // oxlint-disable-next-line no-console -- the figure that the bound is for
+    // oxlint-disable-next-line no-console -- the measured figure
     console.log(`${grown.toFixed(1)} MB more after 3,000 documents than after 1,000`);
     expect(grown).toBeLessThan(10);
   });
 
-  test('leaves nothing of what comes beside it with subscriptions that stand', async () => {
+  test('excludes unknown members of the messages that began active subscriptions', async () => {
     const token = await testbed.signIn();
     const socket = await openSocket(`${testbed.url}/graphql`);
     socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
@@ -67,7 +67,7 @@ describe('a flood of new documents', () => {
     socket.close();
   });
 
-  test('at the other doors is bounded too', () => {
+  test('does not grow after the first thousand parsed documents', () => {
     const rules = createRules({
       schema: createSchema(),
       introspection: true,

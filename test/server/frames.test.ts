@@ -16,27 +16,27 @@ const upgrade = [
   `sec-websocket-key: ${Buffer.alloc(16).toString('base64')}`,
 ].join('\r\n');
 
-/** The server's end of a websocket, and all bytes that come out at the other. */
+/** The server's end of a websocket, and all bytes that arrive at the client's end. */
 async function openPair(options: ServerOptions = {}, extensions = '') {
   const server = new WebSocketServer({ port: 0, ...options });
-  const far = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   onTestFinished(() => {
-    far.destroy();
+    client.destroy();
     server.close();
   });
-  far.write(`${upgrade}${extensions}\r\n\r\n`);
+  client.write(`${upgrade}${extensions}\r\n\r\n`);
   const [socket] = (await once(server, 'connection')) as [WebSocket];
   const { _socket: stream } = socket as unknown as { _socket: Duplex };
   let bytes = Buffer.alloc(0);
-  far.on('data', (chunk: Buffer) => (bytes = Buffer.concat([bytes, chunk])));
+  client.on('data', (chunk: Buffer) => (bytes = Buffer.concat([bytes, chunk])));
   await expect.poll(() => bytes.includes('\r\n\r\n')).toBe(true);
   const begin = bytes.indexOf('\r\n\r\n') + 4;
   return {
     socket,
-    far,
+    client,
     stream,
     got: () => bytes.subarray(begin),
-    /** Resolves with all there is once there are so many bytes. */
+    /** Resolves with all bytes received once there are at least this many. */
     async bytes(count: number): Promise<Buffer> {
       await expect.poll(() => bytes.length - begin, { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
       return bytes.subarray(begin);
@@ -62,7 +62,7 @@ function textsIn(bytes: Buffer): readonly string[] {
 const message = (id: string, payload: string) =>
   `{"type":"next","payload":${payload},"id":${JSON.stringify(id)}}`;
 
-/** A payload that makes a message of so many bytes for an operation of this id. */
+/** A payload whose message for this operation id has this many bytes. */
 function payloadFor(length: number, id: string): string {
   const payload = JSON.stringify('x'.repeat(length - Buffer.byteLength(message(id, '""'))));
   expect(Buffer.byteLength(message(id, payload))).toBe(length);
@@ -70,26 +70,29 @@ function payloadFor(length: number, id: string): string {
 }
 
 const messengers: readonly (readonly [about: string, make: () => Messenger])[] = [
-  ['past ws', createFrameMessenger],
-  ['by ws', () => plainMessenger],
+  ['bypassing ws', createFrameMessenger],
+  ['through ws', () => plainMessenger],
 ];
 
-describe.each(messengers)('messages %s', (_, makeMessenger) => {
-  test.each([125, 126, 127, 65_535, 65_536, 65_537, 300_000])('of %i bytes', async (length) => {
-    const { socket, bytes } = await openPair();
-    const payload = payloadFor(length, '1');
-    makeMessenger().send(socket, '1', [payload]);
-    const head = length < 126 ? [length] : length < 65_536 ? [126, 0, 0] : [127, 0, 0, 0, 0, 0, 0, 0, 0];
-    if (head.length === 3) head.splice(1, 2, length >> 8, length & 0xff);
-    if (head.length === 9) head.splice(6, 3, length >> 16, (length >> 8) & 0xff, length & 0xff);
-    const expected = Buffer.concat([
-      Buffer.from([0x81, ...head]),
-      Buffer.from(`{"type":"next","payload":${payload},"id":"1"}`),
-    ]);
-    expect((await bytes(expected.length)).equals(expected)).toBe(true);
-  });
+describe.each(messengers)('messages sent %s', (_, makeMessenger) => {
+  test.each([125, 126, 127, 65_535, 65_536, 65_537, 300_000])(
+    'are framed correctly at %i bytes',
+    async (length) => {
+      const { socket, bytes } = await openPair();
+      const payload = payloadFor(length, '1');
+      makeMessenger().send(socket, '1', [payload]);
+      const head = length < 126 ? [length] : length < 65_536 ? [126, 0, 0] : [127, 0, 0, 0, 0, 0, 0, 0, 0];
+      if (head.length === 3) head.splice(1, 2, length >> 8, length & 0xff);
+      if (head.length === 9) head.splice(6, 3, length >> 16, (length >> 8) & 0xff, length & 0xff);
+      const expected = Buffer.concat([
+        Buffer.from([0x81, ...head]),
+        Buffer.from(`{"type":"next","payload":${payload},"id":"1"}`),
+      ]);
+      expect((await bytes(expected.length)).equals(expected)).toBe(true);
+    },
+  );
 
-  test('for ids of all kinds, in turn', async () => {
+  test('carry operation ids of all kinds', async () => {
     const messenger = makeMessenger();
     const payloads = ['{"data":{"text":"grün 🎉"}}', '{"data":null}'];
     const ids = [
@@ -113,10 +116,10 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
     }
   });
 
-  test('stay as they are while a slow socket has not taken them', async () => {
+  test('are not overwritten while a slow socket has not sent them', async () => {
     const messenger = makeMessenger();
     const pairs = [await openPair(), await openPair(), await openPair()];
-    pairs[1]!.far.pause();
+    pairs[1]!.client.pause();
     const batches = Array.from({ length: 60 }, (__, batch) =>
       [1, 2, 3].map((at) => JSON.stringify(`${batch}.${at} ${'x'.repeat(60_000)}`)),
     );
@@ -125,7 +128,7 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
       await turn();
     }
     expect(pairs[1]!.socket.bufferedAmount).toBeGreaterThan(0);
-    pairs[1]!.far.resume();
+    pairs[1]!.client.resume();
     for (const [at, { bytes }] of pairs.entries()) {
       const texts = batches.flat().map((payload) => message(`operation ${at}`, payload));
       const all = textsIn(await bytes(Buffer.byteLength(texts.join(''))));
@@ -133,7 +136,7 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
     }
   });
 
-  test('keep their order among all that is sent', async () => {
+  test('keep their order, also among what `ws` sends', async () => {
     const messenger = makeMessenger();
     const { socket, bytes } = await openPair();
     messenger.send(socket, '1', ['1']);
@@ -159,7 +162,7 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
     );
   });
 
-  test('come before a close, and not after it', async () => {
+  test('are sent before a close, and refused after it', async () => {
     const messenger = makeMessenger();
     const { socket, bytes } = await openPair();
     messenger.send(socket, '1', ['1']);
@@ -172,7 +175,7 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
     expect(all.subarray(-4)).toEqual(Buffer.from([0x88, 2, 4000 >> 8, 4000 & 0xff]));
   });
 
-  test('tell when they are on their way, and when they never will be', async () => {
+  test('call back once they are written, or with an error if the socket is closed', async () => {
     const messenger = makeMessenger();
     const { socket } = await openPair();
     const sent = () => new Promise((resolve) => messenger.send(socket, '1', ['1', '2'], resolve));
@@ -181,7 +184,7 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
     expect(await sent()).toBeInstanceOf(Error);
   });
 
-  test('come behind what ws has yet to prepare', async () => {
+  test('follow a Blob that `ws` has yet to read', async () => {
     const messenger = makeMessenger();
     const { socket, bytes } = await openPair();
     socket.send(new Blob(['first']));
@@ -193,14 +196,14 @@ describe.each(messengers)('messages %s', (_, makeMessenger) => {
   });
 });
 
-describe('past ws', () => {
-  /** How often the bytes of a stream are handed on. */
+describe('the frame messenger', () => {
+  /** Counts the writes of a stream to the kernel. */
   function countWrites(stream: Duplex) {
     const spies = [vi.spyOn(stream, '_write'), vi.spyOn(stream, '_writev' as '_write')];
     return () => spies.reduce((count, { mock }) => count + mock.calls.length, 0);
   }
 
-  test('what ws is inside is as the frames take it to be', async () => {
+  test('finds the internals of `ws` as expected', async () => {
     const { socket, bytes } = await openPair({ perMessageDeflate: false });
     const send = vi.spyOn(socket, 'send');
     createFrameMessenger().send(socket, '1', ['1']);
@@ -208,7 +211,7 @@ describe('past ws', () => {
     expect(send, 'it was sent the slow way: ws has changed').not.toHaveBeenCalled();
   });
 
-  test('the version of ws is settled', () => {
+  test('depends on one exact version of `ws`', () => {
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       dependencies: { ws: string };
     };
@@ -218,7 +221,7 @@ describe('past ws', () => {
     expect(dependencies.ws).toBe(version);
   });
 
-  test('many events are one write', async () => {
+  test('sends many events in one write', async () => {
     const { socket, stream, bytes } = await openPair();
     const writes = countWrites(stream);
     const payloads = Array.from({ length: 100 }, (_, at) => String(at));
@@ -228,7 +231,7 @@ describe('past ws', () => {
     expect(writes()).toBe(1);
   });
 
-  test('many operations of one socket are two writes a tick', async () => {
+  test('sends to many operations of one socket in two writes a tick', async () => {
     const { socket, stream, bytes } = await openPair();
     const writes = countWrites(stream);
     const messenger = createFrameMessenger();
@@ -239,7 +242,7 @@ describe('past ws', () => {
     expect(writes()).toBe(2);
   });
 
-  test('however much a socket gets in one tick, it does not wait for the end of the tick', async () => {
+  test('does not hold back a large amount until the end of the tick', async () => {
     const { socket, bytes } = await openPair();
     const messenger = createFrameMessenger();
     const payload = JSON.stringify('x'.repeat(10_000));
@@ -254,7 +257,7 @@ describe('past ws', () => {
     expect(textsIn(await bytes(expected.join('').length + 400))).toEqual(expected);
   });
 
-  test('they go by ws where it is another inside', async () => {
+  test('sends through `ws` if its internals differ', async () => {
     const { socket, bytes } = await openPair();
     const other = {
       OPEN: socket.OPEN,
@@ -265,7 +268,7 @@ describe('past ws', () => {
     expect(textsIn(await bytes(60))).toEqual([message('1', '1'), message('1', '2')]);
   });
 
-  test('they come behind what ws compresses', async () => {
+  test('follows what `ws` is still compressing', async () => {
     const { socket, bytes } = await openPair(
       { perMessageDeflate: { threshold: 0 } },
       '\r\nsec-websocket-extensions: permessage-deflate',

@@ -5,7 +5,7 @@ import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchem
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../src/schema.js';
 import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
-import { endless, excessive, leastOperation } from './documents.js';
+import { deepFragments, excessiveVariables, minimalOperation } from './documents.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const allowedOrigin = 'https://app.example';
@@ -32,7 +32,7 @@ afterAll(() => testbed.stop());
 
 const json = { 'content-type': 'application/json' };
 
-/** A request to `/graphql` as it is, and its answer's JSON. */
+/** Sends a raw request to `/graphql`, and parses the JSON of the answer. */
 async function send(init: RequestInit & { readonly search?: string }) {
   const response = await fetch(`${testbed.url}/graphql${init.search ?? ''}`, init);
   const text = await response.text();
@@ -47,27 +47,27 @@ const post = (body: string, headers: Record<string, string> = json) =>
 const get = (query: string, headers: Record<string, string> = { 'apollo-require-preflight': '1' }) =>
   send({ search: `?${new URLSearchParams({ query })}`, headers });
 
-describe('every answer', () => {
+describe('the headers of an answer', () => {
   const typename = JSON.stringify({ query: '{ __typename }' });
-  const answers: Record<string, () => ReturnType<typeof send>> = {
-    'an answer': () => post(typename),
-    'an answer by GET': () => get('{ __typename }'),
+  const requests: Record<string, () => ReturnType<typeof send>> = {
+    'a query': () => post(typename),
+    'a query by GET': () => get('{ __typename }'),
     'a syntax error': () => post('{"query":"{"}'),
     'an execution error': () => post('{"query":"{ tags { nodes { name } } }"}'),
     'malformed JSON': () => post('{"query"'),
     'an empty body': () => post(''),
-    'a huge body': () => post(JSON.stringify({ query: '{ __typename }', more: 'x'.repeat(2 ** 20) })),
-    'a method that is not taken': () => send({ method: 'DELETE' }),
-    'a request that a page could forge': () => post(typename, { 'content-type': 'text/plain' }),
+    'a body over 1 MiB': () => post(JSON.stringify({ query: '{ __typename }', more: 'x'.repeat(2 ** 20) })),
+    'a method that is not allowed': () => send({ method: 'DELETE' }),
+    'a request that another site could forge': () => post(typename, { 'content-type': 'text/plain' }),
   };
 
-  test.each(Object.keys(answers))('%s has a request id and is not to be kept', async (name) => {
-    const { headers } = await answers[name]!();
+  test.each(Object.keys(requests))('have a request id and no-store for %s', async (name) => {
+    const { headers } = await requests[name]!();
     expect(headers.get('x-request-id')).toMatch(uuid);
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test("bears the caller's request id where it is a plain one", async () => {
+  test("repeat the caller's request id if it is plain", async () => {
     const own = await post(typename, { ...json, 'x-request-id': 'Order-66.a_b' });
     expect(own.headers.get('x-request-id')).toBe('Order-66.a_b');
     for (const strange of ['a b', '<script>', 'x'.repeat(129), ''])
@@ -78,7 +78,7 @@ describe('every answer', () => {
 });
 
 describe('GraphQL over HTTP', () => {
-  test('answers a query by GET with its variables', async () => {
+  test('answers a query by GET with variables', async () => {
     const variables = JSON.stringify({ yes: true });
     const query = 'query ($yes: Boolean!) { kind: __typename @include(if: $yes) }';
     const answer = await send({
@@ -88,7 +88,7 @@ describe('GraphQL over HTTP', () => {
     expect(answer).toMatchObject({ status: 200, body: { data: { kind: 'Query' } } });
   });
 
-  test('takes no mutation by GET', async () => {
+  test('refuses a mutation by GET with 405', async () => {
     const answer = await get('mutation { signOut { signedOut } }', {
       'apollo-require-preflight': '1',
       authorization: `Bearer ${token}`,
@@ -99,7 +99,7 @@ describe('GraphQL over HTTP', () => {
     expect((await testbed.ask('{ viewer { email } }', {}, token)).data.viewer.email).toBe(demo.email);
   });
 
-  test('takes nothing that a page elsewhere could send without asking first', async () => {
+  test('refuses requests that another site could send without a preflight', async () => {
     const body = '{"query":"{ __typename }"}';
     const forged = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'];
     const answers = [
@@ -113,7 +113,7 @@ describe('GraphQL over HTTP', () => {
     }
   });
 
-  test('takes a GET that bears a token, but none for the sake of a cookie', async () => {
+  test('accepts a simple GET with a bearer token, but not with a cookie', async () => {
     const bearing = await get('{ viewer { email } }', { authorization: `Bearer ${token}` });
     expect(bearing).toMatchObject({ status: 200, body: { data: { viewer: { email: demo.email } } } });
     const cookie = `trivium_session=${token}`;
@@ -126,7 +126,7 @@ describe('GraphQL over HTTP', () => {
     expect(basic.body).toEqual({ data: { viewer: null } });
   });
 
-  test('takes no batch', async () => {
+  test('refuses a batch of operations', async () => {
     const answer = await post('[{"query":"{ __typename }"},{"query":"{ __typename }"}]');
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([
@@ -154,12 +154,12 @@ describe('GraphQL over HTTP', () => {
     ['an empty body', 400, ''],
     ['a body over 1 MiB', 413, JSON.stringify({ query: '{ __typename }', more: 'x'.repeat(2 ** 20) })],
     ['null', 400, 'null'],
-    ['a text', 400, '"{ __typename }"'],
-    ['no query', 400, '{"variables":{}}'],
-    ['a query that is no text', 400, '{"query":1}'],
-    ['variables that are no object', 400, '{"query":"{ __typename }","variables":[]}'],
-    ['a query in the place of a prototype', 400, '{"__proto__":{"query":"{ __typename }"}}'],
-  ])('refuses %s in JSON', async (_, status, body) => {
+    ['a string', 400, '"{ __typename }"'],
+    ['an object without a query', 400, '{"variables":{}}'],
+    ['a query that is not a string', 400, '{"query":1}'],
+    ['variables that are not an object', 400, '{"query":"{ __typename }","variables":[]}'],
+    ['a query under `__proto__`', 400, '{"__proto__":{"query":"{ __typename }"}}'],
+  ])('refuses %s with an error in JSON', async (_, status, body) => {
     const answer = await post(body);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
@@ -168,7 +168,7 @@ describe('GraphQL over HTTP', () => {
     });
   });
 
-  test('other members are let be, whatever their names', async () => {
+  test('ignores other members of the body, whatever their names', async () => {
     const others = '"__proto__":{"query":1,"variables":[]},"constructor":{"prototype":{"query":1}},"more":1';
     const apolloServer = { 'content-type': 'application/json; charset=utf-8' };
     const answer = await post(`{"query":"{ __typename }",${others}}`, apolloServer);
@@ -189,7 +189,7 @@ describe('GraphQL over HTTP', () => {
     });
 
     test.each(['iso-8859-1', 'ISO-8859-1', '"iso-8859-1"', 'utf-16', 'utf-8; charset=utf-16', '', '"'])(
-      'in the charset %s is refused, and nothing is done',
+      'in the charset %s is refused before anything is executed',
       async (charset) => {
         const calls = testbed.sandbox.calls.length;
         const headers = { ...session(), 'content-type': `application/json; charset=${charset}` };
@@ -201,7 +201,7 @@ describe('GraphQL over HTTP', () => {
     );
 
     test.each(['utf-8', 'UTF-8', 'utf8', '"utf-8"', '"UTF-8"; a=b'])(
-      'in the charset %s is taken',
+      'in the charset %s is accepted',
       async (charset) => {
         for (const more of [`; charset=${charset}`, `;Charset=${charset}`, `;a=b; charset = ${charset}`]) {
           const headers = { 'content-type': `application/json${more}` };
@@ -210,7 +210,7 @@ describe('GraphQL over HTTP', () => {
       },
     );
 
-    test('that is not valid UTF-8 is refused, and nothing is done', async () => {
+    test('that is not valid UTF-8 is refused before anything is executed', async () => {
       const calls = testbed.sandbox.calls.length;
       const body = Buffer.from(create('caf\u00e9'), 'latin1');
       const answer = await send({ method: 'POST', headers: session(), body });
@@ -218,14 +218,14 @@ describe('GraphQL over HTTP', () => {
       expect(testbed.sandbox.calls).toHaveLength(calls);
     });
 
-    test('that is not valid UTF-8 is refused however often its query has come', async () => {
+    test('that is not valid UTF-8 is refused even if its query was answered before', async () => {
       const query = 'query ($name: String!) { tag(name: $name) { id } }';
       for (let time = 0; time < 2; time += 1) await testbed.ask(query, { name: 'caf\u00e9' }, token);
       const body = Buffer.from(JSON.stringify({ query, variables: { name: 'caf\u00e9' } }), 'latin1');
       expect((await send({ method: 'POST', headers: session(), body })).status).toBe(400);
     });
 
-    test('of valid UTF-8 is taken as it is', async () => {
+    test('of valid UTF-8 is passed on unchanged', async () => {
       const title = 'caf\u00e9 \u{1f600} \ufffd';
       const query =
         'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { title } errors { code } } }';
@@ -234,7 +234,7 @@ describe('GraphQL over HTTP', () => {
     });
 
     test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'nonsense'])(
-      'that is told to be %s is refused, whether it is or not, and nothing is done',
+      'with the content encoding %s is refused, compressed or not, before anything is executed',
       async (encoding) => {
         const calls = testbed.sandbox.calls.length;
         const headers = { ...session(), 'content-encoding': encoding };
@@ -247,13 +247,16 @@ describe('GraphQL over HTTP', () => {
       },
     );
 
-    test.each(['identity', 'Identity', ''])('that is told to be "%s" is taken', async (encoding) => {
-      const headers = { 'content-type': 'application/json; charset=utf-8', 'content-encoding': encoding };
-      expect((await post('{"query":"{ __typename }"}', headers)).status).toBe(200);
-    });
+    test.each(['identity', 'Identity', ''])(
+      'with the content encoding "%s" is accepted',
+      async (encoding) => {
+        const headers = { 'content-type': 'application/json; charset=utf-8', 'content-encoding': encoding };
+        expect((await post('{"query":"{ __typename }"}', headers)).status).toBe(200);
+      },
+    );
   });
 
-  test('a subscription goes by other ways', async () => {
+  test('refuses a subscription and refers to websockets', async () => {
     const answer = await testbed.ask('subscription { shipmentUpdates { cursor } }', {}, token);
     expect(answer.errors).toEqual([
       { message: expect.stringMatching(/websocket/), extensions: { code: 'BAD_USER_INPUT' } },
@@ -267,12 +270,12 @@ describe('errors', () => {
     ['a syntax error', 'GRAPHQL_PARSE_FAILED', '{ notes('],
     ['an empty document', 'GRAPHQL_PARSE_FAILED', ' '],
     ['too many tokens', 'GRAPHQL_PARSE_FAILED', `{ ${'a '.repeat(10_000)} }`],
-    ['a field that is not there', 'GRAPHQL_VALIDATION_FAILED', '{ nothing }'],
+    ['an unknown field', 'GRAPHQL_VALIDATION_FAILED', '{ nothing }'],
     ['an argument of the wrong type', 'GRAPHQL_VALIDATION_FAILED', '{ notes(first: "x") { nodes { id } } }'],
     ['a missing variable', 'BAD_USER_INPUT', variable],
     ['a variable of the wrong type', 'BAD_USER_INPUT', variable, { first: 'x' }],
     [
-      'a date-time that is none',
+      'an invalid date-time',
       'BAD_USER_INPUT',
       'query ($from: DateTime) { appointments(filter: { from: $from }) { nodes { id } } }',
       { from: 'tomorrow' },
@@ -282,7 +285,7 @@ describe('errors', () => {
     ['an altered cursor', 'CURSOR_INVALID', '{ shipments(after: "x") { nodes { id } } }'],
   ];
 
-  test('a condition at the root of a subscription is a fault of the document, also by a variable', async () => {
+  test('a condition at the root of a subscription is a validation error, however it is written', async () => {
     for (const at of ['@', '@ ', '@,', '@# none\n', '@\ufeff']) {
       const query = `subscription ($x: Boolean!) { shipmentUpdates ${at}include(if: $x) { cursor } }`;
       const answer = await testbed.ask(query, { x: true }, token);
@@ -290,7 +293,7 @@ describe('errors', () => {
     }
   });
 
-  test.each(cases)('%s is %s, and no more is told than that', async (_, code, query, variables) => {
+  test.each(cases)('%s gives %s and no other extensions', async (_, code, query, variables) => {
     const { errors } = await testbed.ask(query, variables, token);
     expect(errors).toHaveLength(1);
     expect(errors![0]!.extensions).toEqual({ code });
@@ -300,12 +303,12 @@ describe('errors', () => {
     [199, 'GRAPHQL_VALIDATION_FAILED'],
     [200, 'QUERY_TOO_COMPLEX'],
     [1_660, 'QUERY_TOO_COMPLEX'],
-  ])('a document nested %i deep is answered', async (levels, code) => {
+  ])('a document nested %i levels deep gives %s', async (levels, code) => {
     const deep = `{ viewer ${'{ a '.repeat(levels)}${'}'.repeat(levels)} }`;
     expect(codesOf(await testbed.ask(deep, {}, token))).toContain(code);
   });
 
-  test('a document in an address is measured as it is run, however that is written', async () => {
+  test('a document in the URL is measured as it is executed, however it is encoded', async () => {
     const deep = encodeURIComponent(`{ viewer ${'{ a '.repeat(200)}${'}'.repeat(201)}`);
     for (const search of [`?query=${deep}`, `?query=%23%zz%0A${deep}`, `?qu%65ry=${deep}`]) {
       const { status, body } = await send({ search, headers: { 'apollo-require-preflight': '1' } });
@@ -313,20 +316,17 @@ describe('errors', () => {
     }
   });
 
-  test.each(endless)(
-    'fragments without an end are refused, whoever asks: %s is %s',
-    async (_, code, query) => {
-      for (const session of [undefined, token, token]) {
-        const answer = await testbed.ask(query, {}, session);
-        expect([answer.status, codesOf(answer), answer.data]).toEqual([400, [code], undefined]);
-      }
-      if (query.length > 10_000) return; // no address is that long
-      const { status, body } = await get(query);
-      expect([status, codesOf(body)]).toEqual([400, [code]]);
-    },
-  );
+  test.each(deepFragments)('%s: refused with %s, signed in or not', async (_, code, query) => {
+    for (const session of [undefined, token, token]) {
+      const answer = await testbed.ask(query, {}, session);
+      expect([answer.status, codesOf(answer), answer.data]).toEqual([400, [code], undefined]);
+    }
+    if (query.length > 10_000) return; // no URL is that long
+    const { status, body } = await get(query);
+    expect([status, codesOf(body)]).toEqual([400, [code]]);
+  });
 
-  test('all faults of a document are told', async () => {
+  test('all errors of a document are reported', async () => {
     const answer = await testbed.ask(
       '{ nothing viewer { none } tags(first: "x") { nodes { id } } }',
       {},
@@ -336,7 +336,7 @@ describe('errors', () => {
     expect([answer.status, codesOf(answer)]).toEqual([400, [code, code, code]]);
   });
 
-  test('a document that takes GraphQL too long to validate is too complex', async () => {
+  test('a document that takes GraphQL too long to validate is QUERY_TOO_COMPLEX', async () => {
     const query = `{ ${'__typename '.repeat(1_000)} }`;
     for (const session of [undefined, token, token]) {
       const { status, data, errors } = await testbed.ask(query, {}, session);
@@ -349,7 +349,7 @@ describe('errors', () => {
     }
   });
 
-  test.each(excessive)('variables that are %s are too complex, every time', async (_, query, variables) => {
+  test.each(excessiveVariables)('%s: refused in the variables, each time', async (_, query, variables) => {
     const ask = () => post(`{"query":${JSON.stringify(query)},"variables":${variables}}`);
     await testbed.ask(query);
     await testbed.ask(query);
@@ -357,7 +357,7 @@ describe('errors', () => {
       expect([status, codesOf(body), body.data]).toEqual([400, ['QUERY_TOO_COMPLEX'], undefined]);
   });
 
-  describe('an operation that asks for too much is refused, whoever asks:', () => {
+  describe('an operation that asks for too much', () => {
     const doubling = (on: string, twice: (next: string) => string) =>
       Array.from({ length: 60 }, (_, at) => `fragment F${at} on ${on} { ${twice(`...F${at + 1}`)} }`).join(
         ' ',
@@ -372,10 +372,10 @@ describe('errors', () => {
         `{ tags { nodes { ...F0 } } } ${doubling('Tag', (next) => `a: ${below(next)} b: ${below(next)}`)}`,
       ],
       [
-        'the same with a condition',
+        'fragments with a condition that double below pages',
         `{ tags { nodes { ...F0 @include(if: true) } } } ${doubling('Tag', (next) => `a: ${below(next)} b: ${below(next)}`)}`,
       ],
-    ])('%s', async (_, query) => {
+    ])('is refused, signed in or not: %s', async (_, query) => {
       for (const session of [undefined, token, token]) {
         const answer = await testbed.ask(query, {}, session);
         expect([answer.status, codesOf(answer), answer.data]).toEqual([
@@ -386,7 +386,7 @@ describe('errors', () => {
       }
     });
 
-    test('by its variables', async () => {
+    test('is refused by the page sizes in its variables', async () => {
       const query =
         'query ($n: Int, $m: Int!) { shipments(first: $n) { nodes { id events(first: $m) { nodes { id stage status carrier } } } } }';
       const ask = async (n: number | null, m: number) => codesOf(await testbed.ask(query, { n, m }, token));
@@ -398,21 +398,24 @@ describe('errors', () => {
     });
   });
 
-  test('the operation to run must be clear', async () => {
+  test('two operations without an operationName are OPERATION_RESOLUTION_FAILURE', async () => {
     expect(codesOf(await testbed.ask('query a { __typename } query b { __typename }', {}, token))).toEqual([
       'OPERATION_RESOLUTION_FAILURE',
     ]);
   });
 
-  test.each(['shipments', 'payments', 'appointments'])('%s takes 0 to 100 from one end', async (name) => {
-    const field = (given: string) => testbed.ask(`{ ${name}(${given}) { nodes { id } } }`, {}, token);
-    for (const given of ['first: -1', 'first: 101', 'last: -1', 'last: 101', 'first: 1, last: 1'])
-      expect([given, codesOf(await field(given))]).toEqual([given, ['BAD_USER_INPUT']]);
-    for (const given of ['first: 0', 'first: 100', 'last: 0', 'last: 100', 'first: 1, last: null'])
-      expect([given, codesOf(await field(given))]).toEqual([given, []]);
-  });
+  test.each(['shipments', 'payments', 'appointments'])(
+    '%s accepts 0 to 100 as `first` or `last`, and not both',
+    async (name) => {
+      const field = (given: string) => testbed.ask(`{ ${name}(${given}) { nodes { id } } }`, {}, token);
+      for (const given of ['first: -1', 'first: 101', 'last: -1', 'last: 101', 'first: 1, last: 1'])
+        expect([given, codesOf(await field(given))]).toEqual([given, ['BAD_USER_INPUT']]);
+      for (const given of ['first: 0', 'first: 100', 'last: 0', 'last: 100', 'first: 1, last: null'])
+        expect([given, codesOf(await field(given))]).toEqual([given, []]);
+    },
+  );
 
-  test('nodes takes at most 100 ids', async () => {
+  test('nodes accepts at most 100 ids', async () => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
     const ask = (count: number) =>
       testbed.ask(query, { ids: Array.from({ length: count }, () => 'x') }, token);
@@ -420,7 +423,7 @@ describe('errors', () => {
     expect((await ask(100)).data.nodes).toEqual(Array.from({ length: 100 }, () => null));
   });
 
-  test('a failure of our own is masked, and logged under the request id', async () => {
+  test('an internal error is masked, and logged under the request id', async () => {
     const database = new DatabaseSync(join(testbed.folder, 'gateway.db'));
     database.exec('ALTER TABLE shipments RENAME TO hidden_shipments');
     const answer = await testbed.ask('{ __typename shipment(shipmentId: "x") { id } }', {}, token);
@@ -445,7 +448,7 @@ describe('errors', () => {
   });
 });
 
-describe('who may ask', () => {
+describe('authorisation', () => {
   const schema = createSchema();
   const fields = [
     ...Object.values(schema.getQueryType()!.getFields()).map((field) => ['query', field] as const),
@@ -454,9 +457,9 @@ describe('who may ask', () => {
   const open = ['viewer', 'signIn'];
   const guarded = fields
     .filter(([, { name }]) => !open.includes(name))
-    .map(([kind, field]) => leastOperation(kind, field));
+    .map(([kind, field]) => minimalOperation(kind, field));
 
-  test('an anonymous caller may ask who they are, and sign in', async () => {
+  test('an anonymous caller may introspect, ask for `viewer`, and sign in', async () => {
     const introspection = await testbed.ask(getIntrospectionQuery());
     expect(introspection.errors).toBeUndefined();
     expect((await testbed.ask('{ __typename viewer { id } }')).data).toEqual({
@@ -470,7 +473,7 @@ describe('who may ask', () => {
     expect(signedIn.data).toEqual({ signIn: { viewer: { email: demo.email }, errors: [] } });
   });
 
-  test.each(guarded)('anonymous: UNAUTHENTICATED for %s', async (operation) => {
+  test.each(guarded)('an anonymous caller gets UNAUTHENTICATED for %s', async (operation) => {
     const answer = await testbed.ask(operation);
     expect(codesOf(answer)).toEqual(['UNAUTHENTICATED']);
     expect(answer.status).toBe(200);
@@ -491,7 +494,7 @@ describe('who may ask', () => {
     ],
   ] as const;
 
-  test.each(behindGrants)('%s is what it takes for %s', async (grant, operation) => {
+  test.each(behindGrants)('only %s allows %s', async (grant, operation) => {
     expect(codesOf(await testbed.ask(operation, {}, await testbed.signIn(nobody)))).toEqual(['FORBIDDEN']);
     for (const other of allGrants.filter((name) => name !== grant)) {
       const session = await testbed.signIn({ email: emailOf(other), password: 'word' });
@@ -501,7 +504,7 @@ describe('who may ask', () => {
     expect(codesOf(await testbed.ask(operation, {}, session))).toEqual([]);
   });
 
-  test('appointments:read shows the bookings of others, without it one sees one’s own', async () => {
+  test('appointments:read shows everybody’s bookings; without it users see only their own', async () => {
     const writer = await testbed.signIn({ email: emailOf('appointments:write'), password: 'word' });
     const reader = await testbed.signIn({ email: emailOf('appointments:read'), password: 'word' });
     await testbed.ask(`mutation ${booking}`, {}, writer);
@@ -513,7 +516,7 @@ describe('who may ask', () => {
     expect(await seen(await testbed.signIn(nobody))).toBe(0);
   });
 
-  test('node is null without the grant', async () => {
+  test('`nodes` has null for what the caller has no grant for', async () => {
     const { webhooks } = testbed.sandbox;
     await webhooks.emitShipment({ id: 'evt_node_s', shipment: { id: 'shp_node' } });
     await webhooks.emitPayment({ id: 'evt_node_p', object: { id: 'pay_node' } });
@@ -535,7 +538,7 @@ describe('who may ask', () => {
 });
 
 describe('the schema', () => {
-  test('is there as SDL', async () => {
+  test('is served as SDL', async () => {
     const response = await fetch(`${testbed.url}/schema.graphql`);
     const sdl = await response.text();
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
@@ -545,13 +548,13 @@ describe('the schema', () => {
 });
 
 describe('health', () => {
-  test.each(['/livez', '/readyz'])('%s', async (path) => {
+  test.each(['/livez', '/readyz'])('%s answers 200', async (path) => {
     const response = await fetch(`${testbed.url}${path}`);
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 });
 
-describe('a fault of the request, in the shape of all faults', () => {
+describe('a request that no route accepts', () => {
   const nothing = 'There is nothing at this address for this method.';
 
   test.each([
@@ -562,7 +565,7 @@ describe('a fault of the request, in the shape of all faults', () => {
     ['DELETE', '/readyz', 405, 'Use GET or HEAD here.'],
     ['PROPFIND', '/schema.graphql', 405, 'Use GET or HEAD here.'],
     ['GET', '/%ff%', 400, "'/%ff%' is not a valid url component"],
-  ])('%s %s: %i', async (method, path, code, message) => {
+  ])('%s %s is answered %i, in the shape of a GraphQL error', async (method, path, code, message) => {
     const response = await fetch(testbed.url + path, { method });
     const { status, headers } = response;
     expect([status, headers.get('x-content-type-options')]).toEqual([code, 'nosniff']);

@@ -4,39 +4,39 @@ import { createHoldings, weigh } from '../../src/server/holdings.js';
 
 const holding = (key: string, bytes: number) => ({ key, bytes });
 
-test('a user holds no more than that, and others as much', () => {
+test('refuses what exceeds the limit of a user, whatever other users hold', () => {
   const holdings = createHoldings(10);
-  const leave = holdings.take('one', [holding('a', 4), holding('b', 6)]);
+  const release = holdings.take('one', [holding('a', 4), holding('b', 6)]);
   expect(holdings.take('one', [holding('c', 1)])).toBeUndefined();
   expect(holdings.take('other', [holding('c', 10)])).toBeTypeOf('function');
-  leave!();
+  release!();
   expect(holdings.take('one', [holding('c', 10)])).toBeTypeOf('function');
 });
 
-test('what is shared counts once, until the last has let go of it', () => {
+test('counts a shared thing once, until its last holder releases it', () => {
   const holdings = createHoldings(10);
-  const leave = holdings.take('one', [holding('a', 6), holding('b', 4)])!;
+  const release = holdings.take('one', [holding('a', 6), holding('b', 4)])!;
   const [second, third] = [
     holdings.take('one', [holding('a', 6)])!,
     holdings.take('one', [holding('a', 6)])!,
   ];
-  leave();
+  release();
   second();
   expect(holdings.take('one', [holding('c', 5)])).toBeUndefined();
   third();
   expect(holdings.take('one', [holding('c', 10)])).toBeTypeOf('function');
 });
 
-test('what is let go of while others stay makes room', () => {
+test('frees what is released while the rest is still held', () => {
   const holdings = createHoldings(10);
   holdings.take('one', [holding('a', 4)]);
-  const leave = holdings.take('one', [holding('b', 6)])!;
-  leave();
+  const release = holdings.take('one', [holding('b', 6)])!;
+  release();
   expect(holdings.take('one', [holding('c', 7)])).toBeUndefined();
   expect(holdings.take('one', [holding('c', 6)])).toBeTypeOf('function');
 });
 
-test('a subscription weighs something by itself, however much it shares', () => {
+test('counts some memory for each subscription, even if it shares all the rest', () => {
   const document = parse('subscription { shipmentUpdates { cursor } }');
   const [, , ...own] = weigh(document, 'key', '', []);
   const [, , ...others] = weigh(document, 'key', '', []);

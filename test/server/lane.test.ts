@@ -5,17 +5,17 @@ import { createOperation, createRandom, type Operation } from './operations.js';
 
 const seenByApollo = watchApollo();
 const operations = 2_000;
-/** Few enough for the thousand calls an hour that a token is good for. */
+/** Few enough for the quota of each notes token, a thousand calls an hour. */
 const operationsPerSession = 40;
 
-/** The same bytes where there is one error at most; which of several comes first is a matter of time. */
+/** The answer with its errors sorted if there are several, since their order is a matter of timing. */
 function inOrder(text: string): string {
   const { errors = [], ...rest } = JSON.parse(text) as { readonly errors?: readonly unknown[] };
   if (errors.length < 2) return text;
   return JSON.stringify({ errors: errors.map((error) => JSON.stringify(error)).toSorted(), ...rest });
 }
 
-describe('an operation that comes again', () => {
+describe('a repeated operation', () => {
   let testbed: Testbed;
   let token: string;
   let ids: readonly string[];
@@ -49,7 +49,7 @@ describe('an operation that comes again', () => {
     return { answer: { status: response.status, text: inOrder(await response.text()), headers }, byApollo };
   }
 
-  test('is left to Apollo Server where it comes with much', async () => {
+  test('is left to Apollo Server if its body is large', async () => {
     const query = 'query Q($ids: [ID!]!) { nodes(ids: $ids) { id } }';
     const ways = [];
     for (const length of [1, 1, 15_000, 20_000])
@@ -58,7 +58,7 @@ describe('an operation that comes again', () => {
   });
 
   test.each(['', ' ', ',', '# none\n', '\ufeff'])(
-    'has its fields in one order, whatever stands between `@` and a condition: %j',
+    'keeps the order of its fields, whatever is between `@` and a condition: %j',
     async (between) => {
       const query = `query Q($off: Boolean!) { viewer { id @${between}include(if: $off) name id } }`;
       for (let time = 0; time < 3; time += 1) {
@@ -70,10 +70,10 @@ describe('an operation that comes again', () => {
   );
 
   test.each([
-    ['a spread', 'a: viewer { id ...F @include(if: $off) } b: viewer { ...F }'],
+    ['its spread', 'a: viewer { id ...F @include(if: $off) } b: viewer { ...F }'],
     ['a fragment around it', 'a: viewer { id ... @include(if: $off) { ...F } } b: viewer { ...F }'],
-    ['another fragment', 'a: viewer { id ...G @include(if: $off) } b: viewer { ...F }'],
-  ])('has the fields of a fragment where %s has a condition elsewhere', async (_, selection) => {
+    ['another fragment that spreads it', 'a: viewer { id ...G @include(if: $off) } b: viewer { ...F }'],
+  ])('has the fields of a fragment although %s has a condition elsewhere', async (_, selection) => {
     const other = selection.includes('...G') ? 'fragment G on User { ...F }' : '';
     const query = `query Q($off: Boolean!) { ${selection} } fragment F on User { name } ${other}`;
     for (let time = 0; time < 3; time += 1) {
@@ -99,103 +99,109 @@ describe('an operation that comes again', () => {
     ],
     ['a variable', filtered, { ['__proto__']: { tag: 'none' } }, /{"nodes":\[\]}/],
     ['a variable that is not given', filtered, {}, /{"nodes":\[{"__typename":"Note"}/],
-  ])('is left to Apollo Server where `__proto__` names %s', async (_, query, variables, told) => {
+  ])('is left to Apollo Server if `__proto__` names %s', async (_, query, variables, expected) => {
     for (let time = 0; time < 3; time += 1) {
       const { answer, byApollo } = await ask({ query: `query Q ${query}`, variables: { ...variables } });
-      expect(answer.text).toMatch(told);
+      expect(answer.text).toMatch(expected);
       expect(byApollo).toBe(true);
     }
   });
 
-  test.each(['NoteFilter', 'AppointmentFilter!'])('takes for a %s what Apollo Server takes', async (type) => {
-    const field = type.startsWith('Note') ? 'notes' : 'appointments';
-    const query = `query Q($of: ${type}) { ${field}(filter: $of) { nodes { id } } }`;
-    for (let time = 0; time < 2; time += 1) await ask({ query, variables: { of: {} } });
-    expect((await ask({ query, variables: { of: {} } })).byApollo).toBe(false);
-    for (const of of [
-      [],
-      [{}],
-      [[]],
-      { tag: [] },
-      { pinned: [] },
-      { none: 1 },
-      '',
-      'text',
-      0,
-      1.5,
-      true,
-      null,
-    ]) {
-      const { answer } = await ask({ query, variables: { of } });
-      const { answer: byApollo } = await ask({
-        query: `${query} # ${JSON.stringify(of)}`,
-        variables: { of },
-      });
-      expect([of, answer.status, answer.text]).toEqual([of, byApollo.status, byApollo.text]);
-    }
-  });
+  test.each(['NoteFilter', 'AppointmentFilter!'])(
+    'accepts the same values for a %s as Apollo Server',
+    async (type) => {
+      const field = type.startsWith('Note') ? 'notes' : 'appointments';
+      const query = `query Q($of: ${type}) { ${field}(filter: $of) { nodes { id } } }`;
+      for (let time = 0; time < 2; time += 1) await ask({ query, variables: { of: {} } });
+      expect((await ask({ query, variables: { of: {} } })).byApollo).toBe(false);
+      for (const of of [
+        [],
+        [{}],
+        [[]],
+        { tag: [] },
+        { pinned: [] },
+        { none: 1 },
+        '',
+        'text',
+        0,
+        1.5,
+        true,
+        null,
+      ]) {
+        const { answer } = await ask({ query, variables: { of } });
+        const { answer: byApollo } = await ask({
+          query: `${query} # ${JSON.stringify(of)}`,
+          variables: { of },
+        });
+        expect([of, answer.status, answer.text]).toEqual([of, byApollo.status, byApollo.text]);
+      }
+    },
+  );
 
   test.each([
     ['viewer { id name @skip(if: $given) }', 'Boolean = false'],
     ['viewer { id ... @include(if: $given) { name } }', 'Boolean = true'],
     ['nodes(ids: [$given]) { id }', 'ID = "x"'],
-  ])('takes no null where only a default lets a variable stand: %s', async (selection, type) => {
-    const query = `query Q($given: ${type}) { ${selection} }`;
-    const answers = [];
-    for (const given of [undefined, undefined, null, undefined]) {
-      const { answer, byApollo } = await ask({ query, variables: { given } });
-      answers.push([byApollo, /must not be null|has invalid value/.test(answer.text)]);
-    }
-    expect(answers).toEqual([
-      [true, false],
-      [false, false],
-      [true, true],
-      [false, false],
-    ]);
-  });
+  ])(
+    'refuses null for a nullable variable that is allowed only for its default: %s',
+    async (selection, type) => {
+      const query = `query Q($given: ${type}) { ${selection} }`;
+      const answers = [];
+      for (const given of [undefined, undefined, null, undefined]) {
+        const { answer, byApollo } = await ask({ query, variables: { given } });
+        answers.push([byApollo, /must not be null|has invalid value/.test(answer.text)]);
+      }
+      expect(answers).toEqual([
+        [true, false],
+        [false, false],
+        [true, true],
+        [false, false],
+      ]);
+    },
+  );
 
-  test('is counted anew where it ends with an error and is run again', async () => {
+  test('is tallied anew if it ends with an error and Apollo Server runs it again', async () => {
     const reader = { email: 'many@example.com', password: 'secret' };
     testbed.sandbox.notes.addUser({ ...reader, name: 'Many' });
     const tags = Array.from({ length: 30_000 }, (_, at) => `tag${at}`);
     testbed.sandbox.notes.insert(reader.email, { title: 'T', tags }, testbed.sandbox.clock.now());
-    const its = await testbed.signIn(reader);
+    const session = await testbed.signIn(reader);
     const query = '{ notes { nodes { tags { name } } } shipment(shipmentId: "none") { id } }';
     for (let time = 0; time < 3; time += 1) {
-      const answered = await testbed.ask(query, {}, its);
+      const answered = await testbed.ask(query, {}, session);
       expect(codesOf(answered)).toEqual(['FORBIDDEN']);
       expect(answered.data.notes.nodes[0].tags.length).toBe(tags.length);
     }
   });
 
   test(
-    'is answered with the same bytes and headers as the first time, errors and nulls too',
+    'has the same bytes and headers as the first time, including errors and nulls',
     { timeout: 300_000 },
     async () => {
       const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
       const random = createRandom(seed);
-      const told = { data: 0, errors: 0, refused: 0, compiled: 0, withConditions: 0 };
+      const counts = { data: 0, errors: 0, refused: 0, compiled: 0, withConditions: 0 };
       for (let at = 0; at < operations; at += 1) {
         if (at % operationsPerSession === 0) token = await testbed.signIn();
         const operation = createOperation(random, ids);
         const { answer: first } = await ask(operation);
         await ask(operation);
         const { answer: again, byApollo } = await ask(operation);
-        // Where one of several fields takes all with it, the first one to fail is told of: that is a matter of time.
+        // If several fields can null the whole answer, the first to fail is reported, which is a matter of timing.
         const nothing = [first, again].every(({ text }) => text.trimEnd().endsWith('"data":null}'));
         if (nothing && again.text !== first.text) continue;
         expect(again, `SEED=${seed}, operation ${at}: ${JSON.stringify(operation)}`).toEqual(first);
-        told[first.status !== 200 ? 'refused' : first.text.includes('"errors"') ? 'errors' : 'data'] += 1;
+        counts[first.status !== 200 ? 'refused' : first.text.includes('"errors"') ? 'errors' : 'data'] += 1;
         if (byApollo) continue;
-        told.compiled += 1;
-        if (/\b(skip|include)\b/.test(operation.query)) told.withConditions += 1;
+        counts.compiled += 1;
+        if (/\b(skip|include)\b/.test(operation.query)) counts.withConditions += 1;
       }
-      // oxlint-disable-next-line no-console -- the seed by which a run can be repeated
-      console.log(`${operations} operations of seed ${seed}: ${JSON.stringify(told)}`);
-      expect(told.data).toBeGreaterThan(operations / 10);
-      expect(told.errors).toBeGreaterThan(operations / 50);
-      expect(told.compiled).toBeGreaterThan(operations / 10);
-      expect(told.withConditions).toBeGreaterThan(operations / 50);
+      // oxlint-disable-next-line no-console -- the seed, with which a run can be repeated
+      console.log(`${operations} operations of seed ${seed}: ${JSON.stringify(counts)}`);
+      expect(counts.data).toBeGreaterThan(operations / 10);
+      expect(counts.errors).toBeGreaterThan(operations / 50);
+      expect(counts.compiled).toBeGreaterThan(operations / 10);
+      expect(counts.withConditions).toBeGreaterThan(operations / 50);
     },
   );
 });

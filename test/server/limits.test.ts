@@ -12,7 +12,7 @@ describe('variables', () => {
   const tooMany = 'The variables have more than 10000 fields.';
   const tooDeep = 'The variables are nested more than 200 levels deep.';
 
-  test('may have 10,000 fields, wherever they are', () => {
+  test('may have 10,000 fields in all, at any depth', () => {
     expect(messageOf(fields(10_000))).toBeUndefined();
     expect(messageOf(fields(10_001))).toBe(tooMany);
     expect(messageOf({ a: [fields(5_000), { b: fields(4_998) }] })).toBeUndefined();
@@ -20,12 +20,12 @@ describe('variables', () => {
     expect(messageOf({ a: Array.from({ length: 10_001 }, () => ({ b: 1 })) })).toBe(tooMany);
   });
 
-  test('may have as many values in lists as there is room for', () => {
+  test('may have any number of values in lists', () => {
     expect(messageOf({ a: Array.from({ length: 500_000 }, () => null) })).toBeUndefined();
     expect(messageOf({ a: Array.from({ length: 100_000 }, () => ['a']) })).toBeUndefined();
   });
 
-  test.each(['[', '{"a":'])('may be 200 levels deep: %s', (open) => {
+  test.each(['[', '{"a":'])('may be nested 200 levels deep: %s', (open) => {
     const variables = (levels: number) =>
       JSON.parse(`{"a":${nested(open, levels)}}`) as Record<string, unknown>;
     expect(messageOf(variables(200))).toBeUndefined();
@@ -35,17 +35,17 @@ describe('variables', () => {
 });
 
 describe('an answer', () => {
-  const most = 32_000_000;
+  const maxCharacters = 32_000_000;
 
-  test('may have 32 million characters, by its names, its texts and one for all else', () => {
-    const half = 'x'.repeat(most / 2);
+  test('may have 32 million characters, counting names, strings, and one for any other value', () => {
+    const half = 'x'.repeat(maxCharacters / 2);
     const all = { a: half, b: [null, 1, true, { c: half.slice(9) }] };
     expect(isTooLong(all)).toBe(false);
     expect(isTooLong({ ...all, d: '' })).toBe(true);
     expect(isTooLong({ [half]: 'x', [`${half}y`]: 'x' })).toBe(true);
   });
 
-  test('may be nested as deep as JSON may be, or nothing', () => {
+  test('may be nested to any depth, or null', () => {
     expect(isTooLong(JSON.parse(nested('[', 100_000)))).toBe(false);
     expect(isTooLong(null)).toBe(false);
   });

@@ -1,9 +1,9 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A link to this server that lets through so many bytes a second of what comes from there; gives its address. */
-export async function openLink(url: string, bytesPerSecond: number): Promise<string> {
-  const link = createServer((near) => {
+/** Opens a proxy that passes on this many bytes a second of what the server sends; returns its URL. */
+export async function openThrottledProxy(url: string, bytesPerSecond: number): Promise<string> {
+  const proxy = createServer((near) => {
     const far = connect(Number(new URL(url).port), '127.0.0.1');
     near.pipe(far);
     let due = performance.now();
@@ -19,7 +19,7 @@ export async function openLink(url: string, bytesPerSecond: number): Promise<str
     ] as const)
       end.on('error', () => undefined).on('close', () => other.destroy());
   });
-  await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void link.close());
-  return `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void proxy.close());
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 }

@@ -4,7 +4,7 @@ import { createSchema } from '../../src/schema.js';
 import { parseOptions, refuseText } from '../../src/server/limits.js';
 import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
-import { chain, endless } from './documents.js';
+import { chain, deepFragments } from './documents.js';
 
 const schema = createSchema();
 const telemetry = createTelemetry('error', { write: () => undefined });
@@ -12,13 +12,13 @@ const rules = createRules({ schema, introspection: true, telemetry });
 
 const codeOf = (query: string) => refuseText(query)?.extensions['code'];
 
-describe('fragments that are spread', () => {
-  test.each(endless)('%s are %s', (_, code, query) => {
+describe('the nesting check', () => {
+  test.each(deepFragments)('refuses %s with %s', (_, code, query) => {
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
   });
 
   test.each(['scalar fragment', 'union U = fragment', 'type fragment'])(
-    'are found behind a definition that ends with their word: %s',
+    'finds a fragment behind a definition that ends with the name `fragment`: %s',
     (definition) => {
       const query = `{ ...F0 } ${chain(200, 1, '__typename')}`.replaceAll(
         'fragment F',
@@ -29,7 +29,7 @@ describe('fragments that are spread', () => {
     },
   );
 
-  test('count with the levels at which they are spread', () => {
+  test('adds the depth of a fragment to the depth at which it is spread', () => {
     expect(codeOf(`{ ...F0 } ${chain(199, 1, '__typename')}`)).toBeUndefined();
     expect(rules.prepare(`{ ...F0 } ${chain(199, 1, '__typename')}`)).toHaveProperty('kind', 'Document');
     expect(codeOf(`{ ...F0 } ${chain(200, 1, '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
@@ -38,13 +38,13 @@ describe('fragments that are spread', () => {
     expect(codeOf(`{ ...F0 } ${chain(4, 49, '__typename')}`)).toBeUndefined();
   });
 
-  test('count at the deepest of their places, side by side only once', () => {
+  test('counts a fragment at its deepest spread, and once if spread side by side', () => {
     const query = (below: string) => `{ ...F0 ${below} ...F0 } ${chain(190, 1, '__typename')}`;
     expect(codeOf(query('...F0 '.repeat(500)))).toBeUndefined();
     expect(codeOf(query(`${'... { '.repeat(10)} ...F0 ${'}'.repeat(10)}`))).toBe('QUERY_TOO_COMPLEX');
   });
 
-  test('are told from words that are the same', () => {
+  test('tells the keyword `fragment` from names, strings and comments', () => {
     const query = `
       query fragment { ...fragment ... on Query { ...A } }
       # fragment A on Query { ...A }
@@ -55,7 +55,7 @@ describe('fragments that are spread', () => {
     expect(codeOf(`${query} fragment C on Query { ...A ...C }`)).toBe('GRAPHQL_VALIDATION_FAILED');
   });
 
-  test('are looked for as far as a parser would go', () => {
+  test('reads only as far as the parser would', () => {
     const cycle = 'fragment A on Query { ...A }';
     expect(rules.prepare(`${cycle} ?`)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
     const withTokens = (count: number) => `{ ${'a '.repeat(count - 10)} } ${cycle}`;
@@ -78,7 +78,7 @@ describe('a cycle of fragments', () => {
         [4, 21],
       ],
     ],
-  ])('is told of as GraphQL does: %s', (query, message, places) => {
+  ])('is reported with the message and locations of GraphQL itself: %s', (query, message, places) => {
     const refusal = refuseText(query)!;
     const locations = places.map(([line, column]) => ({ line, column }));
     expect(refusal).toBeInstanceOf(GraphQLError);
@@ -89,9 +89,9 @@ describe('a cycle of fragments', () => {
     });
   });
 
-  test('is found where GraphQL finds one, and nowhere else', () => {
+  test('is found exactly where GraphQL finds one, in random documents', () => {
     const random = (bound: number) => Math.floor(Math.random() * bound);
-    const told = { cycles: 0, others: 0 };
+    const counts = { cycles: 0, others: 0 };
     for (let times = 0; times < 2_000; times++) {
       const count = 1 + random(6);
       const spreads = () => Array.from({ length: random(3) }, () => `...F${random(count + 1)} `).join('');
@@ -101,14 +101,14 @@ describe('a cycle of fragments', () => {
       );
       const query = `query { a ${spreads()} } ${fragments.join(' ')}`;
       const found = refuseText(query);
-      const faults = validate(schema, parse(query), [NoFragmentCyclesRule]);
-      told[found ? 'cycles' : 'others'] += 1;
+      const errors = validate(schema, parse(query), [NoFragmentCyclesRule]);
+      counts[found ? 'cycles' : 'others'] += 1;
       expect([query, found?.extensions['code']]).toEqual([
         query,
-        faults.length > 0 ? 'GRAPHQL_VALIDATION_FAILED' : undefined,
+        errors.length > 0 ? 'GRAPHQL_VALIDATION_FAILED' : undefined,
       ]);
     }
-    expect(told.cycles).toBeGreaterThan(200);
-    expect(told.others).toBeGreaterThan(200);
+    expect(counts.cycles).toBeGreaterThan(200);
+    expect(counts.others).toBeGreaterThan(200);
   });
 });

@@ -3,7 +3,7 @@ import { Operations } from '../../src/server/operations.js';
 
 const message = (type: string) => JSON.stringify({ type, id: '1' });
 
-/** Operations whose `subscribe` ends when it is told to. */
+/** Operations whose `subscribe` messages are handled until the test calls their entry of `ends`. */
 function createOperations() {
   const handled: unknown[] = [];
   const ends: (() => void)[] = [];
@@ -22,7 +22,7 @@ function createOperations() {
   return { handled, ends, take: (type: string) => operations.take(message(type)), operations };
 }
 
-test('an id that is used again waits for the end of what had it', async () => {
+test('starts an operation with a reused id once the previous one has ended', async () => {
   const { handled, ends, take } = createOperations();
   for (const type of ['subscribe', 'complete', 'subscribe']) take(type);
   expect(handled).toEqual(['subscribe', 'complete']);
@@ -30,7 +30,7 @@ test('an id that is used again waits for the end of what had it', async () => {
   await expect.poll(() => handled).toEqual(['subscribe', 'complete', 'subscribe']);
 });
 
-test('what waits on a socket that has closed is not begun', async () => {
+test('does not start a waiting operation once the socket has closed', async () => {
   const { handled, ends, take, operations } = createOperations();
   for (const type of ['subscribe', 'complete', 'subscribe']) take(type);
   operations.endAll();
@@ -39,7 +39,7 @@ test('what waits on a socket that has closed is not begun', async () => {
   expect(handled).toEqual(['subscribe', 'complete']);
 });
 
-test('whoever waits for the answers waits for what comes meanwhile, not for a subscription, nor one that failed', async () => {
+test('`answered` waits for operations that start meanwhile, but not for subscriptions or failed operations', async () => {
   const ends: { resolve(): void; reject(error: Error): void }[] = [];
   const failures: unknown[] = [];
   const ignore = () => undefined;
@@ -68,7 +68,7 @@ test('whoever waits for the answers waits for what comes meanwhile, not for a su
   expect(failures).toEqual([new Error('It failed.')]);
 });
 
-test('an id of 255 bytes is taken, a longer one rejected with what begins an operation or ends it', () => {
+test('accepts an id of 255 bytes, and rejects `subscribe` and `complete` with a longer one', () => {
   const { handled, operations } = createOperations();
   const take = (type: string, id: string) => operations.take(JSON.stringify({ type, id }));
   take('subscribe', 'ü€'.repeat(51));

@@ -17,7 +17,7 @@ import { createSchema } from '../../src/schema.js';
 
 const schema = createSchema();
 
-/** Numbers from 0 to below `bound`, the same for the same seed (mulberry32). */
+/** A source of integers from 0 to below `bound`, the same for the same seed (mulberry32). */
 export function createRandom(seed: number) {
   let state = seed;
   return (bound: number): number => {
@@ -30,13 +30,13 @@ export function createRandom(seed: number) {
 
 type Random = ReturnType<typeof createRandom>;
 
-/** What a client sends. */
+/** An operation as a client sends it. */
 export interface Operation {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** An operation over the schema, valid by its types; what its arguments say may be wrong all the same. */
+/** A random operation, valid by the types of the schema; the values of its arguments may still be refused. */
 export function createOperation(random: Random, ids: readonly string[]): Operation {
   const variables: Record<string, unknown> = { yes: true, no: false };
   const maybe = [true, false, null, undefined][random(4)];
@@ -52,7 +52,7 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     if (isNonNullType(type)) return value(type.ofType);
     if (isListType(type)) {
       const items = Array.from({ length: random(4) }, () => value(type.ofType));
-      return items.length === 1 && random(2) === 0 ? items[0] : items; // one stands for a list of one
+      return items.length === 1 && random(2) === 0 ? items[0] : items; // a single value stands for a list of one
     }
     if (isEnumType(type)) return pick(type.getValues()).name;
     if (isInputObjectType(type))
@@ -68,7 +68,7 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     return pick(['work', 'Home', '', 'shp_1', 'none']);
   }
 
-  /** A literal, or a variable in its place or within. */
+  /** A literal, which may contain variables, or a variable in its place. */
   function literal(type: GraphQLInputType, varies = true): string {
     if (varies && random(4) === 0) return variable(type);
     if (!isNonNullType(type) && random(8) === 0) return 'null';
@@ -83,30 +83,31 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     return `{ ${members.map((member) => `${member.name}: ${literal(member.type, varies)}`).join(', ')} }`;
   }
 
-  /** A variable where this type is wanted. One that can be null may stand where null must not, if it has a default. */
+  /** A variable for this type. With a default it may be nullable even if the type is not. */
   function variable(type: GraphQLInputType): string {
     const name = `v${(used += 1)}`;
     const of = getNullableType(type);
-    const isOpen = random(2) === 0;
-    const hasDefault = (isOpen && isNonNullType(type)) || random(3) === 0;
-    const standard = hasDefault ? ` = ${literal(isOpen ? type : new GraphQLNonNull(of), false)}` : '';
-    declared.push(`$${name}: ${String(of)}${isOpen ? '' : '!'}${standard}`);
+    const isNullable = random(2) === 0;
+    const hasDefault = (isNullable && isNonNullType(type)) || random(3) === 0;
+    const defaultValue = hasDefault ? ` = ${literal(isNullable ? type : new GraphQLNonNull(of), false)}` : '';
+    declared.push(`$${name}: ${String(of)}${isNullable ? '' : '!'}${defaultValue}`);
     const given = random(6);
-    if (given > 0 || !(isOpen || hasDefault)) variables[name] = given === 1 && isOpen ? null : value(of);
+    if (given > 0 || !(isNullable || hasDefault))
+      variables[name] = given === 1 && isNullable ? null : value(of);
     return `$${name}`;
   }
 
   const argument = ({ name, type }: GraphQLArgument) =>
     `${name}: ${random(3) > 0 ? variable(type) : literal(type)}`;
 
-  const directed = random(3) === 0;
-  /** Every field has a name of its own in the answer: those with directives are for the lane only then. */
-  const apart = directed && random(3) > 0;
+  const hasConditions = random(3) === 0;
+  /** Every field gets a response name of its own: only then does the lane take a query with conditions. */
+  const hasUniqueNames = hasConditions && random(3) > 0;
   let named = 0;
-  const ownName = () => (apart ? `k${(named += 1)}: ` : '');
+  const ownName = () => (hasUniqueNames ? `k${(named += 1)}: ` : '');
   const typeName = () => `${random(100) === 0 ? '__proto__: ' : ownName()}__typename`;
   function directive(): string {
-    if (!directed) return '';
+    if (!hasConditions) return '';
     if (random(7) > 2) return '';
     const condition = pick([
       'include(if: $yes)',
@@ -120,7 +121,7 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
 
   function field({ name, type, args }: GraphQLField<unknown, unknown>, depth: number): string {
     const given = args.filter((each) => isNonNullType(each.type) || random(3) === 0).map(argument);
-    // Fields with arguments have a name of their own each: the same name must mean the same.
+    // Each field with arguments gets an alias of its own: fields with the same name must have the same arguments.
     const alias =
       ownName() || (given.length > 0 ? `u${(calls += 1)}: ` : random(4) === 0 ? `again_${name}: ` : '');
     const call = `${alias}${name}${given.length > 0 ? `(${given.join(', ')})` : ''}${directive()}`;
@@ -141,7 +142,7 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     if (known.length > 0 && random(2) === 0) parts.push(`...${pick(known).name}${directive()}`);
     else if (random(4) === 0) {
       const name = `F${fragments.length}`;
-      const some = apart ? parts.splice(-2) : parts.slice(0, 2);
+      const some = hasUniqueNames ? parts.splice(-2) : parts.slice(0, 2);
       fragments.push({ name, on: type.name, text: `fragment ${name} on ${type.name} { ${some.join(' ')} }` });
       parts.push(`...${name}${directive()}`);
     }

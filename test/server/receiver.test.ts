@@ -24,7 +24,7 @@ const paymentVector = {
   base64url: 'sN_jRC37fi_6k_xG3U1zlgs7LLeRcAt_zfaA6ozfKjQ',
 };
 
-/** As usual, and one that takes a payment of any age. */
+/** A gateway with default settings, and one that accepts payments of any age. */
 let testbed: Testbed;
 let ageless: Testbed;
 let token: string;
@@ -47,7 +47,7 @@ afterAll(async () => {
   await testbed.stop();
 });
 
-interface Sending {
+interface RequestOptions {
   readonly to?: Testbed;
   readonly path?: string;
   readonly method?: string;
@@ -61,14 +61,14 @@ interface Answer {
   readonly body: unknown;
 }
 
-function post(sending: Sending): Promise<Answer> {
+function post(options: RequestOptions): Promise<Answer> {
   const {
     to = testbed,
     path = '/webhooks/shipments/sub_1',
     method = 'POST',
     headers = {},
     body = '',
-  } = sending;
+  } = options;
   const { hostname, port } = new URL(to.url);
   return new Promise((resolve, reject) => {
     const request = send({ hostname, port, path, method, headers, agent: false }, (response) => {
@@ -98,7 +98,7 @@ interface Signing {
   readonly secret?: string;
 }
 
-/** The two families, each with how a delivery of it is made. */
+/** The two families: the path, header, signature and body of a delivery, and a query for its entity. */
 const families = {
   shipments: {
     path: '/webhooks/shipments/sub_1',
@@ -137,13 +137,13 @@ type Family = (typeof families)[keyof typeof families];
 let made = 0;
 const newId = (prefix: string) => `${prefix}_${(made += 1)}`;
 
-const signed = ({ path, header, sign }: Family, body: string | Buffer, headers = {}): Sending => ({
+const signed = ({ path, header, sign }: Family, body: string | Buffer, headers = {}): RequestOptions => ({
   path,
   headers: { [header]: sign(body), ...headers },
   body,
 });
 
-/** What the gateway shows of an entity. */
+/** The status and the event ids of an entity, as the API shows them. */
 async function shown({ query }: Family, id: string) {
   const { data } = await testbed.ask(query, { id }, token);
   const entity = data.entity as { status: string; events: { nodes: { eventId: string }[] } } | null;
@@ -165,7 +165,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
   const tooBig = Buffer.alloc(mebibyte + 1, 0x20);
 
   test.each(METHODS.filter((method) => !['POST', 'CONNECT', 'HEAD'].includes(method)))(
-    '405 with Allow for %s, before an unknown id',
+    'answers 405 with Allow to %s, even if the id is unknown',
     async (method) => {
       const answer = await post({ path: `${family.path}x`, method, headers: gzip });
       expect(answer).toMatchObject(refusal(405));
@@ -173,21 +173,21 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     },
   );
 
-  test('405 for HEAD, and for a method with a body', async () => {
+  test('answers 405 to HEAD, and to PUT with a body', async () => {
     const head = await post({ path: family.path, method: 'HEAD' });
     expect([head.status, head.headers['allow'], head.body]).toEqual([405, 'POST', undefined]);
     expect(await post({ ...signed(family, body()), method: 'PUT' })).toMatchObject(refusal(405));
   });
 
   test.each(['x', '/', '/x', '%00', '%zz', '%', '%2F', `/${longId}`])(
-    'an id with %s after it is another, and 404; before the encoding',
+    'answers 404 to an id with %s appended, even if the body is compressed',
     async (more) => {
       const answer = await post({ path: family.path + more, headers: gzip });
       expect(answer).toMatchObject(refusal(404));
     },
   );
 
-  test('415 for a compressed body, before its size', async () => {
+  test('answers 415 to a compressed body, even if it is too large', async () => {
     const headers = { ...gzip, 'content-type': 'application/json' };
     expect(await post({ path: family.path, headers, body: tooBig })).toMatchObject(refusal(415));
     const text = body();
@@ -196,7 +196,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     expect(await post(signed(family, text, { 'content-encoding': 'Identity' }))).toMatchObject(accepted);
   });
 
-  test('413 over 1 MiB, announced or in chunks, before the signature; exactly 1 MiB is taken', async () => {
+  test('accepts 1 MiB, and answers 413 to more, chunked or not, even if unsigned', async () => {
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }, { 'content-type': 'application/json' }])
       expect(await post({ path: family.path, headers, body: tooBig })).toMatchObject(refusal(413));
     const text = body();
@@ -205,7 +205,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     expect(await post(signed(family, body(), { 'transfer-encoding': 'chunked' }))).toMatchObject(accepted);
   });
 
-  test('401 for every signature that is not right, before the body is read', async () => {
+  test('answers 401 to every invalid signature, even if the body is malformed', async () => {
     const wrong = '{';
     const now = seconds();
     const { header, sign, path } = family;
@@ -231,11 +231,11 @@ describe.each(Object.entries(families))('%s', (_, family) => {
       expect([signature, answer.status]).toEqual([signature, 401]);
       expect(answer).toMatchObject(refusal(401));
     }
-    // What is wrong with the body comes to light only once it is believed.
+    // The body is parsed only once its signature is valid.
     expect(await post({ path, headers: { [header]: sign(wrong) }, body: wrong })).toMatchObject(refusal(400));
   });
 
-  test('the header sent twice is 401, be it the same', async () => {
+  test('answers 401 to a signature header sent twice, even with the same value', async () => {
     const text = body();
     const { hostname, port } = new URL(testbed.url);
     const socket = connect(Number(port), hostname);
@@ -248,7 +248,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1.1 401 .*"SIGNATURE_MALFORMED"/s);
   });
 
-  test('400 for a body that is no event', async () => {
+  test('answers 400 to a signed body that is not an event', async () => {
     const id = (text: string) => JSON.stringify({ ...family.event(text, 'x') });
     const bodies = [
       '',
@@ -276,12 +276,12 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     ';;;',
     'nonsense',
     '',
-  ])('200 with the content type %s', async (type) => {
+  ])('accepts the content type %s', async (type) => {
     const headers = type === undefined ? {} : { 'content-type': type };
     expect(await post(signed(family, body(), headers))).toMatchObject(accepted);
   });
 
-  test('what was taken is to be seen at once, and once', async () => {
+  test('shows an accepted event at once, and only once if it is repeated', async () => {
     const [eventId, entity] = [newId('evt'), newId('entity')];
     const event = family.event(eventId, entity);
     const delivery = signed(family, JSON.stringify({ ...event, more: { of: ['us'] } }));
@@ -294,7 +294,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     expect(await shown(family, entity)).toEqual({ status: 'moving', events: [eventId] });
   });
 
-  test('an unknown type, or one without its entity, is kept and shown to nobody', async () => {
+  test('accepts an unknown type, or an event without its entity, but shows it to nobody', async () => {
     const entity = newId('entity');
     const events = [
       { ...family.event(newId('evt'), entity), type: 'unknown.type' },
@@ -316,34 +316,37 @@ describe.each(Object.entries(families))('%s', (_, family) => {
   });
 });
 
-describe('signatures by another hand', () => {
+describe('signatures made with openssl', () => {
   const { body, hex, base64, base64url } = shipmentVector;
   const paymentBody = paymentVector.body;
 
   test.each([hex, hex.toUpperCase(), base64, base64.replace('=', ''), base64url, `${base64url}=`])(
-    'a shipment signed %s',
+    'a shipment signed with %s is accepted',
     async (v1) => {
       const headers = { 'shipping-signature': ` t=${seconds()} , v1=${v1} ` };
       expect(await post({ headers, body })).toMatchObject(accepted);
     },
   );
 
-  test.each(['v1', 'v0'])('a payment signed in %s', async (version) => {
-    const { t, ...encodings } = paymentVector;
-    for (const value of [encodings.hex, encodings.base64, encodings.base64url]) {
-      const headers = { 'payments-signature': `t=${t},v9=x,v1=${'0'.repeat(64)},${version}=${value}` };
-      const delivery = { path: '/webhooks/payments/pe_1', headers, body: paymentBody };
-      expect(await post({ ...delivery, to: ageless })).toMatchObject(accepted);
-      expect(await post(delivery)).toMatchObject(refusal(401));
-    }
-  });
+  test.each(['v1', 'v0'])(
+    'a payment signed in %s is accepted, and refused once it is too old',
+    async (version) => {
+      const { t, ...encodings } = paymentVector;
+      for (const value of [encodings.hex, encodings.base64, encodings.base64url]) {
+        const headers = { 'payments-signature': `t=${t},v9=x,v1=${'0'.repeat(64)},${version}=${value}` };
+        const delivery = { path: '/webhooks/payments/pe_1', headers, body: paymentBody };
+        expect(await post({ ...delivery, to: ageless })).toMatchObject(accepted);
+        expect(await post(delivery)).toMatchObject(refusal(401));
+      }
+    },
+  );
 
-  test('v0 is no signature of a shipment', async () => {
+  test('a shipment signed in v0 is refused', async () => {
     const headers = { 'shipping-signature': `t=${seconds()},v0=${hex}` };
     expect(await post({ headers, body })).toMatchObject(refusal(401));
   });
 
-  test('400 where Shipping-Event differs from the signed type', async () => {
+  test('a Shipping-Event that differs from the signed type is answered 400', async () => {
     const headers = { 'shipping-signature': `t=${seconds()},v1=${hex}` };
     for (const type of ['shipment.created', ''])
       expect(await post({ headers: { ...headers, 'shipping-event': type }, body })).toMatchObject(
@@ -354,26 +357,29 @@ describe('signatures by another hand', () => {
   });
 });
 
-describe('ids of every kind', () => {
-  test.each([longId, encodeURIComponent(strangeId), '%73ub_1'])('/webhooks/shipments/%s', async (id) => {
-    const { sign, event } = families.shipments;
-    const body = JSON.stringify(event(newId('evt'), 'shp_ids'));
-    const headers = { 'shipping-signature': sign(body) };
-    expect(await post({ path: `/webhooks/shipments/${id}`, headers, body })).toMatchObject(accepted);
-  });
+describe('the URL of a webhook', () => {
+  test.each([longId, encodeURIComponent(strangeId), '%73ub_1'])(
+    'accepts a delivery: /webhooks/shipments/%s',
+    async (id) => {
+      const { sign, event } = families.shipments;
+      const body = JSON.stringify(event(newId('evt'), 'shp_ids'));
+      const headers = { 'shipping-signature': sign(body) };
+      expect(await post({ path: `/webhooks/shipments/${id}`, headers, body })).toMatchObject(accepted);
+    },
+  );
 
   test.each(['/webhooks/orders/sub_1', '/webhooks/payments/sub_1', '/webhooks/shipments/', '/webhooks/'])(
-    '404 for %s',
+    'answers 404: %s',
     async (path) => expect(await post({ path })).toMatchObject(refusal(404)),
   );
 });
 
-test('no refusal tells or logs a secret, a signature or a body', async () => {
+test('a refusal neither returns nor logs a secret, a signature or the body', async () => {
   const body = '{"id":"telltale","type":"x"}';
   const forged = 'ab'.repeat(32);
   const headers = { 'shipping-signature': `t=${seconds()},v1=${forged}` };
-  const told = JSON.stringify(await post({ headers, body })) + testbed.logged();
-  expect(told).toContain('SIGNATURE_WRONG');
+  const shownAndLogged = JSON.stringify(await post({ headers, body })) + testbed.logged();
+  expect(shownAndLogged).toContain('SIGNATURE_WRONG');
   for (const secret of ['telltale', forged, 'whsec', hmac('whsec_shipment', body), '.ts:'])
-    expect(told).not.toContain(secret);
+    expect(shownAndLogged).not.toContain(secret);
 });

@@ -10,18 +10,18 @@ const lines: string[] = [];
 const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
 const schema = createSchema();
 const rules = createRules({ schema, introspection: false, telemetry });
-let endings = 0;
-const operation = { requestId: 'request-1', endSession: () => void (endings += 1) };
+let endedSessions = 0;
+const operation = { requestId: 'request-1', endSession: () => void (endedSessions += 1) };
 
 beforeEach(() => {
   lines.length = 0;
-  endings = 0;
+  endedSessions = 0;
 });
 
-describe('what is shown of an error', () => {
+describe('an error shown to clients', () => {
   const limited = new GatewayError('RATE_LIMITED', 'Later.', { retryAfter: 7, cause: new Error('secret') });
 
-  test('ours is shown with what it says, whether a field or a stream threw it', () => {
+  test('keeps message and extensions if it is a GatewayError, of a field or a stream', () => {
     const extensions = { code: 'RATE_LIMITED', retryAfter: 7 };
     const ofField = new GraphQLError('Later.', { path: ['notes'], originalError: limited });
     expect(rules.show(ofField, operation)).toEqual({ message: 'Later.', path: ['notes'], extensions });
@@ -29,7 +29,7 @@ describe('what is shown of an error', () => {
     expect(lines).toEqual([]);
   });
 
-  test('GraphQL’s own has a code, and nothing of how HTTP tells it', () => {
+  test('gets a code and loses its `http` extension if it is GraphQL’s own', () => {
     const plain = new GraphQLError('No.');
     expect(rules.show(plain)).toEqual({ message: 'No.', extensions: { code: 'BAD_USER_INPUT' } });
     const http = new GraphQLError('No.', { extensions: { code: 'BAD_REQUEST', http: { status: 405 } } });
@@ -37,10 +37,10 @@ describe('what is shown of an error', () => {
   });
 
   test.each<readonly [about: string, error: unknown]>([
-    ['of a field', new GraphQLError('secret', { path: ['notes'], originalError: new Error('secret') })],
-    ['of a stream', new TypeError('secret')],
-    ['that is no error', 'secret'],
-  ])('another one %s is masked and logged', (_, error) => {
+    ['error of a field', new GraphQLError('secret', { path: ['notes'], originalError: new Error('secret') })],
+    ['error of a stream', new TypeError('secret')],
+    ['value that is not an Error', 'secret'],
+  ])('is masked and logged if it is an unexpected %s', (_, error) => {
     const shown = rules.show(error, operation);
     expect(JSON.stringify(shown)).not.toContain('secret');
     expect(shown.extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', requestId: 'request-1' });
@@ -48,21 +48,21 @@ describe('what is shown of an error', () => {
     expect(lines[0]).toContain('secret');
   });
 
-  test('before there is an operation, an id is made', () => {
+  test('has a new request id if there is no operation yet', () => {
     const { extensions } = rules.show(new Error('secret'));
     expect(lines[0]).toContain(extensions!['requestId']);
   });
 
-  test('a session that ended at the service is ended here', () => {
+  test('ends the session if it is SessionEnded, and not otherwise', () => {
     const ended = new GraphQLError('x', { path: ['notes'], originalError: new SessionEnded() });
     expect(rules.show(ended, operation).extensions).toEqual({ code: 'UNAUTHENTICATED' });
     expect(rules.show(limited, operation).extensions).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(endings).toBe(1);
+    expect(endedSessions).toBe(1);
   });
 });
 
-describe('what is prepared', () => {
-  test('a document that is good is parsed once', () => {
+describe('a document', () => {
+  test('is parsed once if it is valid', () => {
     expect(rules.prepare('{ viewer { id } }')).toBe(rules.prepare('{ viewer { id } }'));
     expect(rules.prepare('{ viewer { id } }')).toMatchObject({ kind: 'Document' });
   });
@@ -71,12 +71,12 @@ describe('what is prepared', () => {
     ['{', 'GRAPHQL_PARSE_FAILED'],
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['{ __schema { description } }', 'GRAPHQL_VALIDATION_FAILED'],
-  ])('%s is %s', (query, code) => {
+  ])('%s is refused with %s', (query, code) => {
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code } }]);
   });
 
   test.each(['"tomorrow"', '5', '["2026-01-01T00:00:00Z"]'])(
-    'the date-time %s is refused where it stands',
+    'with the date-time %s is refused, with the location of the value',
     (given) => {
       const query = `{ appointments(filter: { from: ${given} }) { nodes { id } } }`;
       const [fault] = rules.prepare(query) as readonly GraphQLError[];
@@ -85,7 +85,7 @@ describe('what is prepared', () => {
   );
 });
 
-describe('a text that is nested', () => {
+describe('a document with many brackets', () => {
   const deep = (open: string, levels: number) => open.repeat(levels);
 
   test.each([
@@ -93,10 +93,10 @@ describe('a text that is nested', () => {
     ['a list', `{ tag(name: ${deep('[', 4_900)}`],
     ['objects', `{ a(b: ${deep('{c:', 2_000)}`],
     [
-      'selections between blocks that have quotes in them',
+      'selections between block strings that contain quotes',
       `{ x: tag(name: """\\"""""") { notes { ${deep('a{', 2_340)}${deep('}', 2_340)} } } y: tag(name: """""") { id } }`,
     ],
-  ])('too deep in %s is refused before it is parsed', (_, query) => {
+  ])('is refused before it is parsed if they nest too deep in %s', (_, query) => {
     const [refusal] = rules.prepare(query) as readonly GraphQLError[];
     expect(rules.show(refusal)).toEqual({
       message: 'The operation is nested more than 200 levels deep.',
@@ -105,32 +105,32 @@ describe('a text that is nested', () => {
   });
 
   test.each([
-    ['a text', `{ tag(name: "\\"${deep('{', 500)}") { name } }`],
-    ['a block', `{ tag(name: """${deep('[', 500)}""") { name } }`],
-    ['a comment', `{ viewer { name } } # ${deep('(', 500)}`],
-    ['brackets side by side', `{ ${deep('tag(name: "a") { name } ', 300)} }`],
-  ])('is not what stands in %s', (_, query) => {
+    ['in a string', `{ tag(name: "\\"${deep('{', 500)}") { name } }`],
+    ['in a block string', `{ tag(name: """${deep('[', 500)}""") { name } }`],
+    ['in a comment', `{ viewer { name } } # ${deep('(', 500)}`],
+    ['side by side', `{ ${deep('tag(name: "a") { name } ', 300)} }`],
+  ])('is accepted if they are %s', (_, query) => {
     expect(rules.prepare(query)).toHaveProperty('kind', 'Document');
   });
 
   test.each([
-    ['a text that does not end', `{ tag(name: "${'\\"'.repeat(500_000)}`],
-    ['a text of brackets that does not end', `{ tag(name: "${'[\\"'.repeat(300_000)}`],
-    ['more tokens than may be', `{ ${'tag(name: "a") { name } '.repeat(40_000)} }`],
-  ])('is not looked for beyond %s', (_, query) => {
+    ['an unterminated string', `{ tag(name: "${'\\"'.repeat(500_000)}`],
+    ['an unterminated string of brackets', `{ tag(name: "${'[\\"'.repeat(300_000)}`],
+    ['too many tokens', `{ ${'tag(name: "a") { name } '.repeat(40_000)} }`],
+  ])('is left to the parser, which refuses it for %s', (_, query) => {
     expect(refuseText(query)).toBeUndefined();
     expect(rules.prepare(query)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
   });
 });
 
-describe('a text of many lines', () => {
+describe('a document of many lines', () => {
   const withLines = (count: number, end: string) => `{ viewer { name }${end.repeat(count - 1)}}`;
 
   test.each([
-    ['ends of lines', '\n'],
-    ['returns', '\r'],
-    ['returns and ends of lines', '\r\n'],
-  ])('is refused where a fault would be long in finding: %s', (_, end) => {
+    ['LF', '\n'],
+    ['CR', '\r'],
+    ['CRLF', '\r\n'],
+  ])('is refused above 10,000 lines that end with %s', (_, end) => {
     expect(rules.prepare(withLines(10_000, end))).toHaveProperty('kind', 'Document');
     expect(rules.prepare(withLines(10_001, end))).toMatchObject([
       {
@@ -141,8 +141,8 @@ describe('a text of many lines', () => {
   });
 });
 
-describe('what was given is not repeated', () => {
-  /** What is shown where the operation is run with a variable that its type does not take. */
+describe('the message about an invalid value omits the value', () => {
+  /** The messages shown when the value of a variable does not fit its type. */
   const showRefusal = (type: string, given: unknown) => {
     const [definition] = parse(`query ($given: ${type}) { __typename }`).definitions;
     const { variableDefinitions = [] } = definition as OperationDefinitionNode;
@@ -151,12 +151,12 @@ describe('what was given is not repeated', () => {
     return errors.map((error) => rules.show(error).message);
   };
   const secret = 'secret" cannot represent a: secret; secret" does not exist in "A" enum. secret';
-  const enumGiven = 'Value does not exist in "AppointmentStatus" enum.';
-  const noString = 'String cannot represent a non string value.';
+  const notInEnum = 'Value does not exist in "AppointmentStatus" enum.';
+  const notAString = 'String cannot represent a non string value.';
 
   test.each<readonly [type: string, given: unknown, reason: string]>([
-    ['AppointmentStatus', secret, enumGiven],
-    ['AppointmentStatus', 'BOOKD', enumGiven],
+    ['AppointmentStatus', secret, notInEnum],
+    ['AppointmentStatus', 'BOOKD', notInEnum],
     ['AppointmentStatus', [secret], 'Enum "AppointmentStatus" cannot represent non-string value.'],
     ['SignInInput', secret, 'Expected type "SignInInput" to be an object.'],
     [
@@ -174,24 +174,24 @@ describe('what was given is not repeated', () => {
       secret,
       'DateTime must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00Z.',
     ],
-  ])('of a variable of %s that is %o', (type, given, reason) => {
+  ])('for a variable of type %s with the value %o', (type, given, reason) => {
     expect(showRefusal(type, given)).toEqual([`Variable "$given" got an invalid value; ${reason}`]);
   });
 
   const isNull = 'Expected non-nullable type "ID!" not to be null.';
 
   test.each<readonly [place: string, type: string, given: unknown, reason: string]>([
-    ['given.password', 'SignInInput', { email: secret, password: [secret] }, noString],
+    ['given.password', 'SignInInput', { email: secret, password: [secret] }, notAString],
     ['given.id', 'UpdateNoteInput', { id: null, title: secret }, isNull],
     ['given.id', 'UpdateNoteInput', { id: [secret] }, 'ID cannot represent value.'],
     ['given[1]', '[Int]', [1, secret], 'Int cannot represent non-integer value.'],
-  ])('of the member %s', (place, type, given, reason) => {
+  ])('and has the path of the invalid member: %s', (place, type, given, reason) => {
     expect(showRefusal(type, given)).toEqual([
       `Variable "$given" got an invalid value at "${place}"; ${reason}`,
     ]);
   });
 
-  test('of the members of a list, each named', () => {
+  test('and has the path of each invalid member of a list', () => {
     const booking = (...statuses: readonly string[]) => ({
       status: 'BOOKED',
       participants: statuses.map((status) => ({ actor: { reference: secret }, status })),
@@ -206,7 +206,7 @@ describe('what was given is not repeated', () => {
     );
   });
 
-  /** Values, and names within values, that look as what GraphQL says after a value. */
+  /** Values and member names that look like what GraphQL appends to a value. */
   const lookalikes = [
     ' at "given.secret"',
     ' at "given.secret"; ',
@@ -218,7 +218,7 @@ describe('what was given is not repeated', () => {
     ' at "',
   ];
 
-  test.each(lookalikes)('nor is what a value has in it that looks as a place: %j', (words) => {
+  test.each(lookalikes)('even if the value contains what looks like a path: %j', (words) => {
     expect(showRefusal('Int', words)).toEqual([
       'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
     ]);
@@ -226,19 +226,19 @@ describe('what was given is not repeated', () => {
       'Variable "$given" got an invalid value; Expected type "SignInInput" to be an object.',
     ]);
     expect(showRefusal('SignInInput', { email: [words], password: words })).toEqual([
-      `Variable "$given" got an invalid value at "given.email"; ${noString}`,
+      `Variable "$given" got an invalid value at "given.email"; ${notAString}`,
     ]);
     expect(showRefusal('AppointmentFilter', { status: words })).toEqual([
-      `Variable "$given" got an invalid value at "given.status"; ${enumGiven}`,
+      `Variable "$given" got an invalid value at "given.status"; ${notInEnum}`,
     ]);
   });
 
-  test.each(lookalikes)('nor what a name has in it that does: %j', (words) => {
+  test.each(lookalikes)('even if a member name contains what looks like a path: %j', (words) => {
     expect(showRefusal('Int', { [words]: words })).toEqual([
       'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
     ]);
     expect(showRefusal('SignInInput', { [words]: 1, email: { [words]: words } })).toEqual([
-      `Variable "$given" got an invalid value at "given.email"; ${noString}`,
+      `Variable "$given" got an invalid value at "given.email"; ${notAString}`,
       'Variable "$given" got an invalid value.',
     ]);
   });
@@ -251,23 +251,23 @@ describe('what was given is not repeated', () => {
     'Variable "$given" got invalid value x at "given.secret" y; Int cannot represent non-integer value: x',
     'Variable "$given" got invalid value x at "given.secret"; Int cannot represent non-integer value: y',
     'Variable "$given" got invalid value x at "given.secret"\n; Int cannot represent non-integer value: x',
-  ])('nor is any other place taken: %s', (message) => {
+  ])('and any path that is malformed or of another variable: %s', (message) => {
     const originalError = new GraphQLError('Int cannot represent non-integer value: x');
     expect(rules.show(new GraphQLError(message, { originalError })).message).toBe(
       'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
     );
   });
 
-  test('nor is what another name or another reason has in it', () => {
+  test('and the names of unknown members, and unknown reasons', () => {
     expect(showRefusal('SignInInput', { [secret]: 1 })).toEqual(['Variable "$given" got an invalid value.']);
     const reasonless = new GraphQLError('Variable "$given" got invalid value "secret"; secret');
     expect(rules.show(reasonless).message).toBe('Variable "$given" got an invalid value.');
   });
 
   test.each([
-    ['mutation { signIn(input: { email: 12345 }) { expiresAt } }', noString],
+    ['mutation { signIn(input: { email: 12345 }) { expiresAt } }', notAString],
     ['mutation { signIn(input: "secret") { expiresAt } }', 'Expected value of type "SignInInput!".'],
-  ])('of %s', (query, message) => {
+  ])('for a literal: %s', (query, message) => {
     const [fault] = rules.prepare(query) as readonly GraphQLError[];
     expect(rules.show(fault).message).toBe(message);
   });
@@ -280,9 +280,9 @@ describe('what was given is not repeated', () => {
     '.a',
     'a; ',
     'a: ',
-  ])('however often it has %j in it', (words) => {
+  ])('even if it repeats %j many times', (words) => {
     expect(showRefusal('AppointmentFilter', { status: words.repeat(50_000) })).toEqual([
-      `Variable "$given" got an invalid value at "given.status"; ${enumGiven}`,
+      `Variable "$given" got an invalid value at "given.status"; ${notInEnum}`,
     ]);
   });
 });

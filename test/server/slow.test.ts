@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
-import { openLink } from './link.js';
+import { openThrottledProxy } from './link.js';
 import { openSocket, type RawSocket } from './sockets.js';
 
 const megabyte = 1_000_000;
@@ -18,39 +18,39 @@ beforeAll(async () => {
 });
 afterAll(() => testbed.stop());
 
-async function enter(url: string): Promise<RawSocket> {
+async function connect(url: string): Promise<RawSocket> {
   const socket = await openSocket(`${url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
   expect((await socket.next()).type).toBe('connection_ack');
   return socket;
 }
 
-const begin = (socket: RawSocket, id: string, query: string) =>
+const subscribe = (socket: RawSocket, id: string, query: string) =>
   socket.send({ id, type: 'subscribe', payload: { query } });
 
-/** A query whose answer has so many megabytes. */
+/** A query whose answer has this many megabytes. */
 const notes = (megabytes: number) =>
   `{ ${Array.from({ length: megabytes }, (_, at) => `a${at}: notes(first: 100) { nodes { content } }`).join(' ')} }`;
 
-test('who reads slowly gets every answer, and what is live beside them', async () => {
-  const socket = await enter(await openLink(testbed.url, bytesPerSecond));
+test('a client that reads slowly gets every answer, and the live updates meanwhile', async () => {
+  const socket = await connect(await openThrottledProxy(testbed.url, bytesPerSecond));
   const { data } = await testbed.ask('{ liveCursor }', {}, token);
   const live = `shipmentUpdates(after: "${data.liveCursor}") { event { eventId } }`;
-  begin(socket, 'live', `subscription { ${live} }`);
+  subscribe(socket, 'live', `subscription { ${live} }`);
   const ids = ['1', '2', '3'];
-  for (const id of ids) begin(socket, id, notes(10));
+  for (const id of ids) subscribe(socket, id, notes(10));
   const emitted: ReturnType<typeof testbed.sandbox.webhooks.emitShipment>[] = [];
-  const beating = setInterval(() => {
+  const sending = setInterval(() => {
     socket.send({ type: 'ping' });
     emitted.push(testbed.sandbox.webhooks.emitShipment());
   }, 100);
-  onTestFinished(() => clearInterval(beating));
+  onTestFinished(() => clearInterval(sending));
   for (const id of ids) {
     const { payload } = await socket.next(id);
     expect(Object.values(payload.data)).toHaveLength(10);
     expect((await socket.next(id)).type).toBe('complete');
   }
-  clearInterval(beating);
+  clearInterval(sending);
   const sent = (await Promise.all(emitted)).map(({ eventId }) => eventId);
   const got: string[] = [];
   while (got.length < sent.length)

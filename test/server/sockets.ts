@@ -8,17 +8,17 @@ export interface Message {
   readonly payload?: any;
 }
 
-/** A bare websocket, without a client's kindness. */
+/** A websocket that speaks the protocol without a client library. */
 export interface RawSocket {
   send(message: object | string): void;
-  /** The next message of all, or of this operation. */
+  /** The next message; with an id, the next one of that operation. */
   next(id?: string): Promise<Message>;
-  /** With what code it was closed. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
   close(): void;
 }
 
-/** Opens a websocket; rejects with `HTTP <status>` where the upgrade is refused. */
+/** Opens a websocket; rejects with `HTTP <status>` if the upgrade is refused. */
 export function openSocket(
   url: string,
   options: ClientOptions = {},

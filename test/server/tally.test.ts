@@ -29,7 +29,7 @@ function insert(note: Parameters<Testbed['sandbox']['notes']['insert']>[1]): voi
 const ask = (query: string, variables = {}) => testbed.ask(query, variables, token);
 const first = (fields: string) => `notes(first: 1) { nodes { ${fields} } }`;
 
-/** Both ways: as Apollo Server answers it, and, from its second use on, as the lane does. */
+/** The first time Apollo Server answers; from the second on, the lane may. */
 async function threeTimes(query: string, variables = {}) {
   const answers = [];
   for (let time = 0; time < 3; time += 1) {
@@ -47,7 +47,7 @@ const refused = {
   errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }],
 };
 
-test('every list of objects whose length nothing tells is counted', () => {
+test('counts every list of objects whose length is unknown in advance', () => {
   const schema = createSchema();
   const fields = Object.values(schema.getTypeMap())
     .filter(isObjectType)
@@ -65,8 +65,8 @@ test('every list of objects whose length nothing tells is counted', () => {
   expect(lists.length).toBe(2 + 8);
 });
 
-describe('tags', () => {
-  test('are told of up to what one answer should have', async () => {
+describe('the tags of notes', () => {
+  test('are returned up to the limit of an answer', async () => {
     for (const { status, data } of await threeTimes(`{ ${first('tags { name }')} }`))
       expect([status, data.notes.nodes[0].tags.length]).toEqual([200, manyTags + 1]);
   });
@@ -74,27 +74,27 @@ describe('tags', () => {
   const shared = 'fragment F on Note { tags { __typename } }';
   test.each([
     ['in two fields', `{ ${first('tags { id name }')} }`],
-    ['in a field that comes twice', `{ ${first('tags { id } tags { name }')} }`],
-    ['under two names', `{ ${first('one: tags { name } other: tags { name }')} }`],
+    ['in a field that is selected twice', `{ ${first('tags { id } tags { name }')} }`],
+    ['under two aliases', `{ ${first('one: tags { name } other: tags { name }')} }`],
     ['in fragments', `{ ${first('tags { ...F ... { name } }')} } fragment F on Tag { id }`],
     [
       'with pages below them',
       `{ ${first('tags { notes(first: 0) { nodes { id } pageInfo { endCursor } } }')} }`,
     ],
     [
-      'by what is asked beside a fragment',
+      'in a selection beside a fragment',
       `{ one: ${first('...F')} other: ${first('...F tags { a: name b: id }')} } ${shared}`,
     ],
     ['of two notes', '{ notes(first: 2) { nodes { tags { name } } } }'],
     [
-      'of two notes that may be missing',
+      'of two notes below nullable fields',
       '{ one: tag(name: "one") { ...T } other: tag(name: "other") { ...T } } fragment T on Tag { notes(first: 1) { nodes { tags { __typename } } } }',
     ],
-  ])('%s are too many, and nothing else is told', async (_, query) => {
+  ])('refuse the whole query above the limit: %s', async (_, query) => {
     expect(await threeTimes(query)).toEqual([refused, refused, refused]);
   });
 
-  test('are weighed where they stand, and not by what is left out', async () => {
+  test('are counted with the fields selected in the same place and not skipped', async () => {
     const { data, errors } = await ask(
       `query ($all: Boolean!) {
         one: ${first('...F')}
@@ -107,7 +107,7 @@ describe('tags', () => {
   });
 });
 
-test('pages below tags are weighed before any of them is read', async () => {
+test('counts pages below tags before it reads any of them', async () => {
   const other = { email: 'fewer@example.com', password: 'secret' };
   testbed.sandbox.notes.addUser({ ...other, name: 'Fewer' });
   testbed.sandbox.notes.insert(other.email, { tags: numbered(240, 'tag') }, testbed.sandbox.clock.now());
@@ -122,7 +122,7 @@ test('pages below tags are weighed before any of them is read', async () => {
   expect(await calls(20)).toEqual([[], 241]);
 });
 
-test('participants are counted', async () => {
+test('counts participants', async () => {
   const session = await testbed.signIn();
   const participants = numbered(1_000, 'Patient/').map((reference) => ({
     actor: { reference },
@@ -148,21 +148,23 @@ test('participants are counted', async () => {
 });
 
 describe('a mutation', () => {
-  const titles = async () => (await ask('{ notes { nodes { title } } }')).data.notes.nodes.length as number;
+  const countNotes = async () =>
+    (await ask('{ notes { nodes { title } } }')).data.notes.nodes.length as number;
 
-  test('that gives more than could be told is refused before anything is done', async () => {
-    const before = await titles();
+  test('is refused before it runs if its answer could exceed the limit', async () => {
+    const before = await countNotes();
     const create = `mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { tags { id name again: id } } } }`;
     const input = { title: 'T', content: 'C', tags: numbered(20_000, 'new') };
     expect(await ask(create, { input })).toMatchObject(refused);
     const written = create
       .replace('($input: CreateNoteInput!)', '')
       .replace('$input', JSON.stringify(input).replaceAll(/"(\w+)":/g, '$1:'));
-    expect(codesOf(await ask(written))).toEqual(['GRAPHQL_PARSE_FAILED']); // 20,000 tags are more tokens than a document may have
-    expect(await titles()).toBe(before);
+    // 20,000 tags are more tokens than a document may have.
+    expect(codesOf(await ask(written))).toEqual(['GRAPHQL_PARSE_FAILED']);
+    expect(await countNotes()).toBe(before);
   });
 
-  test('that is done says what it can', async () => {
+  test('that exceeds the limit once it has run returns its other fields', async () => {
     const { data: found } = await ask(`{ ${first('id')} }`);
     const { id } = found.notes.nodes[0];
     const update = `mutation ($id: ID!) {
@@ -180,7 +182,7 @@ describe('a mutation', () => {
   });
 });
 
-test('queries over a websocket are refused as a whole, too', async () => {
+test('refuses queries over a websocket as a whole', async () => {
   const socket = testbed.socket(token);
   const query =
     '{ one: tag(name: "one") { ...T } other: tag(name: "other") { ...T } } fragment T on Tag { notes(first: 1) { nodes { tags { __typename } } } }';
@@ -188,7 +190,7 @@ test('queries over a websocket are refused as a whole, too', async () => {
   await socket.dispose();
 });
 
-test('an answer of over 32 million characters is refused', async () => {
+test('refuses an answer of over 32 million characters', async () => {
   const long = { email: 'long@example.com', password: 'secret' };
   testbed.sandbox.notes.addUser({ ...long, name: 'Long' });
   for (let left = 40; left > 0; left -= 1)
@@ -214,11 +216,11 @@ test('an answer of over 32 million characters is refused', async () => {
   expect(codesOf(await testbed.ask(query(4), {}, session))).toEqual([]);
 });
 
-describe('what was begun ends with the answer', () => {
+describe('a refused query', () => {
   test.each([
     ['too many pages', [100, 100, 100], '{ pageInfo { hasNextPage } }', 255],
     ['too many tags', [200, 200, 20_000], '{ nodes { id } }', 8],
-  ])('of %s, every time', async (name, counts, below, most) => {
+  ])('makes no further calls once it is answered: %s', async (name, counts, below, most) => {
     const busy = { email: `${name.replaceAll(' ', '.')}@example.com`, password: 'secret' };
     testbed.sandbox.notes.addUser({ ...busy, name: 'Busy' });
     for (const [at, count] of counts.entries())
@@ -234,7 +236,7 @@ describe('what was begun ends with the answer', () => {
       expect(codesOf(await testbed.ask(query, {}, session))).toEqual(['QUERY_TOO_COMPLEX']);
       const made = testbed.sandbox.calls.length;
       await sleep(200);
-      expect(testbed.sandbox.calls.length - made).toBeLessThan(8); // those that were under way
+      expect(testbed.sandbox.calls.length - made).toBeLessThan(8); // those in progress
       expect(made - before).toBeLessThan(most);
     }
   });
