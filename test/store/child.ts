@@ -1,5 +1,5 @@
-// A process of its own on the database at argv[2]: says `open`, or why not; with a count in argv[3] it then
-// writes that many rows, one transaction each, and says the number of each once it is acknowledged.
+// A process of its own that opens the database at argv[2] and prints `open`, or the error. With a count in argv[3] it
+// then writes that many rows, one per transaction, and prints the number of each once it is acknowledged.
 import { pino } from 'pino';
 import { openDatabase } from '../../src/store/database.js';
 

@@ -1,6 +1,6 @@
 import type { Procedure } from '../../src/store/procedure.js';
 
-/** Answers, and has its thread fail at once after it. */
+/** Answers, then makes its thread fail. */
 export const procedure: Procedure<null, null, string> = {
   module: import.meta.url,
   begin: () => async () => {

@@ -1,4 +1,4 @@
-// A process of its own that says `ready` and, once it is told to, the key beside each database named in its arguments.
+// A process of its own that prints `ready` and, after its first input, the key beside each database in its arguments.
 import { once } from 'node:events';
 import { keyBeside } from '../../src/store/keys.js';
 

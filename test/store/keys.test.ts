@@ -14,7 +14,7 @@ async function freshPath(): Promise<string> {
   return (await createTestFile()).slice('sqlite:'.length);
 }
 
-/** A process that is about to ask for the keys; where it may not write, the first byte into a file ends it. */
+/** Starts a process that reads the keys when told to; without `mayWrite`, its first write to a file kills it. */
 async function start(paths: readonly string[], { mayWrite = true } = {}) {
   const limit = mayWrite ? '' : 'ulimit -f 0; ';
   const started = spawn(
@@ -38,7 +38,7 @@ async function start(paths: readonly string[], { mayWrite = true } = {}) {
 }
 
 describe('the key beside an embedded database', () => {
-  test('is made once, in a new folder too, for its owner alone', async () => {
+  test('is created once, even in a new folder, readable by its owner only', async () => {
     const path = join(dirname(await freshPath()), 'a', 'gateway.db');
     const key = keyBeside(`sqlite:${path}`);
     expect(key).toHaveLength(32);
@@ -49,7 +49,7 @@ describe('the key beside an embedded database', () => {
     expect(await readdir(dirname(path))).toEqual(['gateway.db.key']);
   });
 
-  test('is made by the next process where one ended while it wrote it', async () => {
+  test('is created by the next process after one was killed while writing it', async () => {
     const path = await freshPath();
     const run = await start([path], { mayWrite: false });
     expect(await run()).toEqual([]);
@@ -57,7 +57,7 @@ describe('the key beside an embedded database', () => {
     expect(keyBeside(`sqlite:${path}`)).toHaveLength(32);
   });
 
-  test('is one for all that ask for it at once', async () => {
+  test('is the same for processes that create it at the same time', async () => {
     const folder = dirname(await freshPath());
     const paths = Array.from({ length: 300 }, (_, place) => join(folder, `${place}.db`));
     const runs = await Promise.all([start(paths), start(paths), start(paths)]);
@@ -67,14 +67,14 @@ describe('the key beside an embedded database', () => {
     expect(await readdir(folder)).toHaveLength(paths.length);
   });
 
-  test('is not made anew for a database that has lost its own', async () => {
+  test('is not created again for a database whose key is missing', async () => {
     const path = await freshPath();
     await writeFile(path, 'sealed with another key');
     expect(() => keyBeside(`sqlite:${path}`)).toThrow(`The key file ${path}.key is missing`);
     expect(await readdir(dirname(path))).toEqual([basename(path)]);
   });
 
-  test('is left alone where it is none', async () => {
+  test('is left unchanged when the file holds no valid key', async () => {
     const path = await freshPath();
     await writeFile(`${path}.key`, '');
     expect(() => keyBeside(`sqlite:${path}`)).toThrow('does not hold 32 bytes in base64');

@@ -14,9 +14,9 @@ function on(database: Database, { namespace = 'tokens', sealer = createSealer([s
   return { keyv, pass: (ms: number) => (now += ms) };
 }
 
-/** What the Keyv storage keeps to, on either engine. `freshUrl` gives the address of a new, empty database. */
+/** The contract of the Keyv storage on either engine. `freshUrl` creates an empty database. */
 export function keyvContract(freshUrl: () => Promise<string>): void {
-  test('gives back what was set, also once the database is opened anew', async () => {
+  test('returns what was set, even after the database is reopened', async () => {
     const url = await freshUrl();
     const value = { token: 'abc', list: [1, null, 'é\0\ud800'] };
     const first = await open(url);
@@ -29,7 +29,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     expect(await on(database).keyv.has('two')).toBe(false);
   });
 
-  test('keeps one of those that are set at the same moment', async () => {
+  test('keeps one of several values that are set at the same time', async () => {
     const database = await open(await freshUrl());
     const values = Array.from({ length: 50 }, (_, at) => at);
     await Promise.all(values.map((value) => on(database).keyv.set('one', value)));
@@ -37,7 +37,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     expect(await database.kysely.selectFrom('keyv').select('key').execute()).toHaveLength(1);
   });
 
-  test('replaces, deletes and clears, each in its namespace', async () => {
+  test('replaces, deletes and clears values within one namespace', async () => {
     const database = await open(await freshUrl());
     const { keyv } = on(database);
     const { keyv: other } = on(database, { namespace: 'tokens2' });
@@ -56,7 +56,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
 
   const keys = ['tokens:a', '', 'é', '\0', '\ud800', 'x'.repeat(100_000), "'; drop table keyv; --"];
   test.each(keys.map((key) => [JSON.stringify(key).slice(0, 40), key] as const))(
-    'takes the key %s',
+    'accepts the key %s',
     async (_, key) => {
       const { keyv } = on(await open(await freshUrl()));
       await keyv.set('a', 'another');
@@ -66,7 +66,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     },
   );
 
-  test('forgets at the end of the life, and then the row goes too', async () => {
+  test('forgets a value when its TTL ends, and deletes its row at the next write', async () => {
     const database = await open(await freshUrl());
     const { keyv, pass } = on(database);
     await keyv.set('short', 1, 60_000);
@@ -80,7 +80,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     expect(rows.map(({ key }) => key)).toEqual(['tokens:long', 'tokens:other']);
   });
 
-  test('keeps values sealed, each to its key', async () => {
+  test('stores values sealed, each bound to its key', async () => {
     const database = await open(await freshUrl());
     const { keyv } = on(database);
     await keyv.set('mine', 'a-very-secret-token');
@@ -97,7 +97,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     expect(await keyv.get('theirs')).toBe('another-secret');
   });
 
-  test('has nothing for one who lacks the key', async () => {
+  test('treats a value as absent if its sealing key is missing', async () => {
     const database = await open(await freshUrl());
     await on(database).keyv.set('one', 1);
     const stranger = on(database, { sealer: createSealer([randomBytes(32)]) }).keyv;
@@ -106,7 +106,7 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     expect(await rotated.get('one')).toBe(1);
   });
 
-  test('rejects where the store does not answer', async () => {
+  test('rejects when the database fails', async () => {
     const database = await open(await freshUrl());
     const { keyv } = on(database);
     await database.kysely.schema.dropTable('keyv').execute();

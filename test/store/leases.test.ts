@@ -8,7 +8,7 @@ import { open } from './opened.js';
 const options = { ttlMs: 60_000, clock: systemClock };
 
 describe.each(engines)('leases on %s', (_, freshUrl) => {
-  test('let one work at a time, and each in the end', async () => {
+  test('let one holder work at a time, and each in its turn', async () => {
     const database = await open(await freshUrl());
     let working = 0;
     let greatest = 0;
@@ -24,7 +24,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(greatest).toBe(1);
   });
 
-  test('of different keys do not wait for each other', async () => {
+  test('on different keys do not block each other', async () => {
     const database = await open(await freshUrl());
     const inner = () => withLease(database, 'other', options, async () => 'done');
     expect(await withLease(database, 'token', options, inner)).toBe('done');
@@ -38,7 +38,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     });
   });
 
-  test('are given up when the work fails', async () => {
+  test('are released when the work fails', async () => {
     const database = await open(await freshUrl());
     const failing = withLease(database, 'token', options, async () => {
       throw new Error('no');
@@ -47,7 +47,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(await withLease(database, 'token', options, async () => 'next')).toBe('next');
   });
 
-  test('are seen to end, by work or by time', async () => {
+  test('are reported as released when they are free, given back or expired', async () => {
     const database = await open(await freshUrl());
     let now = 1_000;
     const clock = { now: () => now };
@@ -73,7 +73,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(seen).toEqual(['free', 'worked', 'died']);
   });
 
-  test('of who begins later are not waited for by who saw an earlier one', async () => {
+  test('are reported as released when the current holder is done, even if another takes over', async () => {
     const database = await open(await freshUrl());
     let begun = 0;
     let seen: Promise<void> | undefined;
@@ -86,7 +86,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(begun).toBe(1);
   });
 
-  test('stand for as long as the work goes on', async () => {
+  test('are renewed for as long as the work goes on', async () => {
     const database = await open(await freshUrl());
     const short = { ttlMs: 600, clock: systemClock };
     await withLease(database, 'token', short, async () => {
@@ -97,7 +97,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(await withLease(database, 'token', short, async () => 'next')).toBe('next');
   });
 
-  test('expire where the holder died; a late holder does not take its successor’s', async () => {
+  test('expire when the holder dies; a late holder does not release its successor’s lease', async () => {
     const database = await open(await freshUrl());
     let now = 1_000;
     const own = { ttlMs: 60_000, clock: { now: () => now } };

@@ -8,7 +8,7 @@ import { createTestDatabase, execute } from '../support/postgres.js';
 import { open, silent } from './opened.js';
 
 describe.each(engines)('migrations on %s', (_, freshUrl) => {
-  test('make every table, and the end of the log with an identity of its own', async () => {
+  test('create every table, and a log head with an id of its own', async () => {
     const database = await open(await freshUrl());
     const tables = await database.kysely.introspection.getTables();
     expect(tables.map(({ name }) => name).toSorted()).toEqual(
@@ -40,7 +40,7 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
     expect(await other.kysely.selectFrom('log_head').selectAll().execute()).not.toEqual([head]);
   });
 
-  test('refuse a second booking under a user’s key, and know no key as no key', async () => {
+  test('allow a user one booking per idempotency key, and any number without a key', async () => {
     const { kysely } = await open(await freshUrl());
     const booking = (id: string, user_id: string, idempotency_key: string | null) =>
       kysely
@@ -70,7 +70,7 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
     expect(await kysely.selectFrom('bookings').select('id').execute()).toHaveLength(4);
   });
 
-  test('refuse a database that a newer version has changed', async () => {
+  test('refuse a database that a newer version has migrated', async () => {
     const url = await freshUrl();
     const database = await openDatabase(url, { log: silent });
     const timestamp = new Date(Date.now() + 1_000).toISOString();
@@ -79,10 +79,10 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
     await expect(openDatabase(url, { log: silent })).rejects.toThrow(
       'A newer version of this program has changed the database (9999_future)',
     );
-    await expect(openDatabase(url, { log: silent })).rejects.toThrow(/newer version/); // and let go of it
+    await expect(openDatabase(url, { log: silent })).rejects.toThrow(/newer version/); // it was closed again
   });
 
-  test('leave nothing behind when they fail', async () => {
+  test('fail if a table already exists', async () => {
     const url = await freshUrl();
     const database = await openDatabase(url, { log: silent });
     for (const { name } of await database.kysely.introspection.getTables({ withInternalKyselyTables: true }))
@@ -92,27 +92,30 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
   });
 });
 
-test.skipIf(noPostgres)('three that start at once on a new postgres migrate it once', async () => {
-  const url = await createTestDatabase();
-  const databases = await Promise.all([open(url), open(url), open(url)]);
-  const heads = await Promise.all(
-    databases.map(({ kysely }) => kysely.selectFrom('log_head').selectAll().execute()),
-  );
-  expect(heads[0]).toHaveLength(1);
-  expect(heads).toEqual([heads[0], heads[0], heads[0]]);
-  expect(await execute(url, 'select name from trivium_migrations order by name')).toEqual([
-    { name: '0001_tables' },
-    { name: '0002_filters' },
-  ]);
-});
+test.skipIf(noPostgres)(
+  'a new postgres database that is opened three times at once is migrated once',
+  async () => {
+    const url = await createTestDatabase();
+    const databases = await Promise.all([open(url), open(url), open(url)]);
+    const heads = await Promise.all(
+      databases.map(({ kysely }) => kysely.selectFrom('log_head').selectAll().execute()),
+    );
+    expect(heads[0]).toHaveLength(1);
+    expect(heads).toEqual([heads[0], heads[0], heads[0]]);
+    expect(await execute(url, 'select name from trivium_migrations order by name')).toEqual([
+      { name: '0001_tables' },
+      { name: '0002_filters' },
+    ]);
+  },
+);
 
 const filterIndexes = [
   ...['stage', 'carrier', 'tracking_number'].map((it) => `shipments_by_${it}_updated_instant_shipment_id`),
   ...['livemode', 'status', 'currency'].map((it) => `payments_by_${it}_updated_instant_payment_id`),
 ];
 
-/** Makes a database as it was before it had them. */
-async function earlier(url: string): Promise<string> {
+/** Creates a database from before these indexes existed. */
+async function createEarlierDatabase(url: string): Promise<string> {
   const { kysely, stop } = await openDatabase(url, { log: silent });
   for (const name of filterIndexes) await kysely.schema.dropIndex(name).execute();
   await sql`delete from trivium_migrations where name = '0002_filters'`.execute(kysely);
@@ -120,16 +123,16 @@ async function earlier(url: string): Promise<string> {
   return url;
 }
 
-describe.each(engines)('the indexes of filters on %s', (_, freshUrl) => {
-  test('are made in a database of an earlier version', async () => {
-    const { kysely } = await open(await earlier(await freshUrl()));
+describe.each(engines)('filter indexes on %s', (_, freshUrl) => {
+  test('are added to a database of an earlier version', async () => {
+    const { kysely } = await open(await createEarlierDatabase(await freshUrl()));
     for (const name of filterIndexes)
       await expect(kysely.schema.dropIndex(name).execute()).resolves.toBeUndefined();
   });
 
-  test('take the longest keys there are', async () => {
+  test('accept the longest possible keys', async () => {
     const { kysely } = await open(await freshUrl());
-    // Random, since Postgres would press repetition together.
+    // Random, since Postgres would compress repetition.
     const random = (length: number) =>
       Array.from({ length }, () => String.fromCharCode(33 + Math.random() * 90)).join('');
     const longest = { shipment_id: random(1_300), carrier: random(1_300), tracking_number: random(1_300) };
@@ -139,8 +142,8 @@ describe.each(engines)('the indexes of filters on %s', (_, freshUrl) => {
   });
 });
 
-test.skipIf(noPostgres)('an index is made on postgres however long that takes', async () => {
-  const url = new URL(await earlier(await createTestDatabase()));
+test.skipIf(noPostgres)('on postgres, an index may take longer to build than the query timeout', async () => {
+  const url = new URL(await createEarlierDatabase(await createTestDatabase()));
   const client = new Client({ connectionString: url.href });
   await client.connect();
   await client.query('begin; lock table payments in share row exclusive mode');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMutex } from '../../src/store/mutex.js';
 
-test('a mutex lets one through at a time, in the order of asking', async () => {
+test('a mutex has one holder at a time, in the order of requests', async () => {
   const mutex = createMutex(1_000);
   const order: number[] = [];
   const first = await mutex.acquire();
@@ -17,7 +17,7 @@ test('a mutex lets one through at a time, in the order of asking', async () => {
   expect(order).toEqual([1, 2, 3]);
 });
 
-test('who waits too long is refused, and is not let through later', async () => {
+test('a caller that waits too long is rejected, and does not get the lock later', async () => {
   const mutex = createMutex(20);
   const release = await mutex.acquire();
   await expect(mutex.acquire()).rejects.toThrow('The database was busy for 20 ms.');

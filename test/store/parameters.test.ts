@@ -26,13 +26,13 @@ describe.each(engines)('parameters on %s', (_, freshUrl) => {
   });
   afterAll(() => database.stop());
 
-  test.each(refused)('refuse %s before it reaches the engine', async (_name, value, message) => {
+  test.each(refused)('%s is refused before it reaches the engine', async (_name, value, message) => {
     const statement = sql`update log_head set log_id = ${value}`.execute(kysely);
     await expect(statement).rejects.toThrow(message);
     await expect(statement).rejects.toThrow(TypeError);
   });
 
-  test('refuse a value of another type than the column', async () => {
+  test('a value of another type than its column is refused', async () => {
     await expect(sql`update log_head set seq = ${'many'}`.execute(kysely)).rejects.toThrow(
       /TEXT value|invalid input/,
     );
@@ -41,13 +41,13 @@ describe.each(engines)('parameters on %s', (_, freshUrl) => {
     );
   });
 
-  test('refuse more of them than either engine takes', async () => {
+  test('more parameters than either engine accepts are refused', async () => {
     const keys = Array.from({ length: 32_767 }, (_key, i) => String(i));
     const statement = kysely.selectFrom('leases').selectAll().where('key', 'in', keys);
     await expect(statement.execute()).rejects.toThrow(/32766/);
   });
 
-  test('give back text and numbers as they were', async () => {
+  test('text and numbers come back unchanged', async () => {
     const text = fc.string({ unit: 'binary' }).filter((it) => !it.includes('\0'));
     await fc.assert(
       fc.asyncProperty(text, fc.maxSafeInteger(), async (log_id, seq) => {
@@ -60,7 +60,7 @@ describe.each(engines)('parameters on %s', (_, freshUrl) => {
     );
   });
 
-  test('count and add up to numbers', async () => {
+  test('a count is returned as a number', async () => {
     const counted = kysely.selectFrom('log_head').select((it) => it.fn.countAll<number>().as('rows'));
     expect(await counted.execute()).toEqual([{ rows: 1 }]);
   });

@@ -9,12 +9,12 @@ import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { silent } from './opened.js';
 
-/** A way to the Postgres that can be cut. */
-async function startWay(url: string) {
-  const { hostname, port: farPort } = new URL(url);
+/** Starts a TCP proxy to Postgres that can be cut. */
+async function startProxy(url: string) {
+  const { hostname, port: targetPort } = new URL(url);
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(Number(farPort), hostname);
+    const far = connect(Number(targetPort), hostname);
     for (const [socket, peer] of [
       [near, far],
       [far, near],
@@ -27,8 +27,8 @@ async function startWay(url: string) {
   const listen = async (port: number) => once(server.listen(port, '127.0.0.1'), 'listening');
   await listen(0);
   const { port } = server.address() as AddressInfo;
-  const nearUrl = new URL(url);
-  nearUrl.port = String(port);
+  const proxyUrl = new URL(url);
+  proxyUrl.port = String(port);
   const cut = async () => {
     const closed = once(server, 'close');
     server.close();
@@ -36,21 +36,21 @@ async function startWay(url: string) {
     await closed;
   };
   onTestFinished(async () => void (server.listening && (await cut())));
-  return { url: nearUrl.href, cut, restore: () => listen(port) };
+  return { url: proxyUrl.href, cut, restore: () => listen(port) };
 }
 
-describe.skipIf(noPostgres)('a postgres', () => {
+describe.skipIf(noPostgres)('postgres', () => {
   let url: string;
   let database: Database;
-  let way: Awaited<ReturnType<typeof startWay>>;
+  let proxy: Awaited<ReturnType<typeof startProxy>>;
   beforeEach(async () => {
     url = await createTestDatabase();
-    way = await startWay(url);
-    database = await openDatabase(way.url, { log: silent });
+    proxy = await startProxy(url);
+    database = await openDatabase(proxy.url, { log: silent });
   });
   afterEach(() => database.stop());
 
-  test('that lets in no further connection has what it could do by those that are there wait for one', async () => {
+  test('statements wait for an open connection at the connection limit, and fail if there is none', async () => {
     const fresh = await createTestDatabase();
     const role = `few_${randomBytes(8).toString('hex')}`;
     await execute(fresh, `create role ${role} login password 'few' connection limit 4`);
@@ -68,20 +68,20 @@ describe.skipIf(noPostgres)('a postgres', () => {
     await expect(look()).rejects.toThrow(/too many connections/);
   });
 
-  test('that restarts is found again, and listeners hear that they may have missed something', async () => {
+  test('is reconnected after a restart, and listeners are told that they may have missed signals', async () => {
     const heard: string[] = [];
     database.listen('log', (payload) => heard.push(payload));
-    await way.cut();
+    await proxy.cut();
     await expect(database.ping()).rejects.toThrow(/ECONNREFUSED|terminated/);
     database.signal('log', 'lost');
-    await way.restore();
+    await proxy.restore();
     await vi.waitFor(() => expect(heard).toEqual(['']), { timeout: 10_000 });
     await database.ping();
     database.signal('log', 'found');
     await expect.poll(() => heard).toEqual(['', 'found']);
   });
 
-  test('that ends every connection while they are used harms only what was running', async () => {
+  test('terminating every connection fails only the transactions in progress', async () => {
     const heard: string[] = [];
     database.listen('log', (payload) => heard.push(payload));
     let begun = () => undefined as void;
@@ -104,23 +104,23 @@ describe.skipIf(noPostgres)('a postgres', () => {
         where datname = current_database() and pid <> pg_backend_pid()`,
     );
     for (const { status } of await settled) expect(status).toBe('rejected');
-    // Once it listens again, the ends of all others have been heard of, too.
+    // Once it listens again, the ends of all other connections have been noticed, too.
     await expect.poll(() => heard).toContain('');
     expect(await database.kysely.selectFrom('leases').selectAll().execute()).toEqual([]);
   });
 
-  test('connection cut inside a transaction shows the first error, and is not used again', async () => {
+  test('a transaction whose connection is cut rejects with the first error, and the connection is discarded', async () => {
     const cutInside = database.kysely.transaction().execute(async (transaction) => {
       await transaction.updateTable('log_head').set({ seq: 5 }).execute();
-      await way.cut();
+      await proxy.cut();
       await transaction.updateTable('log_head').set({ seq: 6 }).execute();
     });
     await expect(cutInside).rejects.toThrow(/terminated|ECONNRESET|not queryable/);
-    await way.restore();
+    await proxy.restore();
     expect(await database.kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 0 }]);
   });
 
-  test('takes a write, and says so, however much is read', async () => {
+  test('accepts writes, and is ready, even if many reads are waiting', async () => {
     let reads: Promise<unknown>[] = [];
     await database.kysely.transaction().execute(async (transaction) => {
       await sql`select pg_advisory_xact_lock(1)`.execute(transaction);
@@ -133,7 +133,7 @@ describe.skipIf(noPostgres)('a postgres', () => {
     expect(await Promise.all(reads)).toHaveLength(30);
   });
 
-  test('acknowledges a commit only once it is on the disk', async () => {
+  test('acknowledges a commit only once it is on disk', async () => {
     await execute(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
     const other = await openDatabase(url, { log: silent });
     const { rows } = await sql`show synchronous_commit`.execute(other.kysely);
@@ -141,18 +141,18 @@ describe.skipIf(noPostgres)('a postgres', () => {
     await other.stop();
   });
 
-  test('can be left while it is away', async () => {
-    await way.cut();
+  test('can be closed while it is unreachable', async () => {
+    await proxy.cut();
     const own = await openDatabase(url, { log: silent });
     await expect(own.stop()).resolves.toBeUndefined();
     await expect(database.stop()).resolves.toBeUndefined();
-    await way.restore();
-    database = await openDatabase(way.url, { log: silent });
+    await proxy.restore();
+    database = await openDatabase(proxy.url, { log: silent });
   });
 });
 
-describe.skipIf(noPostgres)('a postgres that cannot be opened', () => {
-  test('is named, without the password', async () => {
+describe.skipIf(noPostgres)('a postgres database that cannot be opened', () => {
+  test('is named in the error, without its password', async () => {
     const url = new URL(await createTestDatabase());
     url.password = 'not-the-password';
     const wrong = openDatabase(url.href, { log: silent });
@@ -169,7 +169,7 @@ describe.skipIf(noPostgres)('a postgres that cannot be opened', () => {
     );
   });
 
-  test('by an address that is none shows nothing of it', async () => {
+  test('does not leak an invalid address to the log', async () => {
     const opening = openDatabase('postgres://user:hidden@ho st:99999999/x', { log: silent });
     const error = await opening.catch((reason: unknown) => reason as Error);
     expect(error).toBeInstanceOf(Error);

@@ -37,7 +37,7 @@ describe.each(engines)('a prepared statement on %s', (_, freshUrl) => {
     return { kysely, find };
   }
 
-  test('is run with what each input gives, and what is the same for all', async () => {
+  test('runs with the values of each input, and with its constants', async () => {
     const { kysely, find } = await openRows();
     const keysOf = async (input: Wanted) => (await find(kysely, input)).map(({ key }) => key);
     expect(await keysOf({ key: '', least: 0 })).toEqual(['k1', 'k2', 'k3']);
@@ -45,13 +45,13 @@ describe.each(engines)('a prepared statement on %s', (_, freshUrl) => {
     expect(await keysOf({ key: '', least: 0 })).toEqual(['k1', 'k2', 'k3']);
   });
 
-  test('refuses what either engine would bend', async () => {
+  test('refuses values that an engine would alter', async () => {
     const { kysely, find } = await openRows();
     await expect(find(kysely, { key: 'x\0y', least: 0 })).rejects.toThrow('NUL');
     await expect(find(kysely, { key: '', least: Number.NaN })).rejects.toThrow('NaN');
   });
 
-  test('is part of the transaction it is given, and a SELECT outside waits for none', async () => {
+  test('runs in the transaction it is given; a SELECT outside does not wait for it', async () => {
     const { kysely, find } = await openRows();
     await kysely.transaction().execute(async (db) => {
       await db.deleteFrom('keyv').where('key', '=', 'k1').execute();

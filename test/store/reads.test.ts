@@ -9,7 +9,7 @@ describe('what one operation reads', () => {
   const tooComplex = { code: 'QUERY_TOO_COMPLEX' };
   const rowsOf = (...sizes: readonly number[]) => sizes.map((octets, at) => ({ at, octets }));
 
-  test('is read one after another, the first at once, with a turn of the event loop between', async () => {
+  test('is read one statement at a time, the first at once, with a turn of the event loop between two', async () => {
     const reads = new Reads(new LightAbortController());
     const seen: unknown[] = [];
     const work = [0, 1, 2].map((at) =>
@@ -25,7 +25,7 @@ describe('what one operation reads', () => {
     expect(seen).toEqual(['0 begins', '0 ends', 'others', '1 begins', '1 ends', '2 begins', '2 ends']);
   });
 
-  test('is not begun once the operation has ended; nor is it held up by a failure', async () => {
+  test('is not read once the operation has ended; a failed read does not block the next', async () => {
     const signal = new LightAbortController();
     const reads = new Reads(signal);
     await expect(reads.next(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
@@ -38,7 +38,7 @@ describe('what one operation reads', () => {
     expect(() => reads.take(0)).toThrow('took too long');
   });
 
-  test('is read some MiB at a time where it is long, and a text of any length by itself', async () => {
+  test('is read 4 MiB at a time, and a row that is longer by itself', async () => {
     const reads = new Reads(new LightAbortController());
     const m = mebibyte;
     const asked: number[][] = [];
@@ -50,7 +50,7 @@ describe('what one operation reads', () => {
     expect(found).toEqual(asked.flat());
   });
 
-  test('is counted before it is read: over the bound nothing is, nor anything else then', async () => {
+  test('is counted before it is read: beyond the limit, nothing more is read', async () => {
     const reads = new Reads(new LightAbortController(), 2);
     const never = () => Promise.reject(new Error('read'));
     reads.take(mebibyte);

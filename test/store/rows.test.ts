@@ -20,7 +20,7 @@ const row = (key: string, value: string, expires_at: number | null = null): Row 
   expires_at,
 });
 
-/** What the statements below are given. */
+/** The input of the statements below. */
 interface Input {
   readonly rows: readonly Row[];
   readonly seq: number;
@@ -33,7 +33,7 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     return kysely.selectFrom('keyv').selectAll().orderBy('key').execute();
   };
 
-  test('come out as they went in', async () => {
+  test('come back unchanged', async () => {
     const rows = [
       row('a', '\\u0000 \\ud800 "quoted" \\ back'),
       row('b', 'ß 漢 👩‍👧 \u2028 \r\n\t', Number.MAX_SAFE_INTEGER),
@@ -51,13 +51,13 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   test.each([
     ['a NUL', row('a', 'x\0y'), 'NUL'],
     ['a lone surrogate', row('a', '\ud83d'), 'lone surrogate'],
-    ['an integer that is not exact', row('a', '', 2 ** 53), 'too large'],
-    ['no number', row('a', '', Number.NaN), 'NaN'],
-  ])('are refused where there is %s in one', async (_name, bad, fault) => {
+    ['an inexact integer', row('a', '', 2 ** 53), 'too large'],
+    ['NaN', row('a', '', Number.NaN), 'NaN'],
+  ])('are refused if one of them has %s', async (_name, bad, fault) => {
     await expect(insert(row('good', ''), bad)).rejects.toThrow(fault);
   });
 
-  test('take what is said of a conflict, and need nothing of each other', async () => {
+  test('take an ON CONFLICT clause, and run with other statements even if there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
     const run = prepareTogether<Input>({ engine, kysely }, (given) => ({
@@ -82,17 +82,17 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 8 }]);
   });
 
-  test('can be selected from, even where there are none', async () => {
+  test('can be selected from, even if there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const read = (rows: readonly Row[]) => rowsOf(engine, columns, fixedRows(rows)).execute(kysely);
     expect((await read([])).rows).toEqual([]);
     expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
   });
 
-  // On SQLite the signal goes by itself, after the commit.
+  // On SQLite the signal is sent separately, after the commit.
   if (name === 'sqlite') return;
 
-  test('give a signal once they are committed, and not before', async () => {
+  test('send their signal only when they are committed', async () => {
     const { engine, kysely, listen } = await open(await freshUrl());
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/postgres.js';
 import { open, silent } from './opened.js';
 
 describe.each(engines)('signals on %s', (_, freshUrl) => {
-  test('reach the listeners of their channel, in order, until they stop', async () => {
+  test('reach the listeners of their channel in order, until those stop listening', async () => {
     const database = await open(await freshUrl());
     const heard: string[] = [];
     const stop = database.listen('log', (payload) => heard.push(`one ${payload}`));
@@ -20,7 +20,7 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     await expect.poll(() => heard).toEqual(['one a', 'two a', "two b'\\"]);
   });
 
-  test('go to all, though one listener fails', async () => {
+  test('reach all listeners, even if one of them throws', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     const database = await openDatabase(await freshUrl(), { log });
@@ -36,14 +36,14 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     await database.stop();
   });
 
-  test('are heard no more once the database is closed', async () => {
+  test('cannot be used once the database is closed', async () => {
     const database = await openDatabase(await freshUrl(), { log: silent });
     await database.stop();
     await expect(database.ping()).rejects.toThrow(/destroyed/);
   });
 });
 
-test.skipIf(noPostgres)('signals reach another process on the same postgres', async () => {
+test.skipIf(noPostgres)('signals reach another connection to the same postgres database', async () => {
   const url = await createTestDatabase();
   const [one, other] = [await open(url), await open(url)];
   const heard: string[] = [];

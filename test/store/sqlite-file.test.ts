@@ -17,7 +17,7 @@ async function freshPath(): Promise<string> {
   return (await createTestFile()).slice('sqlite:'.length);
 }
 
-/** Root may write everywhere, so where the tests run as root the process runs as nobody. */
+/** Starts `child.ts`. Root may write everywhere: if the tests run as root, an unprivileged child runs as nobody. */
 function start(url: string, { count = 0, unprivileged = false } = {}) {
   const asNobody = unprivileged && process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const started = spawn(process.execPath, ['--import', 'tsx', child, url, String(count)], {
@@ -42,7 +42,7 @@ async function refusal(path: string): Promise<string> {
 }
 
 describe('an embedded database', () => {
-  test('is made, with its directory, for its owner alone', async () => {
+  test('is created, with its directory, for its owner only', async () => {
     const path = join(dirname(await freshPath()), 'a', 'b', 'gateway.db');
     await open(`sqlite:${path}`);
     expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
@@ -50,7 +50,7 @@ describe('an embedded database', () => {
     expect(header.subarray(0, 15).toString()).toBe('SQLite format 3');
   });
 
-  test('keeps what was written when it is opened again', async () => {
+  test('keeps its data when it is reopened', async () => {
     const url = await createTestFile();
     const first = await open(url);
     await first.kysely.updateTable('log_head').set({ seq: 7 }).execute();
@@ -59,14 +59,14 @@ describe('an embedded database', () => {
     expect(await (await open(url)).kysely.selectFrom('log_head').selectAll().execute()).toEqual(before);
   });
 
-  test('writes ahead to a log that is on the disk before a commit is acknowledged', async () => {
+  test('has a write-ahead log that is on disk before a commit is acknowledged', async () => {
     const path = await freshPath();
     const { kysely } = await open(`sqlite:${path}`);
     expect((await sql`pragma journal_mode`.execute(kysely)).rows).toEqual([{ journal_mode: 'wal' }]);
     expect((await sql`pragma synchronous`.execute(kysely)).rows).toEqual([{ synchronous: 2 }]);
   });
 
-  test('is refused to a second process, and free once the first is killed', async () => {
+  test('cannot be opened by a second process until the first is killed', async () => {
     const url = await createTestFile();
     const { started, line } = start(url);
     expect(await line()).toBe('open');
@@ -76,17 +76,17 @@ describe('an embedded database', () => {
     await expect(open(url)).resolves.toBeDefined();
   });
 
-  test('is refused to a second opening in the same process, by another name too', async () => {
+  test('cannot be opened twice in the same process, not even through a symlink', async () => {
     const path = await freshPath();
     await open(`sqlite:${path}`);
     await symlink(path, `${path}.link`);
     expect(await refusal(path)).toMatch(/another process is using it/);
     expect(await refusal(`${path}.link`)).toMatch(/another process is using it/);
-    const { line } = start(`sqlite:${path}.link`); // and the refusals did not free it for others
+    const { line } = start(`sqlite:${path}.link`); // the refused attempts did not release the lock
     expect(await line()).toMatch(/another process is using it/);
   });
 
-  test('has everything that was acknowledged before a kill -9', async () => {
+  test('has every acknowledged write after a kill -9', async () => {
     const url = await createTestFile();
     const { started, line } = start(url, { count: 1_000_000 });
     let acknowledged = await line();
@@ -102,7 +102,7 @@ describe('an embedded database', () => {
     expect(rows).toBeGreaterThanOrEqual(Number(acknowledged));
   });
 
-  test('does not take a file of another kind for its own, nor changes it', async () => {
+  test('refuses a file that is not a SQLite database, and does not change it', async () => {
     const path = await freshPath();
     await writeFile(path, 'These are minutes of a meeting. '.repeat(500));
     expect(await refusal(path)).toBe(`Cannot open the database ${path}: the file is not a SQLite database.`);
@@ -144,14 +144,14 @@ describe('an embedded database', () => {
     },
   );
 
-  test('with an empty file is a new one', async () => {
+  test('in an empty file is a new one', async () => {
     const path = await freshPath();
     await writeFile(path, '');
     const { kysely } = await open(`sqlite:${path}`);
     expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 0 }]);
   });
 
-  test('does not wait for its writer when it reads', async () => {
+  test('can be read while a transaction is open', async () => {
     const path = await freshPath();
     const { kysely } = await open(`sqlite:${path}`);
     let reads = 0;

@@ -12,7 +12,7 @@ const anyText = fc.string({
 });
 
 describe('key texts', () => {
-  test('come back as they were', () => {
+  test('decode to the original text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(fromKeyText(keyText(text))).toBe(text);
@@ -20,7 +20,7 @@ describe('key texts', () => {
     );
   });
 
-  test('differ where the texts do', () => {
+  test('are equal only for equal texts', () => {
     fc.assert(
       fc.property(anyText, anyText, (one, other) => {
         expect(keyText(one) === keyText(other)).toBe(one === other);
@@ -28,12 +28,12 @@ describe('key texts', () => {
     );
   });
 
-  test('of 216 characters, whichever they are, come back', () => {
+  test('of any 216 characters decode to the original text', () => {
     for (const character of ['\0', '\ud800', '"', 'é', '漢'])
       expect(fromKeyText(keyText(character.repeat(216)))).toBe(character.repeat(216));
   });
 
-  test('of long texts are short, told apart, and no other text has them', () => {
+  test('of long texts are short and distinct, and no other text has them', () => {
     const long = 'x'.repeat(100_000);
     const key = keyText(long);
     expect(key).toHaveLength(45);
@@ -44,7 +44,7 @@ describe('key texts', () => {
 });
 
 describe.each(engines)('key texts on %s', (_, freshUrl) => {
-  test('are kept and sorted by their bytes', async () => {
+  test('are stored unchanged and sorted by their bytes', async () => {
     const { kysely } = await open(await freshUrl());
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(anyText, { minLength: 1 }), async (texts) => {
@@ -59,9 +59,9 @@ describe.each(engines)('key texts on %s', (_, freshUrl) => {
     );
   });
 
-  test('of the greatest length fit an index of two', async () => {
+  test('of the greatest length fit an index over two columns', async () => {
     const { kysely } = await open(await freshUrl());
-    // Random, since Postgres would press repetition together.
+    // Random, since Postgres would compress repetition.
     const random = (length: number) =>
       keyText(Array.from({ length }, () => String.fromCharCode(33 + Math.random() * 90)).join(''));
     const long = Array.from({ length: 40 }, (_key, i) => random(1_280 - i));

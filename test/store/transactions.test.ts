@@ -22,7 +22,7 @@ function barrier() {
 }
 
 describe.each(engines)('transactions on %s', (_, freshUrl) => {
-  test('keep everything or nothing', async () => {
+  test('commit everything or nothing', async () => {
     const { kysely } = await open(await freshUrl());
     const failing = kysely.transaction().execute(async (transaction) => {
       await advance(transaction);
@@ -34,7 +34,7 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     expect(await seqOf(kysely)).toBe(1);
   });
 
-  test('show their writes to themselves and to nobody else, and hold up no reader', async () => {
+  test('see their own writes, hide them from others, and block no reader', async () => {
     const { kysely } = await open(await freshUrl());
     const written = barrier();
     const seen = barrier();
@@ -51,7 +51,7 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     expect(await seqOf(kysely)).toBe(1);
   });
 
-  test('that read and then write lose nothing when many run at once', async () => {
+  test('that read and then write lose no update when many run at once', async () => {
     const { kysely } = await open(await freshUrl());
     const once = () =>
       kysely.transaction().execute(async (transaction) => {
@@ -66,7 +66,7 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     expect(await seqOf(kysely)).toBe(60);
   });
 
-  test('do not take in a statement of somebody else', async () => {
+  test('do not include statements of other callers', async () => {
     const { kysely } = await open(await freshUrl());
     const written = barrier();
     const go = barrier();
@@ -84,7 +84,7 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     expect(await kysely.selectFrom('leases').select('key').execute()).toEqual([{ key: 'out' }]);
   });
 
-  test('keep nothing of what goes on after they failed', async () => {
+  test('discard statements that still run after they failed', async () => {
     const { kysely } = await open(await freshUrl());
     let strays: Promise<PromiseSettledResult<void>[]> | undefined;
     const failing = kysely.transaction().execute(async (transaction) => {
@@ -114,7 +114,7 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     expect(await seqOf(kysely)).toBe(1);
   });
 
-  test('say how many rows a statement changed, and which it returns', async () => {
+  test('report how many rows a statement changed, and return rows', async () => {
     const { kysely } = await open(await freshUrl());
     const rows = ['a', 'b', 'c'].map((key) => ({ key, holder: 'x', expires_at: 1 }));
     await kysely.insertInto('leases').values(rows).execute();
@@ -124,7 +124,7 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
     expect(await updated.execute()).toEqual([{ key: 'a', holder: 'y' }]);
   });
 
-  test('end before the database closes, and none begins after', async () => {
+  test('finish before the database closes, and none begins afterwards', async () => {
     const url = await freshUrl();
     const { kysely, stop } = await open(url);
     const running = kysely.transaction().execute(async (transaction) => {

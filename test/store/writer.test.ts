@@ -5,10 +5,10 @@ import { procedure } from './failing-procedure.js';
 import { silent } from './opened.js';
 
 describe('the writer of an embedded database', () => {
-  // Which is heard first, an answer or the failure just after it, is a matter of chance: once in three times or so an
-  // answer that nobody waits for any more comes last, and must not end the process.
+  // Whether an answer or the failure just after it arrives first is a matter of chance: about once in three runs, an
+  // answer that nobody waits for any more arrives last, and must not end the process.
   test.for(Array.from({ length: 8 }, (_, at) => at))(
-    'is lost with its thread, and what waits is told so, whatever comes last (%i)',
+    'is lost when its thread fails, and pending calls are rejected, whatever message comes last (%i)',
     async () => {
       const database = await openDatabase(await createTestFile(), { log: silent });
       const fail = await database.procedure(procedure, null);
