@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../../src/upstream/http.js';
 
-/** A request as the far side got it. */
+/** A request as the service received it. */
 export interface Received {
   readonly method: string;
   readonly url: string;
@@ -11,27 +11,27 @@ export interface Received {
   readonly port: number | undefined;
 }
 
-/** A service whose every answer a test writes. */
-export interface FarSide {
+/** A fake service whose answers a test decides. */
+export interface FakeService {
   readonly url: string;
   readonly received: Received[];
-  /** The caller's ports of the connections that are open. */
+  /** The client's ports of the open connections. */
   readonly open: ReadonlySet<number | undefined>;
-  /** What to do with the next requests. */
+  /** Answers every request from now on. */
   answer: (response: http.ServerResponse, request: Received) => void;
   stop(): Promise<void>;
 }
 
-/** Starts a far side that answers `{}` until it is told otherwise. */
-export async function startFarSide(): Promise<FarSide> {
+/** Starts a fake service that answers `{}` until `answer` is replaced. */
+export async function startFakeService(): Promise<FakeService> {
   const server = http.createServer((message, response) => {
     let body = '';
     message.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     message.on('end', () => {
       const { method = '', url = '', headers, socket } = message;
       const request = { method, url, headers, body, port: socket.remotePort };
-      farSide.received.push(request);
-      farSide.answer(response, request);
+      service.received.push(request);
+      service.answer(response, request);
     });
   });
   const open = new Set<number | undefined>();
@@ -42,7 +42,7 @@ export async function startFarSide(): Promise<FarSide> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const farSide: FarSide = {
+  const service: FakeService = {
     url: `http://127.0.0.1:${port}/base/v1`,
     received: [],
     open,
@@ -53,7 +53,7 @@ export async function startFarSide(): Promise<FarSide> {
       await closed;
     },
   };
-  return farSide;
+  return service;
 }
 
 /** Answers with this status, body and headers. */
@@ -61,19 +61,19 @@ export function answering(
   status: number,
   body = '',
   headers: http.OutgoingHttpHeaders = {},
-): FarSide['answer'] {
+): FakeService['answer'] {
   return (response) => void response.writeHead(status, headers).end(body);
 }
 
-/** Begins an answer of this status, and ends the connection in the middle of its body. */
-export function cutting(status: number): FarSide['answer'] {
+/** Begins an answer with this status, and closes the connection in the middle of its body. */
+export function cutting(status: number): FakeService['answer'] {
   return (response) => {
     response.writeHead(status, { 'content-length': 100 });
     response.write('{"a":', () => response.destroy());
   };
 }
 
-/** The answer to a request, as it is. */
+/** Makes a call, and returns the answer unread. */
 export function answerOf(upstream: Upstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
   return upstream.ask(request, (answer) => answer);
 }

@@ -3,21 +3,21 @@ import { LightAbortController, type Signal } from '../../src/signal.js';
 import { createFlights } from '../../src/upstream/flights.js';
 import { abortedSignal } from '../support/endings.js';
 
-/** A call that a test lets land. */
+/** A call that the test settles. */
 function startCall() {
   let resolve!: (outcome: string) => void;
   let reject!: (error: Error) => void;
-  const landing = new Promise<string>((...ways) => ([resolve, reject] = ways));
+  const outcome = new Promise<string>((...ways) => ([resolve, reject] = ways));
   const starts: Signal[] = [];
   const start = (signal: Signal) => {
     starts.push(signal);
-    return landing;
+    return outcome;
   };
   return { resolve, reject, start, starts };
 }
 
 describe('flights', () => {
-  it('are one call for all who ask for the same', async () => {
+  it('make one call for all callers that ask for the same', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();
     const asking = Array.from({ length: 50 }, () => flights.share('owner', 'key', start));
@@ -26,7 +26,7 @@ describe('flights', () => {
     expect(starts).toHaveLength(1);
   });
 
-  it('do not depart for those who have gone', async () => {
+  it('do not start for a caller whose signal is aborted', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts } = startCall();
     const asking = flights.share('owner', 'key', start, abortedSignal());
@@ -34,7 +34,7 @@ describe('flights', () => {
     expect(starts).toHaveLength(0);
   });
 
-  it('are not shared between owners or keys, nor after they have landed', async () => {
+  it('are not shared between owners or keys, nor after they have ended', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();
     const asking = [
@@ -48,7 +48,7 @@ describe('flights', () => {
     expect(starts).toHaveLength(4);
   });
 
-  it('go on when one caller leaves, who gets an error at once', async () => {
+  it('go on when one caller leaves; that caller gets an error at once', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();
     const ending = new LightAbortController();
@@ -61,7 +61,7 @@ describe('flights', () => {
     expect(await staying).toBe('landed');
   });
 
-  it('are given up when all have left, and nobody joins them then', async () => {
+  it('are aborted when all callers have left, and nobody joins them afterwards', async () => {
     const flights = createFlights<string>('notes');
     const given = startCall();
     const ending = new LightAbortController();
@@ -75,7 +75,7 @@ describe('flights', () => {
     expect(await flights.share('owner', 'key', next.start)).toBe('landed');
   });
 
-  it('that were dropped are joined by nobody, and still land', async () => {
+  it('that were dropped still end, but nobody joins them', async () => {
     const flights = createFlights<string>('notes');
     const [before, after] = [startCall(), startCall()];
     const early = flights.share('owner', 'key', before.start);
@@ -88,7 +88,7 @@ describe('flights', () => {
     expect(await Promise.all([late, joining])).toEqual(['after', 'after']);
   });
 
-  it('fail for all', async () => {
+  it('fail for all callers', async () => {
     const flights = createFlights<string>('notes');
     const { start, reject } = startCall();
     const asking = [1, 2, 3].map(() => flights.share('owner', 'key', start));

@@ -13,7 +13,7 @@ function start(perHour: number, at = 0) {
 }
 
 describe('a quota', () => {
-  it('gives a token its calls of an hour, and then tells how long to wait for the first to count no more', () => {
+  it('allows a token its calls per hour, then tells how long to wait until the first no longer counts', () => {
     const { clock, quota, take } = start(1000, 30_000);
     expect(Array.from({ length: 2000 }, () => quota.of('token').wait())).toEqual(Array(2000).fill(undefined));
     expect(take(1000)).toEqual(Array(1000).fill(undefined));
@@ -24,7 +24,7 @@ describe('a quota', () => {
     expect(take(1000)).toEqual(Array(1000).fill(undefined));
   });
 
-  it('slides: calls come back in the order in which they were spent', () => {
+  it('is a sliding window: calls expire in the order in which they were made', () => {
     const { clock, take } = start(10);
     take(4);
     clock.at = 30 * minute;
@@ -35,7 +35,7 @@ describe('a quota', () => {
     expect(take(1)).toEqual([30 * 60]);
   });
 
-  it('gives back all that was spent over an hour ago, however long nobody called', () => {
+  it('counts no calls from over an hour ago, even after a long pause', () => {
     const { clock, take } = start(10);
     take(5);
     clock.at = minute;
@@ -44,7 +44,7 @@ describe('a quota', () => {
     expect(take(10)).toEqual(Array(10).fill(undefined));
   });
 
-  it('never gives more than the limit in any hour', () => {
+  it('never allows more than the limit in any hour', () => {
     const { clock, take } = start(60);
     const given: number[] = [];
     for (; clock.at < 200 * minute; clock.at += 17_000) if (take(1)[0] === undefined) given.push(clock.at);
@@ -52,7 +52,7 @@ describe('a quota', () => {
     expect(Math.max(...busiest)).toBe(60);
   });
 
-  it('counts each token by itself', () => {
+  it('counts each token separately', () => {
     const { take } = start(1);
     expect([...take(2, 'one'), ...take(1, 'two')]).toEqual([undefined, 3660, undefined]);
   });
@@ -65,7 +65,7 @@ describe('a quota', () => {
     expect(take(1)).toEqual([undefined]);
   });
 
-  it('pauses a token for the longer of two pauses, whichever is told first', () => {
+  it('pauses a token for the longer of two pauses, whichever comes first', () => {
     const { clock, quota, take } = start(Infinity);
     for (const [first, second] of [
       [600, 1],
@@ -80,7 +80,7 @@ describe('a quota', () => {
     }
   });
 
-  it('counts anew where the clock went back by more than some minutes, and from then on as ever', () => {
+  it('starts over when the clock goes back by more than a few minutes', () => {
     const { clock, quota, take } = start(2, 300 * minute);
     take(2);
     quota.of('token').pause(90);
@@ -90,7 +90,7 @@ describe('a quota', () => {
     expect(take(2)).toEqual([undefined, undefined]);
   });
 
-  it('is not reset by a clock that is set back by some seconds', () => {
+  it('does not start over when the clock goes back by a few seconds', () => {
     const { clock, quota, take } = start(2, 10 * minute);
     take(2);
     clock.at -= 5_000;
@@ -100,7 +100,7 @@ describe('a quota', () => {
     expect(quota.of('other').wait()).toBe(95);
   });
 
-  it('tells whole seconds, and never too few', () => {
+  it('rounds the wait up to whole seconds', () => {
     const { clock, quota, take } = start(Infinity);
     quota.of('token').pause(1);
     clock.at = 400;
@@ -109,7 +109,7 @@ describe('a quota', () => {
     expect(take(1)).toEqual([1]);
   });
 
-  it('forgets the tokens that have not called for longest, beyond 10,000', () => {
+  it('forgets the least recently used tokens beyond 10,000', () => {
     const { take } = start(1);
     for (let number = 0; number < 10_001; number += 1) take(1, `token ${number}`);
     expect([...take(1, 'token 10000'), ...take(1, 'token 0')]).toEqual([3660, undefined]);

@@ -16,8 +16,8 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
   let keyv: Keyv;
   let clock: { at: number; now(): number };
   let issued: string[];
-  /** What the issuer does; it gives a new token each time unless told. */
-  let give: () => Promise<string>;
+  /** What the issuer answers: by default a new token each time. */
+  let issue: () => Promise<string>;
 
   beforeEach(async () => {
     database = await openDatabase(await createDatabase(), { log: createTelemetry('silent').log });
@@ -25,7 +25,7 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     const sealer = createSealer([randomBytes(32)]);
     keyv = createKeyv({ database, sealer, namespace: 'tokens', clock });
     issued = [];
-    give = async () => `token-${issued.length + 1}`;
+    issue = async () => `token-${issued.length + 1}`;
   });
 
   afterEach(() => database.stop());
@@ -34,21 +34,21 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
   function startReplica(key = 'key'): Tokens {
     async function obtain() {
       await new Promise((resolve) => setTimeout(resolve, 20));
-      const token = await give();
+      const token = await issue();
       issued.push(token);
       return { token, lifetimeSeconds: 3600 };
     }
     return createTokens({ issuer: 'issuer', key, keyv, database, clock, obtain });
   }
 
-  it('asks once for a hundred who wait', async () => {
+  it('requests one token for a hundred waiting callers', async () => {
     const tokens = startReplica();
     const got = await Promise.all(Array.from({ length: 100 }, () => tokens.get()));
     expect(new Set(got)).toEqual(new Set(['token-1']));
     expect(issued).toEqual(['token-1']);
   });
 
-  it('asks once for all replicas, and again for none that starts later', async () => {
+  it('requests one token for all replicas, including one that starts later', async () => {
     const replicas = Array.from({ length: 5 }, () => startReplica());
     const got = await Promise.all(replicas.flatMap((tokens) => [tokens.get(), tokens.get()]));
     expect(new Set(got)).toEqual(new Set(['token-1']));
@@ -56,12 +56,12 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(1);
   });
 
-  it('keeps those of different clients apart', async () => {
+  it('keeps the tokens of different clients apart', async () => {
     expect(await startReplica('one').get()).toBe('token-1');
     expect(await startReplica('two').get()).toBe('token-2');
   });
 
-  it('renews at nine tenths of the life, give or take a twentieth', async () => {
+  it('renews a token after 90 ± 5 % of its lifetime', async () => {
     const tokens = startReplica();
     await tokens.get();
     clock.at += hour * 0.84;
@@ -70,19 +70,19 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(await tokens.get()).toBe('token-2');
   });
 
-  it('lives on with the old one while the issuer fails, to the end of its life', async () => {
+  it('keeps using the old token while the issuer fails, until it expires', async () => {
     const tokens = startReplica();
     await tokens.get();
-    give = () => Promise.reject(new Error('The issuer is away.'));
+    issue = () => Promise.reject(new Error('The issuer is away.'));
     clock.at += hour * 0.97;
     expect(await tokens.get()).toBe('token-1');
     clock.at += hour * 0.04;
     await expect(tokens.get()).rejects.toThrow('The issuer is away.');
-    give = async () => 'token-2';
+    issue = async () => 'token-2';
     expect(await tokens.get()).toBe('token-2');
   });
 
-  it('gives a discarded one no more: one request for all who were refused', async () => {
+  it('never returns a discarded token, and requests one new token for all callers', async () => {
     const tokens = startReplica();
     await tokens.get();
     const again = Array.from({ length: 100 }, () => {
@@ -95,7 +95,7 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(2);
   });
 
-  it('takes over what another replica has renewed', async () => {
+  it('uses the token that another replica has renewed', async () => {
     const [one, two] = [startReplica(), startReplica()];
     await Promise.all([one.get(), two.get()]);
     one.discard('token-1');
@@ -106,7 +106,7 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
   });
 
   it.each(Array.from({ length: 12 }, (__, turns) => turns))(
-    'discards even what is found at the moment, %i turns after the store has answered',
+    'discards even a token that is being read, %i turns after the store has answered',
     async (turns) => {
       await startReplica().get();
       const store = keyv;
@@ -124,13 +124,13 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
       keyv = Object.assign(Object.create(store) as Keyv, { get });
       const tokens = startReplica();
       await tokens.get();
-      await new Promise(setImmediate); // It is discarded now, and its successor not here yet.
+      await new Promise(setImmediate); // By now it is discarded, and its successor is not here yet.
       expect(await Promise.all([tokens.get(), late.discarding])).toEqual(['token-2', 'token-2']);
     },
   );
 
-  it('gives a token that the issuer insists on', async () => {
-    give = async () => 'the same';
+  it('returns a discarded token if the issuer issues it again', async () => {
+    issue = async () => 'the same';
     const tokens = startReplica();
     await tokens.get();
     tokens.discard('the same');
@@ -139,29 +139,29 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(2);
   });
 
-  it('replaces a suspected one, which it gives on only while the issuer fails', async () => {
+  it('replaces a suspected token, and returns it only while the issuer fails', async () => {
     const tokens = startReplica();
     await tokens.get();
     tokens.suspect('token-1');
-    give = () => Promise.reject(new Error('The issuer is away.'));
+    issue = () => Promise.reject(new Error('The issuer is away.'));
     expect(await tokens.get()).toBe('token-1');
-    give = async () => 'token-2';
+    issue = async () => 'token-2';
     clock.at += 5_000;
     expect(await tokens.get()).toBe('token-2');
     expect(issued).toHaveLength(2);
   });
 
-  it('gives no suspected one on that is discarded as well', async () => {
+  it('does not return a suspected token once it is discarded as well', async () => {
     const tokens = startReplica();
     await tokens.get();
     tokens.suspect('token-1');
-    give = () => Promise.reject(new Error('The issuer is away.'));
+    issue = () => Promise.reject(new Error('The issuer is away.'));
     tokens.discard(await tokens.get());
     await expect(tokens.get()).rejects.toThrow('The issuer is away.');
   });
 
-  it('asks once about a suspected one that the issuer insists on', async () => {
-    give = async () => 'the same';
+  it('asks once about a suspected token that the issuer issues again', async () => {
+    issue = async () => 'the same';
     const tokens = startReplica();
     tokens.suspect(await tokens.get());
     await tokens.get();
@@ -170,14 +170,14 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(2);
   });
 
-  it('takes over what another replica has got for a suspected one', async () => {
+  it('uses the token that another replica got in place of a suspected one', async () => {
     const [one, two] = [startReplica(), startReplica()];
     for (const tokens of [one, two]) tokens.suspect(await tokens.get());
     expect([await one.get(), await two.get()]).toEqual(['token-2', 'token-2']);
     expect(issued).toHaveLength(2);
   });
 
-  it('goes on for others when one who waits leaves', async () => {
+  it('keeps the request going when one of its callers leaves', async () => {
     const tokens = startReplica();
     const leaving = tokens.get(abortedSignal());
     const staying = tokens.get();
@@ -185,17 +185,17 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(await staying).toBe('token-1');
   });
 
-  it('asks again after a failure', async () => {
+  it('asks the issuer again after a failure', async () => {
     const tokens = startReplica();
-    give = () => Promise.reject(new Error('The issuer is away.'));
+    issue = () => Promise.reject(new Error('The issuer is away.'));
     const failing = await Promise.allSettled([tokens.get(), tokens.get()]);
     expect(failing.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    give = async () => 'token';
+    issue = async () => 'token';
     expect(await tokens.get()).toBe('token');
   });
 
-  it('keeps a token sealed', async () => {
-    give = async () => 'never-in-the-clear';
+  it('stores tokens sealed', async () => {
+    issue = async () => 'never-in-the-clear';
     await startReplica().get();
     const rows = await database.kysely.selectFrom('keyv').selectAll().execute();
     expect(rows).toHaveLength(1);
