@@ -16,7 +16,7 @@ let sandbox: Sandbox;
 beforeEach(async () => void (sandbox = await startSandbox()));
 afterEach(() => sandbox.stop());
 
-function askToken(change: Record<string, unknown> = {}) {
+function requestToken(change: Record<string, unknown> = {}) {
   const json = {
     grant_type: 'client_credentials',
     client_id: sandbox.settings['APPOINTMENTS_CLIENT_ID'],
@@ -28,7 +28,7 @@ function askToken(change: Record<string, unknown> = {}) {
 }
 
 async function token(scope?: string): Promise<string> {
-  const { body } = await askToken(scope ? { scope } : {});
+  const { body } = await requestToken(scope ? { scope } : {});
   return body.access_token ?? '';
 }
 
@@ -37,8 +37,8 @@ function book(bearer: string, change: Record<string, unknown> = {}) {
   return ask(url, { token: bearer, json: { ...appointment, ...change } });
 }
 
-test('a token is given for client credentials, for one hour, with the scopes granted', async () => {
-  const { status, body } = await askToken({ scope: 'records:read appointments:write' });
+test('issues a token for client credentials, for one hour, with the requested scopes', async () => {
+  const { status, body } = await requestToken({ scope: 'records:read appointments:write' });
   expect([status, body]).toEqual([
     200,
     {
@@ -55,18 +55,18 @@ test.each([
   [400, 'invalid_scope', { scope: 'everything' }],
   [400, 'invalid_request', { scope: undefined }],
   [400, 'unsupported_grant_type', { grant_type: 'password' }],
-])('a token is refused: %i %s', async (status, error, change) => {
-  const refused = await askToken(change);
+])('refuses a token request: %i %s', async (status, error, change) => {
+  const refused = await requestToken(change);
   expect([refused.status, refused.body]).toEqual([status, { error }]);
 });
 
-test('an appointment is booked and shown', async () => {
+test('books an appointment and returns it', async () => {
   const { status, body } = await book(await token());
   expect([status, body]).toEqual([201, { id: expect.any(String), ...appointment }]);
   expect(sandbox.appointments.booked).toEqual([body]);
 });
 
-test('booking needs a live token (401) with the scope for it (403)', async () => {
+test('requires a valid token (401) with the right scope (403) to book', async () => {
   const live = await token();
   expect((await book('guess')).status).toBe(401);
   expect((await book(await token('appointments:read'))).status).toBe(403);
@@ -86,6 +86,6 @@ test.each([
   ['reference', { participant: [{ actor: { reference: 'Patient' }, status: 'accepted' }] }],
   ['participant status', { participant: [{ actor: { reference: 'Patient/1' }, status: 'booked' }] }],
   ['patient', { participant: [{ actor: { reference: 'Practitioner/1' }, status: 'accepted' }] }],
-])('booking with a wrong %s is refused', async (_, change) => {
+])('refuses a booking with a wrong %s', async (_, change) => {
   expect((await book(await token(), change)).status).toBe(400);
 });

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 
-/** What a request carries. */
-export interface Question {
+/** Options of a request. */
+export interface RequestOptions {
   readonly method?: string;
   readonly token?: string;
   readonly json?: unknown;
@@ -14,7 +14,7 @@ export interface Reply {
   readonly body: Body;
 }
 
-/** Those members of the answers' bodies that tests pick out. */
+/** The members of answers that tests read. */
 interface Body {
   readonly access_token?: string;
   readonly created_at?: string;
@@ -25,8 +25,8 @@ interface Body {
   readonly next_cursor?: string | null;
 }
 
-/** Asks a service over real HTTP; a request with `json` is a POST unless told. */
-export async function ask(url: string, { method, token, json }: Question = {}): Promise<Reply> {
+/** Sends a request over HTTP; with `json`, it is a POST by default. */
+export async function ask(url: string, { method, token, json }: RequestOptions = {}): Promise<Reply> {
   const headers = { ...(token && { authorization: `Bearer ${token}` }), 'content-type': 'application/json' };
   const body = json === undefined ? null : JSON.stringify(json);
   const response = await fetch(url, { method: method ?? (body ? 'POST' : 'GET'), headers, body });
@@ -38,12 +38,12 @@ export async function ask(url: string, { method, token, json }: Question = {}): 
   };
 }
 
-/** Asks the notes service. */
-export function askNotes(sandbox: Sandbox, path: string, question?: Question): Promise<Reply> {
-  return ask(`${sandbox.url}/notes/v1${path}`, question);
+/** Sends a request to the notes service. */
+export function askNotes(sandbox: Sandbox, path: string, options?: RequestOptions): Promise<Reply> {
+  return ask(`${sandbox.url}/notes/v1${path}`, options);
 }
 
-/** Signs a user in to the notes service, as the demo user unless told. */
+/** Signs a user in to the notes service, by default the demo user, and returns the token. */
 export async function signIn(
   sandbox: Sandbox,
   email = 'demo@example.com',

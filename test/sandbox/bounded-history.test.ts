@@ -3,7 +3,7 @@ import { createClock } from '../../src/sandbox/clock.js';
 import { createTokens } from '../../src/sandbox/tokens.js';
 import { createWebhooks } from '../../src/sandbox/webhooks.js';
 
-const most = 100_000;
+const limit = 100_000;
 
 function startClock() {
   const clock = createClock();
@@ -11,17 +11,17 @@ function startClock() {
   return clock;
 }
 
-test('of very many tokens the oldest are forgotten, though they have not expired', () => {
+test('forgets the oldest of very many tokens, even if they have not expired', () => {
   const tokens = createTokens<number>(startClock(), 60_000);
-  const given = Array.from({ length: most + 1 }, (_, index) => tokens.issue(index));
-  expect(given.filter((token) => tokens.find(token) !== undefined)).toEqual(given.slice(most / 2));
-  expect(tokens.issued).toHaveLength(most / 2 + 1);
+  const given = Array.from({ length: limit + 1 }, (_, index) => tokens.issue(index));
+  expect(given.filter((token) => tokens.find(token) !== undefined)).toEqual(given.slice(limit / 2));
+  expect(tokens.issued).toHaveLength(limit / 2 + 1);
 });
 
-test('of very many events the oldest are forgotten', async () => {
+test('forgets the oldest of very many events', async () => {
   const poster = { post: async () => 200, reaches: async () => true, stop: () => {} };
   const { control } = createWebhooks(startClock(), poster, () => 'http://gateway.example');
-  for (let index = 0; index <= most; index++) await control.emitPayment({ id: `evt_${index}` });
-  await expect(control.replay(`evt_${most / 2 - 1}`, 'pe_demo')).rejects.toThrow('sent no event');
-  expect((await control.replay(`evt_${most / 2}`, 'pe_demo')).state).toBe('acknowledged');
+  for (let index = 0; index <= limit; index++) await control.emitPayment({ id: `evt_${index}` });
+  await expect(control.replay(`evt_${limit / 2 - 1}`, 'pe_demo')).rejects.toThrow('sent no event');
+  expect((await control.replay(`evt_${limit / 2}`, 'pe_demo')).state).toBe('acknowledged');
 });

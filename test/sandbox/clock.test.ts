@@ -7,7 +7,7 @@ function startClock() {
   return clock;
 }
 
-test('advance runs what falls due in order, each at its own moment, timers set on the way included', async () => {
+test('advance runs due timers in order, each at its own time, including those set meanwhile', async () => {
   const clock = startClock();
   const start = clock.now();
   const seen: [string, number][] = [];
@@ -27,7 +27,7 @@ test('advance runs what falls due in order, each at its own moment, timers set o
   expect(clock.now() - start).toBeGreaterThanOrEqual(5_000_000);
 });
 
-test('advance waits for a task before it runs the next', async () => {
+test('advance waits for a task to end before it runs the next', async () => {
   const clock = startClock();
   const seen: string[] = [];
   clock.setTimeout(async () => {
@@ -39,7 +39,7 @@ test('advance waits for a task before it runs the next', async () => {
   expect(seen).toEqual(['slow', 'next']);
 });
 
-test('timers fire by real time as well, unless they were cancelled', async () => {
+test('a timer also fires in real time, unless it was cancelled', async () => {
   const clock = startClock();
   const seen: string[] = [];
   clock.setTimeout(() => void seen.push('cancelled'), 10)();
@@ -47,7 +47,7 @@ test('timers fire by real time as well, unless they were cancelled', async () =>
   expect(seen).toEqual([]);
 });
 
-test('a wait longer than the platform knows does not fire early', async () => {
+test('a timer longer than the platform supports does not fire early', async () => {
   const clock = startClock();
   let fired = false;
   clock.setTimeout(() => void (fired = true), 30 * 24 * 3_600_000);

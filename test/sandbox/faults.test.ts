@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { ask, askNotes, signIn, type Question } from './asking.js';
+import { ask, askNotes, signIn, type RequestOptions } from './asking.js';
 
 const email = 'demo@example.com';
 const note = { title: 'Title', content: 'Content' };
@@ -40,7 +40,7 @@ test('cut ends the connection in the middle of the body', async () => {
   await expect(response.text()).rejects.toThrow('terminated');
 });
 
-test('answer takes the place of the service', async () => {
+test('answer replaces the answer of the service', async () => {
   fail({
     kind: 'answer',
     status: 429,
@@ -74,26 +74,26 @@ test('afterwards lets the request take effect first', async () => {
   expect(sandbox.notes.noteCount(email)).toBe(47);
 });
 
-test('a fault fits by service, method and path, so many times, until it is taken back', async () => {
+test('a fault matches by service, method and path, as often as set, until it is removed', async () => {
   const act: FaultAction = { kind: 'answer', status: 500, body: '{}' };
   sandbox.faults.add({ service: 'issuer', act });
   sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes\?.*limit=1/g, act, times: 2 });
   const list = async (query: string) => (await askNotes(sandbox, `/notes?${query}`, { token })).status;
   expect([await list('limit=2'), (await create()).status]).toEqual([200, 201]);
   expect([await list('limit=1'), await list('limit=1'), await list('limit=1')]).toEqual([500, 500, 200]);
-  const takeBack = sandbox.faults.add({ service: 'notes', act });
+  const remove = sandbox.faults.add({ service: 'notes', act });
   expect((await me()).status).toBe(500);
-  takeBack();
+  remove();
   expect((await me()).status).toBe(200);
   sandbox.faults.add({ service: 'notes', act });
   sandbox.faults.clear();
   expect((await me()).status).toBe(200);
 });
 
-describe('the control door', () => {
-  const control = (question: Question) => ask(`${sandbox.url}/control/faults`, question);
+describe('the control API', () => {
+  const control = (options: RequestOptions) => ask(`${sandbox.url}/control/faults`, options);
 
-  test('puts a fault in force, for as often as it is told', async () => {
+  test('adds a fault that applies as often as set', async () => {
     const act = { kind: 'delay', ms: 1, act: { kind: 'answer', status: 503 } };
     const fault = { service: 'notes', method: 'get', path: '^/me$', times: 2, act };
     expect((await control({ json: fault })).status).toBe(201);
@@ -102,7 +102,7 @@ describe('the control door', () => {
     expect(statuses).toEqual([503, 503, 200]);
   });
 
-  test('takes all faults back', async () => {
+  test('removes all faults', async () => {
     await control({ json: { service: 'notes', act: { kind: 'answer', status: 500 } } });
     expect((await me()).status).toBe(500);
     expect((await control({ method: 'DELETE' })).status).toBe(200);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { askNotes, type Question, signIn } from './asking.js';
+import { askNotes, type RequestOptions, signIn } from './asking.js';
 
 const email = 'ada@example.com';
 const hourMs = 3_600_000;
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.stop());
 
-const call = (path: string, question: Question = {}) => askNotes(sandbox, path, { token, ...question });
+const call = (path: string, options: RequestOptions = {}) => askNotes(sandbox, path, { token, ...options });
 const titles = async (path: string) => (await call(path)).body.data.map(({ title }) => title);
 
 function fill(count: number): void {
@@ -23,7 +23,7 @@ function fill(count: number): void {
 }
 
 describe('tokens', () => {
-  test('are given for e-mail and password, for 24 hours', async () => {
+  test('are issued for e-mail and password, for 24 hours', async () => {
     const json = { email: 'ADA@example.com', password: 'secret' };
     const { status, body } = await askNotes(sandbox, '/auth/token', { json });
     expect([status, body]).toMatchObject([200, { token_type: 'bearer', expires_in: 86400 }]);
@@ -42,13 +42,13 @@ describe('tokens', () => {
     expect((await call('/me')).status).toBe(401);
   });
 
-  test('can be revoked, and are needed', async () => {
+  test('are required, and can be revoked', async () => {
     sandbox.notes.revokeTokens();
     expect((await call('/me')).status).toBe(401);
     expect((await askNotes(sandbox, '/notes')).status).toBe(401);
   });
 
-  test('are good for 1,000 requests an hour', async () => {
+  test('have an hourly quota of requests', async () => {
     sandbox.notes.requestsPerHour = 3;
     for (let used = 0; used < 3; used++) expect((await call('/me')).status).toBe(200);
     await sandbox.clock.advance(hourMs / 2);
@@ -61,7 +61,7 @@ describe('tokens', () => {
 });
 
 describe('the user', () => {
-  test('is shown with fractional seconds', async () => {
+  test('has a creation time with fractional seconds', async () => {
     const { body } = await call('/me');
     expect(body).toMatchObject({ email, name: 'Ada' });
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
@@ -80,8 +80,8 @@ describe('notes', () => {
     ['an empty title', { ...note, title: '' }],
     ['no content', { title: 'Title' }],
     ['10,001 characters', { ...note, content: 'x'.repeat(10_001) }],
-    ['tags that are no list', { ...note, tags: 'work' }],
-    ['a pin that is no boolean', { ...note, is_pinned: 'yes' }],
+    ['tags that are not a list', { ...note, tags: 'work' }],
+    ['a pin that is not a boolean', { ...note, is_pinned: 'yes' }],
   ])('with %s are refused', async (_, json) => {
     expect((await call('/notes', { json })).status).toBe(400);
   });
@@ -98,7 +98,7 @@ describe('notes', () => {
     expect(Date.parse(body.updated_at ?? '')).toBeGreaterThan(Date.parse(body.created_at ?? ''));
   });
 
-  test('of others are not found', async () => {
+  test('of other users are not found', async () => {
     sandbox.notes.addUser({ email: 'eve@example.com', password: 'secret', name: 'Eve' });
     const { id } = sandbox.notes.insert('eve@example.com', {});
     const change = await call(`/notes/${id}`, { method: 'PATCH', json: {} });
@@ -106,7 +106,7 @@ describe('notes', () => {
     expect([change.status, deletion.status]).toEqual([404, 404]);
   });
 
-  test('are marked as deleted, and gone for good after 30 days', async () => {
+  test('are marked as deleted, and removed after 30 days', async () => {
     const { id } = sandbox.notes.insert(email, {});
     const first = await call(`/notes/${id}`, { method: 'DELETE' });
     expect([first.status, first.body]).toEqual([200, { deleted: true }]);
@@ -118,7 +118,7 @@ describe('notes', () => {
     expect(sandbox.notes.deletedCount(email)).toBe(0);
   });
 
-  test('can be pinned 50 times', async () => {
+  test('can be pinned, up to 50 at a time', async () => {
     for (let pinned = 0; pinned < 50; pinned++) sandbox.notes.insert(email, { is_pinned: true });
     const { id } = sandbox.notes.insert(email, {});
     const patch = { method: 'PATCH', json: { is_pinned: true } };
@@ -130,7 +130,7 @@ describe('notes', () => {
     expect((await call(`/notes/${id}`, patch)).status).toBe(200);
   });
 
-  test('are shared: 204 with an empty body', async () => {
+  test('can be shared: 204 with an empty body', async () => {
     const { id } = sandbox.notes.insert(email, {});
     const share = { email: 'bob@example.com', permission: 'comment' };
     const done = await call(`/notes/${id}/share`, { json: share });
@@ -140,7 +140,7 @@ describe('notes', () => {
     expect(sandbox.notes.shares).toEqual([{ noteId: id, ...share }]);
   });
 
-  test('need a body of JSON', async () => {
+  test('need a JSON body', async () => {
     const headers = { authorization: `Bearer ${token}` };
     const url = `${sandbox.url}/notes/v1/notes`;
     const plain = await fetch(url, { method: 'POST', headers, body: JSON.stringify(note) });
@@ -154,7 +154,7 @@ describe('notes', () => {
 });
 
 describe('tags', () => {
-  test('are one whatever their case, in the spelling first used, with counts', async () => {
+  test('are case-insensitive, keep their first spelling, and have counts', async () => {
     await call('/notes', { json: { ...note, tags: ['Work', 'WORK', 'home'] } });
     await call('/notes', { json: { ...note, tags: ['work'] } });
     expect((await call('/tags')).body).toEqual({
@@ -187,7 +187,7 @@ describe('pages', () => {
     expect(await titles(`/notes?limit=3&cursor=${first.body.next_cursor}`)).toEqual(['n3', 'n2', 'n1']);
   });
 
-  test('say that they are the last in the way that was set', async () => {
+  test('mark the last page in the way that is configured', async () => {
     sandbox.notes.nextCursorAtEnd = 'empty';
     expect((await call('/notes')).body).toEqual({ data: [], next_cursor: '' });
     sandbox.notes.nextCursorAtEnd = 'absent';
@@ -200,7 +200,7 @@ describe('pages', () => {
     expect((await call(`/notes?cursor=${cursor}`)).body).toEqual({ data: [], next_cursor: cursor });
   });
 
-  test('are no larger than the limit: 400, or clamped', async () => {
+  test('are no larger than the maximum: a larger limit is refused (400) or clamped', async () => {
     fill(6);
     Object.assign(sandbox.notes.pageLimit, { max: 4 });
     expect((await call('/notes?limit=5')).status).toBe(400);
@@ -211,7 +211,7 @@ describe('pages', () => {
     expect(clamped.body.next_cursor).toEqual(expect.any(String));
   });
 
-  test('can be of pinned notes alone', async () => {
+  test('can be filtered by pinned notes', async () => {
     fill(2);
     sandbox.notes.insert(email, { title: 'pinned', is_pinned: true });
     expect(await titles('/notes?pinned=true')).toEqual(['pinned']);

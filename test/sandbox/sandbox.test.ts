@@ -9,7 +9,7 @@ async function start(options?: SandboxOptions) {
   return sandbox;
 }
 
-test('a new sandbox has a demo user with some 45 notes, tags, and a few of them pinned', async () => {
+test('has a demo user with 45 notes, five of them pinned', async () => {
   const sandbox = await start();
   const token = await signIn(sandbox);
   expect(sandbox.notes.noteCount('demo@example.com')).toBe(45);
@@ -17,7 +17,7 @@ test('a new sandbox has a demo user with some 45 notes, tags, and a few of them 
   expect(pinned.body.data).toHaveLength(5);
 });
 
-test('calls are recorded in order, without credentials', async () => {
+test('records calls in order, without credentials', async () => {
   const sandbox = await start();
   const token = await signIn(sandbox);
   await askNotes(sandbox, '/notes?limit=2', { token });
@@ -29,7 +29,7 @@ test('calls are recorded in order, without credentials', async () => {
   expect(JSON.stringify(sandbox.calls)).not.toContain(token);
 });
 
-test('the control door moves the clock', async () => {
+test('the control API advances the clock', async () => {
   const sandbox = await start();
   const before = sandbox.clock.now();
   const moved = await ask(`${sandbox.url}/control/clock`, { json: { advanceSeconds: 3600 } });
@@ -39,14 +39,14 @@ test('the control door moves the clock', async () => {
   expect((await ask(`${sandbox.url}/control/clock`, { json: { advanceSeconds: -1 } })).status).toBe(400);
 });
 
-test('unknown paths are 404, unknown methods 405', async () => {
+test('answers unknown paths with 404, unknown methods with 405', async () => {
   const sandbox = await start();
   expect((await ask(`${sandbox.url}/elsewhere`)).status).toBe(404);
   expect((await askNotes(sandbox, '/elsewhere')).status).toBe(404);
   expect((await askNotes(sandbox, '/me', { method: 'DELETE' })).status).toBe(405);
 });
 
-test('traffic begins with shipments and payments as soon as the receiver listens', async () => {
+test('traffic starts with shipments and payments as soon as the receiver listens', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.stop());
   await start({ traffic: true, deliverTo: receiver.url });
@@ -58,7 +58,7 @@ test('traffic begins with shipments and payments as soon as the receiver listens
   }, 3000);
 });
 
-test('stop ends connections that wait for an answer', async () => {
+test('stop closes connections that wait for an answer', async () => {
   const sandbox = await startSandbox();
   sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
   const waiting = fetch(`${sandbox.url}/notes/v1/me`).catch(() => 'ended');

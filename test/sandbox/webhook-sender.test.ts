@@ -8,6 +8,6 @@ test.each([
   ['http://[::1]', '::1', 80],
   ['http://gateway.example', 'gateway.example', 80],
   ['https://gateway.example', 'gateway.example', 443],
-])('whether %s is listened on is asked of %s, port %i', (url, host, port) => {
+])('%s is reached at %s, port %i', (url, host, port) => {
   expect(socketAddress(url)).toEqual({ host, port });
 });

@@ -95,7 +95,7 @@ describe('attempts', () => {
     expect(Number(newest().parts['t']) - first).toBeCloseTo(300, -1);
   });
 
-  test('fail where nobody listens, and go on where somebody does', async () => {
+  test('fail while nobody listens, and continue until somebody does', async () => {
     sandbox.deliverTo('http://127.0.0.1:1');
     const delivery = await sandbox.webhooks.emitShipment();
     expect(delivery.attempts).toMatchObject([{ status: null }]);
@@ -127,7 +127,7 @@ describe('payment events', () => {
     expect(parts).toEqual({ t: expect.any(String), v1 });
   });
 
-  test('are rendered in the version pinned, and replayed in the version set now', async () => {
+  test('have the pinned API version, and are replayed in the current one', async () => {
     const { id } = sandbox.webhooks.addPaymentEndpoint({ apiVersion: '2024-06-01' });
     const { eventId } = await sandbox.webhooks.emitPayment({ to: id });
     const before = JSON.parse(newest().body);
@@ -140,7 +140,7 @@ describe('payment events', () => {
     expect(after.data.object).toEqual({ ...documented, payment_method: { card_last4 } });
   });
 
-  test('can have any body, rightly signed', async () => {
+  test('can have any body, correctly signed', async () => {
     await sandbox.webhooks.sendBody('pe_demo', 'not json');
     const { body, parts } = newest();
     expect(body).toBe('not json');
@@ -149,7 +149,7 @@ describe('payment events', () => {
 });
 
 describe('rotation', () => {
-  test('gives a new secret, and v0 with the previous one for 24 hours', async () => {
+  test('returns a new secret, and signs v0 with the previous one for 24 hours', async () => {
     const previous = secretOf('PAYMENT_WEBHOOKS');
     const { status, body } = await rotate();
     const secret = secretOf('PAYMENT_WEBHOOKS');
@@ -168,7 +168,7 @@ describe('rotation', () => {
     expect(Object.keys(newest().parts)).toEqual(['t', 'v1']);
   });
 
-  test('is of payment endpoints only (404), and asks for a token where one is set', async () => {
+  test('works for payment endpoints only (404), and requires the API token if one is set (401)', async () => {
     expect((await rotate(undefined, 'none')).status).toBe(404);
     expect((await rotate(undefined, 'sub_demo')).status).toBe(404);
     sandbox.webhooks.apiToken = 'key';
