@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import type { Booking, Shown } from './check-bookings.js';
-import { insist, type Asking } from './insistence.js';
+import { askUntilAnswered, type AskingOptions } from './insistence.js';
 
-/** Clients that book under idempotency keys, and ask again until they are answered. */
+/** Clients that book with idempotency keys, and retry until they get an answer. */
 export interface Booker {
   bookings(): readonly Booking[];
-  /** Begins no more; gives those under way so long to be answered. */
-  finish(mostMs: number): Promise<void>;
+  /** Starts no new bookings, and waits at most so long for those in progress. */
+  finish(maxMs: number): Promise<void>;
 }
 
-export interface BookerOptions extends Omit<Asking, 'patienceMs' | 'stopped'> {
+export interface BookerOptions extends Omit<AskingOptions, 'patienceMs' | 'stopped'> {
   readonly sandbox: Sandbox;
   readonly token: string;
 }
@@ -23,7 +23,7 @@ interface Asked extends Omit<Booking, 'booked'> {
 
 const pauseMs = [50, 600] as const;
 const patienceMs = 8_000;
-/** How the service answers a few bookings: late, or not to the end, though it has booked. */
+/** How the service answers some bookings: late, or with an answer that is cut although it has booked. */
 const acts = [
   { kind: 'delay', ms: 300 },
   { kind: 'delay', ms: 1_000 },
@@ -34,16 +34,16 @@ const query = `mutation ($input: CreateAppointmentInput!) {
   createAppointment(input: $input) { appointment { id upstreamId confirmation } errors { code } }
 }`;
 
-/** Starts to book. */
+/** Starts booking. */
 export function startBooker({ url, random, sandbox, token }: BookerOptions): Booker {
   const asked: Asked[] = [];
-  const underWay = new Set<Promise<unknown>>();
+  const inProgress = new Set<Promise<unknown>>();
   const stopping = new AbortController();
-  const asking = { url, random, patienceMs, stopped: stopping.signal };
+  const askingOptions = { url, random, patienceMs, stopped: stopping.signal };
   let finishing = false;
 
   async function ask(booking: Asked, input: object): Promise<void> {
-    const answer = await insist(asking, {
+    const answer = await askUntilAnswered(askingOptions, {
       query,
       variables: { input },
       token,
@@ -54,7 +54,7 @@ export function startBooker({ url, random, sandbox, token }: BookerOptions): Boo
     booking.refusals.push(...(answer?.errors.map(({ code }) => code) ?? []));
   }
 
-  /** Some ask twice at the same moment, some again when they have been answered. */
+  /** Some bookings are sent several times at once, some again after the answer. */
   async function book(): Promise<void> {
     const key = randomUUID();
     const booking: Asked = { patient: `Patient/${key}`, answers: [], refusals: [] };
@@ -76,8 +76,8 @@ export function startBooker({ url, random, sandbox, token }: BookerOptions): Boo
 
   async function run(): Promise<void> {
     while (!finishing) {
-      const work = book().finally(() => underWay.delete(work));
-      underWay.add(work);
+      const work = book().finally(() => inProgress.delete(work));
+      inProgress.add(work);
       await sleep(random.between(...pauseMs));
     }
   }
@@ -92,12 +92,12 @@ export function startBooker({ url, random, sandbox, token }: BookerOptions): Boo
       }
       return asked.map((booking) => ({ ...booking, booked: booked.get(booking.patient) ?? [] }));
     },
-    async finish(mostMs) {
+    async finish(maxMs) {
       finishing = true;
       await running;
-      const patience = setTimeout(() => stopping.abort(), mostMs);
-      await Promise.all(underWay);
-      clearTimeout(patience);
+      const timer = setTimeout(() => stopping.abort(), maxMs);
+      await Promise.all(inProgress);
+      clearTimeout(timer);
     },
   };
 }

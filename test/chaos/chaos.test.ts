@@ -7,11 +7,11 @@ import { runChaos, type RunOptions } from './run.js';
 import { summarize } from './summary.js';
 import { optionsFor, type Variant } from './variants.js';
 
-// The short form of `npm run chaos`. Runs wait more than they work, and go on side by side; but where a Postgres is
-// taken away, no other run is on it.
+// The short form of `npm run chaos`. Runs are concurrent, since they wait more than they work; but while a Postgres is
+// restarted and frozen, no other run uses it.
 const seed = process.env['CHAOS_SEED'] ?? '1';
 const maxRuns = 6;
-const short = { seed, kills: 3, haste: 3_000, patienceMs: 2_000 };
+const short = { seed, kills: 3, retrySpeedup: 3_000, patienceMs: 2_000 };
 
 let postgres: TestPostgres | undefined;
 
@@ -21,79 +21,91 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => postgres?.stop());
 
-/** What it did too little of to find anything. */
-function idleIn({ tally, traffic }: Report): readonly string[] {
-  const least = {
+/** What the run did too little of to prove anything. */
+function tooLittleIn({ tally, traffic }: Report): readonly string[] {
+  const minimum = {
     acknowledged: 20,
     'updates seen': 20,
     'bookings answered': 1,
     rotations: 1,
     'sign-outs': 1,
   };
-  const names = (Object.keys(least) as (keyof typeof least)[]).filter((it) => traffic[it] < least[it]);
+  const names = (Object.keys(minimum) as (keyof typeof minimum)[]).filter((it) => traffic[it] < minimum[it]);
   return tally.kills === short.kills ? names : ['kills', ...names];
 }
 
-describe('under kills, cuts, delays and a database that restarts', () => {
+describe('despite kills, cuts, delays and database restarts', () => {
   test.concurrent(
-    'an embedded database loses nothing and tells nothing twice',
+    'an embedded database loses nothing and delivers nothing twice',
     { timeout: 180_000 },
     async () => {
       const report = await runChaos({ engine: 'sqlite', ...short });
       if (report.findings.length > 0) throw new Error(summarize([report]));
-      expect(idleIn(report)).toEqual([]);
+      expect(tooLittleIn(report)).toEqual([]);
     },
   );
 
   test
     .skipIf(noPostgres)
-    .concurrent('neither do three replicas over one Postgres', { timeout: 180_000 }, async () => {
-      const report = await runChaos({ engine: 'postgres', ...short, postgres: postgres! });
-      if (report.findings.length > 0) throw new Error(summarize([report]));
-      expect(idleIn(report)).toEqual([]);
-    });
+    .concurrent(
+      'three replicas on one Postgres lose nothing and deliver nothing twice',
+      { timeout: 180_000 },
+      async () => {
+        const report = await runChaos({ engine: 'postgres', ...short, postgres: postgres! });
+        if (report.findings.length > 0) throw new Error(summarize([report]));
+        expect(tooLittleIn(report)).toEqual([]);
+      },
+    );
 });
 
-describe('a run finds', () => {
+describe('a run detects', () => {
   const broken = (variant: Variant) => ({
     ...short,
-    options: optionsFor(variant),
-    leastMs: 2_500,
+    nodeOptions: optionsFor(variant),
+    minMs: 2_500,
     logOnly: true,
     settleMs: 500,
   });
 
-  /** The faults that are found, over several runs where one is too lucky: a kill must come at the wrong moment. */
+  /** The faults that are found, in several runs if necessary: a kill must come at the wrong moment. */
   async function faultsOf(
     run: Omit<RunOptions, 'seed'>,
-    sought: readonly string[],
+    expected: readonly string[],
   ): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     for (let attempt = 0; attempt < maxRuns; attempt += 1) {
       const { findings } = await runChaos({ ...run, seed: `${seed}${'+'.repeat(attempt)}` });
       for (const { fault } of findings) found.add(fault);
-      if (sought.every((fault) => found.has(fault))) break;
+      if (expected.every((fault) => found.has(fault))) break;
     }
     return found;
   }
 
-  test.concurrent('a gateway that acknowledges before it has committed', { timeout: 240_000 }, async () => {
+  test.concurrent('a gateway that acknowledges before it commits', { timeout: 240_000 }, async () => {
     const run = { engine: 'sqlite', ...broken('acknowledge-before-commit'), kills: 3, rate: 200 } as const;
-    const sought = ['acknowledged and lost'];
-    expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining(sought));
+    const expected = ['acknowledged and lost'];
+    expect([...(await faultsOf(run, expected))]).toEqual(expect.arrayContaining(expected));
   });
 
-  const overPostgres: readonly [about: string, variant: Variant, sought: readonly string[]][] = [
-    ['one that checks and then inserts', 'check-then-insert', ['stored twice', 'delivered twice']],
-    ["one whose log lacks the head's lock", 'without-the-heads-lock', ['out of log order', 'not delivered']],
+  const onPostgres: readonly [about: string, variant: Variant, expected: readonly string[]][] = [
+    [
+      'a gateway that checks for duplicates before it takes the lock',
+      'check-then-insert',
+      ['stored twice', 'delivered twice'],
+    ],
+    [
+      'a gateway that does not lock the head of the log',
+      'without-the-heads-lock',
+      ['out of log order', 'not delivered'],
+    ],
   ];
 
-  test.skipIf(noPostgres).concurrent.each(overPostgres)(
+  test.skipIf(noPostgres).concurrent.each(onPostgres)(
     '%s',
     { timeout: 240_000 },
-    async (_, variant, sought) => {
+    async (_, variant, expected) => {
       const run = { engine: 'postgres', ...broken(variant), kills: 0, postgres: postgres! } as const;
-      expect([...(await faultsOf(run, sought))]).toEqual(expect.arrayContaining([...sought]));
+      expect([...(await faultsOf(run, expected))]).toEqual(expect.arrayContaining([...expected]));
     },
   );
 });

@@ -14,27 +14,27 @@ export interface Listed extends Shown {
 
 /** What was asked for under one idempotency key, and what became of it. */
 export interface Booking {
-  /** The patient, of whom there is one a booking. */
+  /** The patient, a different one for each booking. */
   readonly patient: string;
-  /** Each answer that came. */
+  /** Every answer with a booking. */
   readonly answers: readonly Shown[];
-  /** Each refusal as data, which no booking gave cause for. */
+  /** The codes of errors in answers; every booking is valid, so there should be none. */
   readonly refusals: readonly string[];
-  /** What the service has for it: the ids of its appointments. */
+  /** The ids of its appointments at the service. */
   readonly booked: readonly string[];
 }
 
-/** Every key is booked once at most, and what was answered or booked is listed. */
+/** Checks that every key is booked at most once, and that what was answered or booked is listed. */
 export function checkBookings(bookings: readonly Booking[], listed: readonly Listed[]): readonly Finding[] {
   const rows = new Map(bookings.map(({ patient }) => [patient, [] as Listed[]]));
   for (const row of listed) rows.get(row.participants[0]!.actor.reference)?.push(row);
   return bookings.flatMap((booking) => [
-    ...findingsOf('booked twice', findDoubles(booking, rows.get(booking.patient)!)),
+    ...findingsOf('booked twice', findDuplicates(booking, rows.get(booking.patient)!)),
     ...findingsOf('booking lost', findLost(booking, rows.get(booking.patient)!)),
   ]);
 }
 
-function findDoubles({ patient, booked, answers }: Booking, rows: readonly Listed[]): readonly string[] {
+function findDuplicates({ patient, booked, answers }: Booking, rows: readonly Listed[]): readonly string[] {
   const ids = new Set(answers.map(({ id }) => id));
   return [
     ...(booked.length > 1 ? [`${patient} has ${booked.length} appointments at the service`] : []),

@@ -2,14 +2,14 @@ import type { Contents } from './contents.js';
 import { findingsOf, repeated, type Finding } from './faults.js';
 import type { Sent } from './sender.js';
 import type { Standing } from './standing.js';
-import { differences, type Fields, type Told } from './told.js';
+import { differences, type Fields, type ExpectedEvent } from './told.js';
 
-/** Holds the log against what was acknowledged, and the entities against the log. */
+/** Compares the log with what was acknowledged, and the entities with the log. */
 export function checkLog(
   sent: readonly Sent[],
   contents: Contents,
   standing: Standing,
-  told: ReadonlyMap<string, Told>,
+  expected: ReadonlyMap<string, ExpectedEvent>,
 ): readonly Finding[] {
   const { ids, events, head } = contents;
   const known = new Set(ids.map(({ event_id }) => event_id));
@@ -27,11 +27,11 @@ export function checkLog(
       ),
     ),
     ...findingsOf('out of log order', findGaps(head, events)),
-    ...findingsOf('folded wrongly', findWronglyFolded(standing, told)),
+    ...findingsOf('folded wrongly', findWronglyFolded(standing, expected)),
   ];
 }
 
-/** A reader relies on numbers without a gap. */
+/** Readers of the log rely on consecutive numbers. */
 function findGaps(head: number, events: Contents['events']): readonly string[] {
   const numbers = new Set(events.map(({ seq }) => seq));
   const missing = Array.from({ length: head }, (_, at) => at + 1).filter((seq) => !numbers.has(seq));
@@ -44,9 +44,9 @@ function findGaps(head: number, events: Contents['events']): readonly string[] {
 
 function findWronglyFolded(
   { shipments, payments }: Standing,
-  told: ReadonlyMap<string, Told>,
+  expected: ReadonlyMap<string, ExpectedEvent>,
 ): readonly string[] {
-  const last = new Map([...told.values()].map(({ entityId, entity }) => [entityId, entity]));
+  const last = new Map([...expected.values()].map(({ entityId, entity }) => [entityId, entity]));
   const shown = new Map<string, Fields>([
     ...shipments.map((it) => [String(it['shipmentId']), it] as const),
     ...payments.map((it) => [String(it['paymentId']), it] as const),

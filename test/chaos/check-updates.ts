@@ -1,23 +1,23 @@
 import { findingsOf, repeated, type Fault, type Finding } from './faults.js';
 import { isWanted } from './habits.js';
 import type { Seen, Subscriber } from './subscriber.js';
-import { differences, type Told } from './told.js';
+import { differences, type ExpectedEvent } from './told.js';
 
-type Log = ReadonlyMap<string, Told>;
-type Witness = Pick<Subscriber, 'habit' | 'seen'>;
+type Log = ReadonlyMap<string, ExpectedEvent>;
+type Observed = Pick<Subscriber, 'habit' | 'seen'>;
 
-/** Each subscriber must see what it asked for, all of it, once, in log order, and as the log tells it. */
-export function checkUpdates(subscribers: readonly Witness[], log: Log): readonly Finding[] {
+/** Checks that each subscriber got every event it wanted, once, in log order, and with the content of the log. */
+export function checkUpdates(subscribers: readonly Observed[], log: Log): readonly Finding[] {
   return [
-    ...subscribers.flatMap((subscriber) => findMisled(subscriber, log)),
+    ...subscribers.flatMap((subscriber) => checkSubscriber(subscriber, log)),
     ...findingsOf('told differently', findCursors(subscribers)),
   ];
 }
 
-function findMisled(subscriber: Witness, log: Log): readonly Finding[] {
+function checkSubscriber(subscriber: Observed, log: Log): readonly Finding[] {
   const { habit, seen } = subscriber;
   const ids = seen.map(({ eventId }) => eventId);
-  const told = new Set(ids);
+  const got = new Set(ids);
   const places = ids.map((id) => log.get(id)?.seq);
   const isWrong = (_: string, at: number) => places[at] === undefined || places[at - 1]! > places[at];
   const say = (fault: Fault, cases: readonly string[]) =>
@@ -32,7 +32,7 @@ function findMisled(subscriber: Witness, log: Log): readonly Finding[] {
     ...say(
       'not delivered',
       wantedBy(subscriber, log)
-        .filter((id) => !told.has(id))
+        .filter((id) => !got.has(id))
         .map(name),
     ),
     ...seen.flatMap((update) => {
@@ -46,17 +46,21 @@ function findMisled(subscriber: Witness, log: Log): readonly Finding[] {
   ];
 }
 
-/** One whose session ends came late and left early. */
-function wantedBy({ habit, seen }: Witness, log: Log): readonly string[] {
+/** The ids of events that a subscriber must get; one whose session ends came late and left early. */
+function wantedBy({ habit, seen }: Observed, log: Log): readonly string[] {
   const [first = Infinity, last = 0] = [seen[0], seen.at(-1)].map((it) => it && log.get(it.eventId)?.seq);
   return [...log]
-    .filter(([, told]) => isWanted(habit, told))
+    .filter(([, expected]) => isWanted(habit, expected))
     .filter(([, { seq }]) => !habit.isLeaving || (seq > first && seq < last))
     .map(([id]) => id);
 }
 
-/** The newest event of the entity, read while this one was rendered, may be a later one, and none of another's. */
-function findEventFaults({ eventId, event, newest }: Seen, right: Told, log: Log): readonly string[] {
+/** The newest event, read while this one was rendered, may be a later one, but must be of the same entity. */
+function findEventFaults(
+  { eventId, event, newest }: Seen,
+  right: ExpectedEvent,
+  log: Log,
+): readonly string[] {
   const read = newest === undefined ? right : log.get(newest);
   const isPast = read === undefined || read.entityId !== right.entityId || read.seq < right.seq;
   return [
@@ -65,14 +69,14 @@ function findEventFaults({ eventId, event, newest }: Seen, right: Told, log: Log
   ];
 }
 
-function findEntityFaults({ eventId, entity }: Seen, right: Told): readonly string[] {
+function findEntityFaults({ eventId, entity }: Seen, right: ExpectedEvent): readonly string[] {
   return differences(entity, right.entity, Object.keys(entity)).map(
     (it) => `just after ${eventId} ${right.entityId} has ${it}`,
   );
 }
 
-/** A place in the log has one cursor, for everybody, on whatever replica. */
-function findCursors(subscribers: readonly Witness[]): readonly string[] {
+/** Checks that a place in the log has the same cursor for everybody, on every replica. */
+function findCursors(subscribers: readonly Observed[]): readonly string[] {
   const cursors = new Map<string, string>();
   const differing = new Set<string>();
   for (const { eventId, cursor } of subscribers.flatMap(({ seen }) => seen)) {

@@ -7,7 +7,7 @@ import type { Habit } from './habits.js';
 import { createRandom } from './random.js';
 import type { Sent } from './sender.js';
 import type { Seen } from './subscriber.js';
-import { retell } from './told.js';
+import { expectedFrom } from './told.js';
 
 function shipment(seq: number, type = 'in_transit', at = seq, rest = {}): StoredEvent {
   const created_at = `2026-01-0${at}T00:00:00Z`;
@@ -22,10 +22,10 @@ function stored(family: StoredEvent['family'], seq: number, body: object): Store
   return { family, seq, event_id: `e${seq}`, body: JSON.stringify(body) };
 }
 
-/** A log and what a gateway that has it right shows of it and tells one who subscribes to all shipments. */
+/** A log, and what a correct gateway shows of it. */
 function evidence(events: readonly StoredEvent[], more: Partial<Evidence> = {}): Evidence {
-  const told = [...retell(events).values()];
-  const last = (family: string) => told.filter((it) => it.family === family).slice(-1);
+  const expected = [...expectedFrom(events).values()];
+  const last = (family: string) => expected.filter((it) => it.family === family).slice(-1);
   return {
     sent: [],
     contents: { head: events.length, ids: events, events },
@@ -44,13 +44,13 @@ const sent = (id: string): Sent => ({ id, family: 'shipments', type: '', body: '
 const saw = (ids: readonly string[], more: Partial<Seen> = {}, habit: Partial<Habit> = {}) => ({
   habit: { name: 'all', family: 'shipments', selects: 'all', ...habit } as const,
   seen: ids.map((eventId): Seen => {
-    const { event = {}, entity = {} } = retell(three).get(eventId) ?? {};
+    const { event = {}, entity = {} } = expectedFrom(three).get(eventId) ?? {};
     return { eventId, cursor: eventId, event, entity, newest: undefined, ...more };
   }),
 });
 const three = [shipment(1), shipment(2), shipment(3)];
 const all = three.map(({ event_id }) => event_id);
-const telling = (...subscribers: Evidence['subscribers']) => evidence(three, { subscribers });
+const delivering = (...subscribers: Evidence['subscribers']) => evidence(three, { subscribers });
 
 const answer: Shown = { id: 'b1', upstreamId: 'a1', confirmation: 'CONFIRMED' };
 const patient = 'Patient/1';
@@ -69,9 +69,9 @@ const cases: readonly (readonly [Fault, Evidence])[] = [
     evidence(three, { sent: [sent('e3')], contents: { head: 3, ids: three.slice(0, 2), events: three } }),
   ],
   ['stored twice', evidence([...three, { ...shipment(4), event_id: 'e3' }])],
-  ['delivered twice', telling(saw(['e1', 'e2', 'e2', 'e3']))],
-  ['out of log order', telling(saw(['e1', 'e3', 'e2']))],
-  ['out of log order', telling(saw([...all, 'e9']))],
+  ['delivered twice', delivering(saw(['e1', 'e2', 'e2', 'e3']))],
+  ['out of log order', delivering(saw(['e1', 'e3', 'e2']))],
+  ['out of log order', delivering(saw([...all, 'e9']))],
   [
     'out of log order',
     evidence([shipment(1), shipment(3)], {
@@ -79,13 +79,13 @@ const cases: readonly (readonly [Fault, Evidence])[] = [
     }),
   ],
   ['out of log order', evidence(three, { contents: { head: 2, ids: three, events: three } })],
-  ['not delivered', telling(saw(['e1', 'e3']))],
-  ['not delivered', telling(saw(['e1', 'e3'], {}, { isLeaving: true }))],
-  ['not delivered', telling(saw(['e1', 'e3'], {}, { filter: { shipmentIds: ['s1'] } }))],
-  ['told differently', telling(saw(all), saw(all, { cursor: 'other' }))],
-  ['told differently', telling(saw(all, { event: { stage: 'DELIVERED' } }))],
-  ['told differently', telling(saw(all, { newest: 'e1' }))],
-  ['folded wrongly', telling(saw(all, { entity: { stage: 'DELIVERED' } }))],
+  ['not delivered', delivering(saw(['e1', 'e3']))],
+  ['not delivered', delivering(saw(['e1', 'e3'], {}, { isLeaving: true }))],
+  ['not delivered', delivering(saw(['e1', 'e3'], {}, { filter: { shipmentIds: ['s1'] } }))],
+  ['told differently', delivering(saw(all), saw(all, { cursor: 'other' }))],
+  ['told differently', delivering(saw(all, { event: { stage: 'DELIVERED' } }))],
+  ['told differently', delivering(saw(all, { newest: 'e1' }))],
+  ['folded wrongly', delivering(saw(all, { entity: { stage: 'DELIVERED' } }))],
   ['folded wrongly', evidence(three, { standing: evidence([]).standing })],
   ['folded wrongly', evidence(three, { standing: evidence(three.slice(0, 2)).standing })],
   ['folded wrongly', evidence([payment(1, 1)], { standing: evidence([payment(1, 2)]).standing })],
@@ -97,11 +97,11 @@ const cases: readonly (readonly [Fault, Evidence])[] = [
   ['booking lost', booked({ refusals: ['CONFLICT'] })],
 ];
 
-test.each(cases)('finds what is %s', (fault, found) => {
+test.each(cases)('finds the fault: %s', (fault, found) => {
   expect(new Set(findFaults(found).map((finding) => finding.fault))).toEqual(new Set([fault]));
 });
 
-test('finds every fault but those that a run sees while they happen', () => {
+test('finds every fault, except those that a run notices while they happen', () => {
   const seen: readonly Fault[] = [
     'refused wrongly',
     'turned away',
@@ -111,7 +111,7 @@ test('finds every fault but those that a run sees while they happen', () => {
   expect(new Set([...cases.map(([fault]) => fault), ...seen])).toEqual(new Set(faults));
 });
 
-test('finds nothing where all is well', () => {
+test('finds no fault in correct evidence', () => {
   const leaving = saw(['e2'], {}, { isLeaving: true });
   const filtered = saw([], {}, { filter: { stages: ['DELIVERED'] } });
   expect(
@@ -128,8 +128,8 @@ test('finds nothing where all is well', () => {
   ).toEqual([]);
 });
 
-test('folds by time, then stage, then place in the log, and forgets nothing that was told', () => {
-  const fold = (...events: readonly StoredEvent[]) => [...retell(events).values()].at(-1)?.entity;
+test('expects folds by time, then stage, then place in the log, without erasing known values', () => {
+  const fold = (...events: readonly StoredEvent[]) => [...expectedFrom(events).values()].at(-1)?.entity;
   const late = shipment(2, 'in_transit', 1, { carrier: 'north' });
   expect(fold(shipment(1, 'delivered', 3), late)).toMatchObject({ stage: 'DELIVERED', carrier: 'north' });
   expect(fold(shipment(1, 'delivered', 1), shipment(2, 'created', 1))).toMatchObject({ stage: 'DELIVERED' });
@@ -145,7 +145,7 @@ test('folds by time, then stage, then place in the log, and forgets nothing that
   });
 });
 
-test('a seed gives the same draws again', () => {
+test('random numbers are the same for the same seed', () => {
   const draw = (seed: string) => {
     const random = createRandom(seed).fork('a');
     return Array.from({ length: 20 }, () => random.whole(0, 1_000_000));

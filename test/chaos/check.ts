@@ -6,9 +6,9 @@ import type { Finding } from './faults.js';
 import type { Sent } from './sender.js';
 import type { Standing } from './standing.js';
 import type { Subscriber } from './subscriber.js';
-import { retell } from './told.js';
+import { expectedFrom } from './told.js';
 
-/** What was acknowledged, what is stored, what the gateway shows of it, and what everybody was told. */
+/** What was acknowledged, what is stored, what the gateway shows, and what subscribers and bookers received. */
 export interface Evidence {
   readonly sent: readonly Sent[];
   readonly contents: Contents;
@@ -17,7 +17,7 @@ export interface Evidence {
   readonly bookings: readonly Booking[];
 }
 
-/** Compares them. */
+/** The faults that the evidence shows. */
 export function findFaults({
   sent,
   contents,
@@ -25,10 +25,10 @@ export function findFaults({
   subscribers,
   bookings,
 }: Evidence): readonly Finding[] {
-  const told = retell(contents.events);
+  const expected = expectedFrom(contents.events);
   return [
-    ...checkLog(sent, contents, standing, told),
-    ...checkUpdates(subscribers, told),
+    ...checkLog(sent, contents, standing, expected),
+    ...checkUpdates(subscribers, expected),
     ...checkBookings(bookings, standing.appointments),
   ];
 }

@@ -1,75 +1,75 @@
 import { startBooker, type Booker } from './booker.js';
 import { habits } from './habits.js';
-import type { House } from './house.js';
-import { enter, startLeavers, type Leavers } from './leavers.js';
+import type { Cluster } from './house.js';
+import { openSession, startVisitors, type Visitors } from './leavers.js';
 import type { Random } from './random.js';
 import { startRotator, type Rotator } from './rotator.js';
 import { startSenders, type Senders } from './sender.js';
 import { startSubscriber, type Subscriber } from './subscriber.js';
 
-/** Everybody who uses the gateways of a run. */
+/** All clients of the gateways of a run. */
 export interface Clients {
-  /** Of a session that lasts. */
+  /** The token of a session that lasts for the whole run. */
   readonly token: string;
   readonly senders: Senders;
   readonly subscribers: readonly Subscriber[];
   readonly others: Others | undefined;
-  /** All but the subscribers begin nothing new, and have this long where a crash left something undecided. */
-  finish(mostMs: number): Promise<void>;
+  /** Ends all but the subscribers; what a crash left undecided may take this long. */
+  finish(maxMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Those whom the log alone does not concern. */
+/** Clients that do not concern the log alone. */
 export interface Others {
   readonly booker: Booker;
   readonly rotator: Rotator;
-  readonly leavers: Leavers;
+  readonly visitors: Visitors;
 }
 
-/** How busy they are. */
+/** Which clients there are, and how busy they are. */
 export interface ClientsOptions {
-  /** Whether there are only senders and subscribers. */
+  /** Starts only senders and subscribers. */
   readonly logOnly?: boolean;
-  /** About how many events a second; 50 unless told. */
+  /** Roughly how many events a second; 50 by default. */
   readonly rate?: number;
-  /** By how much sooner than documented senders try again; 500 times unless told. */
-  readonly haste?: number;
+  /** By which factor senders retry sooner than documented; 500 by default. */
+  readonly retrySpeedup?: number;
 }
 
-/** Starts the clients, each with chance of its own. */
+/** Starts the clients, each with its own random numbers. */
 export async function startClients(
-  house: House,
+  cluster: Cluster,
   random: Random,
-  { logOnly = false, rate = 50, haste = 500 }: ClientsOptions,
+  { logOnly = false, rate = 50, retrySpeedup = 500 }: ClientsOptions,
 ): Promise<Clients> {
-  const { sandbox, subscription, endpoint } = house;
-  const chanceOf = (name: string) => {
+  const { sandbox, subscription, endpoint } = cluster;
+  const optionsOf = (name: string) => {
     const own = random.fork(name);
-    return { random: own, url: () => house.any(own) };
+    return { random: own, url: () => cluster.any(own) };
   };
-  const { token, after } = (await enter({ ...chanceOf('entrance'), patienceMs: 10_000 }))!;
+  const { token, after } = (await openSession({ ...optionsOf('entrance'), patienceMs: 10_000 }))!;
   const subscribers = habits.map((habit) =>
-    startSubscriber({ habit, token, after, ...chanceOf(habit.name) }),
+    startSubscriber({ habit, token, after, ...optionsOf(habit.name) }),
   );
   const senders = startSenders({
     destinations: { shipments: subscription, payments: endpoint },
     rate,
-    haste,
-    ...chanceOf('senders'),
+    retrySpeedup,
+    ...optionsOf('senders'),
   });
   const startOthers = async () => ({
-    booker: startBooker({ sandbox, token, ...chanceOf('booker') }),
-    rotator: await startRotator({ endpoint, token, ...chanceOf('rotator') }),
-    leavers: startLeavers(chanceOf('leavers')),
+    booker: startBooker({ sandbox, token, ...optionsOf('booker') }),
+    rotator: await startRotator({ endpoint, token, ...optionsOf('rotator') }),
+    visitors: startVisitors(optionsOf('leavers')),
   });
   const others = logOnly ? undefined : await startOthers();
 
-  async function finish(mostMs: number): Promise<void> {
+  async function finish(maxMs: number): Promise<void> {
     await Promise.all([
       senders.finish(),
-      others?.booker.finish(mostMs),
-      others?.rotator.finish(mostMs),
-      others?.leavers.finish(),
+      others?.booker.finish(maxMs),
+      others?.rotator.finish(maxMs),
+      others?.visitors.finish(),
     ]);
   }
 

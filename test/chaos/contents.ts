@@ -2,11 +2,11 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { execute } from '../support/postgres.js';
 import type { Family } from './events.js';
 
-/** What a gateway's database holds of the log, as read past the gateway. */
+/** The log in a gateway's database, read directly. */
 export interface Contents {
   readonly head: number;
   readonly ids: readonly StoredId[];
-  /** In the order of their numbers. */
+  /** In log order. */
   readonly events: readonly StoredEvent[];
 }
 

@@ -3,12 +3,12 @@ import type { Random } from './random.js';
 
 export type Family = 'shipments' | 'payments';
 
-/** A subscription or endpoint, and the secret with which its deliveries are signed. */
+/** A subscription or endpoint, and the secret that signs its deliveries. */
 export interface Endpoint {
   readonly family: Family;
   readonly id: string;
   readonly secret: string;
-  /** The one before a rotation, while it is valid. */
+  /** The secret before the last rotation, while it is valid. */
   readonly previous?: string | undefined;
 }
 
@@ -22,14 +22,14 @@ export interface Event {
 /** How many shipments, and how many payments, there are. */
 export const entities = 40;
 const stages = ['created', 'in_transit', 'out_for_delivery', 'delivery_failed', 'delivered'];
-/** What the gateway does not know is kept and skipped. */
+/** Types that the gateway does not know, and therefore stores and skips. */
 const oddTypes: Readonly<Record<Family, string>> = {
   shipments: 'shipment.weighed',
   payments: 'payment.refunded',
 };
 const epoch = Math.floor(Date.now() / 1000);
 
-/** Makes an event of this family: out of order among those of its entity, and often of the same second. */
+/** Makes an event of this family; those of one entity are out of order, and often of the same second. */
 export function createEvent(family: Family, random: Random): Event {
   const usual = family === 'shipments' ? `shipment.${random.pick(stages)}` : 'payment.succeeded';
   const type = random.chance(0.02) ? oddTypes[family] : usual;
@@ -47,7 +47,7 @@ function ofShipment(type: string, at: number, id: string, random: Random) {
   return { created_at: new Date(at * 1000).toISOString(), data: { shipment } };
 }
 
-/** The unit of `created` is not shown: the gateway tells it by the size of the number. */
+/** The unit of `created` is not documented: the gateway infers it from the size of the number. */
 function ofPayment(at: number, id: string, random: Random) {
   const object = {
     id,
@@ -60,7 +60,7 @@ function ofPayment(at: number, id: string, random: Random) {
   return { object: 'event', api_version: '2026-01-01', created, livemode, data: { object } };
 }
 
-/** The headers of a delivery now: signed by the document (`apis/webhooks.md` §5), by none of the gateway's code. */
+/** The headers of a delivery now, signed as documented (`apis/webhooks.md` §5) without any of the gateway's code. */
 export function signedHeaders(endpoint: Endpoint, { type, body }: Event): Record<string, string> {
   const { family, secret, previous } = endpoint;
   const t = Math.floor(Date.now() / 1000);

@@ -16,21 +16,21 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-/** A case of a fault, in a sentence. */
+/** One occurrence of a fault, described in a sentence. */
 export interface Finding {
   readonly fault: Fault;
   readonly what: string;
 }
 
-/** Makes a finding of each of these sentences. */
+/** Makes a finding of each sentence. */
 export function findingsOf(fault: Fault, cases: readonly string[]): Finding[] {
   return cases.map((what) => ({ fault, what }));
 }
 
-/** The values that are there more than once. */
+/** The values that occur more than once. */
 export function repeated(values: readonly string[]): string[] {
-  const met = new Set<string>();
+  const seen = new Set<string>();
   const again = new Set<string>();
-  for (const value of values) (met.has(value) ? again : met).add(value);
+  for (const value of values) (seen.has(value) ? again : seen).add(value);
   return [...again];
 }

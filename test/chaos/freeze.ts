@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 
 /**
- * Stops the time of every process of the Postgres at this address: it keeps its connections, and is mute. Gives the
- * way to let it go on.
+ * Suspends every process of the Postgres at this address: it keeps its connections, but does not answer. Returns a
+ * function that resumes it.
  */
 export async function freezePostgres(url: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url });
@@ -13,7 +13,7 @@ export async function freezePostgres(url: string): Promise<() => Promise<void>> 
   const frozen = await pids("select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid");
   const thaw = () => signal(frozen, 'SIGCONT');
   process.once('exit', thaw);
-  signal(frozen, 'SIGSTOP'); // from now on it begets no others
+  signal(frozen, 'SIGSTOP'); // from now on it starts no others
   frozen.push(...(await pids('select pid from pg_stat_activity')));
   signal(frozen, 'SIGSTOP');
   return async () => {

@@ -10,7 +10,7 @@ import { findFaults } from './check.js';
 import { readContents } from './contents.js';
 import { createEvent, signedHeaders, type Endpoint } from './events.js';
 import { freezePostgres } from './freeze.js';
-import { enter } from './leavers.js';
+import { openSession } from './leavers.js';
 import { createRandom } from './random.js';
 import type { Sent } from './sender.js';
 import { readStanding } from './standing.js';
@@ -19,7 +19,7 @@ import { startSubscriber } from './subscriber.js';
 const endpoint: Endpoint = { family: 'shipments', id: 'sub_frozen', secret: 'a-secret-of-the-test' };
 const random = createRandom('frozen');
 
-/** A gateway over a Postgres of its own. */
+/** Starts a gateway with its own Postgres. */
 async function startGateway() {
   const postgres = await startPostgres();
   onTestFinished(() => postgres.stop());
@@ -37,7 +37,7 @@ async function startGateway() {
 }
 
 test.skipIf(noPostgres)(
-  'a Postgres that is mute is told of at once, and holds up no end',
+  'a Postgres that does not answer makes /readyz fail, and does not delay a shutdown',
   { timeout: 120_000 },
   async () => {
     const { gateway, url, databaseUrl } = await startGateway();
@@ -65,11 +65,11 @@ test.skipIf(noPostgres)(
 );
 
 test.skipIf(noPostgres)(
-  'a Postgres that is mute costs 503s and nothing else',
+  'a Postgres that does not answer causes 503s, but loses and repeats nothing',
   { timeout: 120_000 },
   async () => {
     const { url, databaseUrl } = await startGateway();
-    const { token, after } = (await enter({ url: () => url, random, patienceMs: 20_000 }))!;
+    const { token, after } = (await openSession({ url: () => url, random, patienceMs: 20_000 }))!;
     const subscribers = (['all', 'nested'] as const).map((selects) =>
       startSubscriber({
         habit: { name: selects, family: 'shipments', selects },
@@ -97,7 +97,7 @@ test.skipIf(noPostgres)(
     expect((await deliver()).status).toBe(200);
 
     const thaw = await freezePostgres(databaseUrl);
-    // More than there are connections: some wait on one that is mute, some for one that is not made.
+    // More than there are connections: some wait for an answer, some for a connection.
     const asked = Array.from({ length: 12 }, (_, number) =>
       postGraphql(url, '{ viewer { id } }', {}, { token: `unknown ${number}` }),
     );

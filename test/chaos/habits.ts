@@ -1,14 +1,14 @@
 import { entities, type Family } from './events.js';
-import type { Told } from './told.js';
+import type { ExpectedEvent } from './told.js';
 
 /** What a subscriber asks for, and how it behaves. */
 export interface Habit {
   readonly name: string;
   readonly family: Family;
-  /** What it selects: every field; few; few and what is read from the database while an event is rendered. */
+  /** Which fields it selects: all, a few, or a few and some that are read while the event is rendered. */
   readonly selects: 'all' | 'few' | 'nested';
   readonly filter?: Filter;
-  /** Whether it leaves now and then, and comes back with its last cursor. */
+  /** Whether it stops now and then, and resumes with its last cursor. */
   readonly isRestless?: boolean;
   /** Whether its session ends before the run does. */
   readonly isLeaving?: boolean;
@@ -27,7 +27,7 @@ export interface Filter {
 const everySecond = (family: Family) =>
   Array.from({ length: entities / 2 }, (_, at) => `${family}_${2 * at + 1}`);
 
-/** Who subscribes in a run. */
+/** The subscribers of a run. */
 export const habits: readonly Habit[] = [
   { name: 'all shipments', family: 'shipments', selects: 'all' },
   { name: 'all shipments again', family: 'shipments', selects: 'all' },
@@ -92,13 +92,16 @@ export function documentOf({ family, selects }: Habit): string {
   }`;
 }
 
-/** Whether a subscriber of this habit is to see it. */
-export function isWanted({ family, filter = {} }: Habit, { family: told, event, entity }: Told): boolean {
+/** Whether a subscriber with this habit must get the event. */
+export function isWanted(
+  { family, filter = {} }: Habit,
+  { family: actual, event, entity }: ExpectedEvent,
+): boolean {
   const { shipmentIds, stages, carriers, paymentIds, types, livemode } = filter;
   const isAmong = (values: readonly string[] | undefined, value: unknown) =>
     values === undefined || values.includes(value as string);
   return (
-    told === family &&
+    actual === family &&
     isAmong(shipmentIds, event['shipmentId']) &&
     isAmong(stages, event['stage']) &&
     isAmong(carriers, event['carrier'] ?? entity['carrier']) &&

@@ -12,30 +12,30 @@ import { createPaymentEndpoint, type PaymentEndpoint } from './rotator.js';
 import type { Destination } from './sender.js';
 import { openWay, type Way } from './way.js';
 
-/** What a house is built on. */
-export interface HouseOptions {
+/** How a cluster is set up. */
+export interface ClusterOptions {
   readonly engine: 'sqlite' | 'postgres';
   readonly postgres?: TestPostgres;
-  /** Options of Node.js for every gateway. */
-  readonly options?: readonly string[];
+  /** Options for Node.js, for every gateway. */
+  readonly nodeOptions?: readonly string[];
 }
 
-/** Gateways over a new database, behind ways that can be cut, and the services around them. */
-export interface House {
+/** Gateways on a new database, behind proxies that can be cut, and the services that they use. */
+export interface Cluster {
   readonly sandbox: Sandbox;
-  /** The database, past every way. */
+  /** The database, without a proxy. */
   readonly databaseUrl: string;
-  readonly postgres: { readonly server: TestPostgres; readonly way: Way } | undefined;
+  readonly postgres: { readonly server: TestPostgres; readonly proxy: Way } | undefined;
   readonly replicas: readonly Replica[];
   readonly subscription: Destination;
   readonly endpoint: PaymentEndpoint;
-  /** Where a gateway ended by itself. */
-  readonly deaths: readonly Finding[];
-  /** What gateways logged as errors, and how often. */
-  readonly complaints: ReadonlyMap<string, number>;
-  /** The address of a gateway that is up, if any is. */
+  /** A finding for every gateway that ended by itself. */
+  readonly crashes: readonly Finding[];
+  /** The errors that gateways logged, with their counts. */
+  readonly loggedErrors: ReadonlyMap<string, number>;
+  /** The address of a random gateway: of one that is up, if any is. */
   any(random: Random): string;
-  /** Ends the gateways; the database stays. */
+  /** Stops the gateways; the database stays. */
   close(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -44,12 +44,12 @@ const delays = { probability: 0.02, maxMs: 100 };
 const keys = randomBytes(32).toString('base64');
 const grants = ['shipments:read', 'payments:read', 'appointments:write', 'webhooks:rotate'];
 
-/** Starts one gateway on an embedded database, or three over a Postgres. */
-export async function openHouse(house: HouseOptions, random: Random): Promise<House> {
+/** Starts one gateway on an embedded database, or three on Postgres. */
+export async function startCluster(options: ClusterOptions, random: Random): Promise<Cluster> {
   const sandbox = await startSandbox();
   const subscription = createSubscription();
   const endpoint = createPaymentEndpoint(sandbox, 'pe_chaos');
-  const { databaseUrl, gatewayUrl, postgres, drop } = await openDatabase(house, random);
+  const { databaseUrl, gatewayUrl, postgres, drop } = await openDatabase(options, random);
   const settings = {
     ...sandbox.settings,
     DATABASE_URL: gatewayUrl,
@@ -58,17 +58,17 @@ export async function openHouse(house: HouseOptions, random: Random): Promise<Ho
     SHIPMENT_WEBHOOKS: configured(subscription),
     PAYMENT_WEBHOOKS: configured(endpoint),
   };
-  const deaths: Finding[] = [];
-  const complaints = new Map<string, number>();
+  const crashes: Finding[] = [];
+  const loggedErrors = new Map<string, number>();
   const replicas = await Promise.all(
-    Array.from({ length: house.engine === 'sqlite' ? 1 : 3 }, (_, number) =>
+    Array.from({ length: options.engine === 'sqlite' ? 1 : 3 }, (_, number) =>
       startReplica({
         settings,
-        options: house.options ?? [],
+        options: options.nodeOptions ?? [],
         random: random.fork(`replica ${number}`),
         delays,
-        died: (what) => void deaths.push({ fault: 'ended by itself', what }),
-        hear: (line) => hearComplaint(line, complaints),
+        onBadExit: (what) => void crashes.push({ fault: 'ended by itself', what }),
+        onLine: (line) => countError(line, loggedErrors),
       }),
     ),
   );
@@ -81,8 +81,8 @@ export async function openHouse(house: HouseOptions, random: Random): Promise<Ho
     replicas,
     subscription,
     endpoint,
-    deaths,
-    complaints,
+    crashes,
+    loggedErrors,
     any(own) {
       const up = replicas.filter(({ isUp }) => isUp);
       return own.pick(up.length > 0 ? up : replicas).url;
@@ -96,7 +96,7 @@ export async function openHouse(house: HouseOptions, random: Random): Promise<Ho
   };
 }
 
-/** A shipment subscription, whose secret stays. */
+/** A shipment subscription, whose secret never changes. */
 function createSubscription(): Destination {
   const secret = randomBytes(16).toString('hex');
   return { now: () => ({ family: 'shipments', id: 'sub_chaos', secret }), isKnown: () => true };
@@ -107,7 +107,7 @@ function configured({ now }: Destination): string {
   return `${id}=${secret}`;
 }
 
-async function openDatabase({ engine, postgres: server }: HouseOptions, random: Random) {
+async function openDatabase({ engine, postgres: server }: ClusterOptions, random: Random) {
   if (engine === 'sqlite' || !server) {
     const folder = await mkdtemp(join(tmpdir(), 'trivium-chaos-'));
     const databaseUrl = `sqlite:${join(folder, 'gateway.db')}`;
@@ -117,21 +117,21 @@ async function openDatabase({ engine, postgres: server }: HouseOptions, random: 
   const name = `chaos_${randomBytes(6).toString('hex')}`;
   await execute(server.url, `create database ${name}`);
   const url = Object.assign(new URL(server.url), { pathname: name });
-  const way = await openWay(random.fork('database'), delays);
-  way.target = Number(url.port);
-  const gatewayUrl = Object.assign(new URL(url), { port: String(way.port) });
+  const proxy = await openWay(random.fork('database'), delays);
+  proxy.target = Number(url.port);
+  const gatewayUrl = Object.assign(new URL(url), { port: String(proxy.port) });
   return {
     databaseUrl: url.href,
     gatewayUrl: gatewayUrl.href,
-    postgres: { server, way },
-    drop: async () => way.stop(),
+    postgres: { server, proxy },
+    drop: async () => proxy.stop(),
   };
 }
 
-function hearComplaint(line: string, complaints: Map<string, number>): void {
+function countError(line: string, loggedErrors: Map<string, number>): void {
   const [, message] = /"level":[56]0.*"msg":"([^"]*)"/.exec(line) ?? [];
   if (message === undefined) return;
   const [, cause] = /"err":\{.*?"message":"([^"]*)"/.exec(line) ?? [];
-  const complaint = cause === undefined ? message : `${message}: ${cause}`;
-  complaints.set(complaint, (complaints.get(complaint) ?? 0) + 1);
+  const text = cause === undefined ? message : `${message}: ${cause}`;
+  loggedErrors.set(text, (loggedErrors.get(text) ?? 0) + 1);
 }

@@ -2,38 +2,41 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { postGraphql, type Posted } from '../drain/asking.js';
 import type { Random } from './random.js';
 
-/** Where to ask, as whom, and how. */
-export interface Asking {
-  /** Where to ask next. */
+/** How to ask until there is an answer. */
+export interface AskingOptions {
+  /** The gateway to ask next. */
   readonly url: () => string;
   readonly random: Random;
   /** How long to wait for an answer. */
   readonly patienceMs: number;
-  /** Ends the insisting; nothing does where it is not there. */
+  /** Stops asking; if absent, nothing does. */
   readonly stopped?: AbortSignal;
 }
 
-/** Something that is asked for: as whom, and what answers it. */
-export interface Wish<T> {
+/** A request, and how to read its answer. */
+export interface Question<T> {
   readonly query: string;
   readonly variables?: object;
   readonly token?: string;
-  /** Undefined where this answers nothing, and it is to be asked for again. */
+  /** Returns undefined if this is no answer, and the request must be repeated. */
   readonly read: (answer: Posted) => T | undefined;
-  /** Hears each attempt that came to nothing. */
-  readonly failed?: () => void;
+  /** Called after each attempt without an answer. */
+  readonly onFailure?: () => void;
 }
 
-/** Asks again, on any replica, until there is an answer; undefined where it is stopped before. */
-export async function insist<T>(asking: Asking, wish: Wish<T>): Promise<T | undefined> {
-  const { url, random, patienceMs, stopped = never } = asking;
-  const { query, variables, token, read, failed } = wish;
+/** Asks again, on any replica, until there is an answer; undefined if it is stopped before. */
+export async function askUntilAnswered<T>(
+  options: AskingOptions,
+  question: Question<T>,
+): Promise<T | undefined> {
+  const { url, random, patienceMs, stopped = never } = options;
+  const { query, variables, token, read, onFailure } = question;
   while (!stopped.aborted) {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(patienceMs)]);
-    const way = { signal, ...(token !== undefined && { token }) };
-    const answer = await postGraphql(url(), query, variables, way).then(read, () => undefined);
+    const request = { signal, ...(token !== undefined && { token }) };
+    const answer = await postGraphql(url(), query, variables, request).then(read, () => undefined);
     if (answer !== undefined) return answer;
-    failed?.();
+    onFailure?.();
     await sleep(random.between(20, 300));
   }
   return undefined;

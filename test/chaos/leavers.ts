@@ -2,44 +2,46 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { postGraphql, type Posted } from '../drain/asking.js';
 import { demo } from '../support/testbed.js';
 import { findingsOf, type Finding } from './faults.js';
-import { codesOf, insist, type Asking } from './insistence.js';
+import { askUntilAnswered, codesOf, type AskingOptions } from './insistence.js';
 import { startSubscriber, type Subscriber } from './subscriber.js';
 
-/** People who sign in, follow for a while, and sign out. */
-export interface Leavers {
+/** Clients that sign in, subscribe for a while, and sign out. */
+export interface Visitors {
   readonly subscribers: readonly Subscriber[];
-  /** How many have signed out. */
+  /** How many clients have signed out. */
   readonly signOuts: number;
-  /** Begins no more; resolves when those who are there have left. */
+  /** Starts no new visit; resolves when the current one has ended. */
   finish(): Promise<void>;
-  /** Who has outlived its sign-out, as any of these gateways shows. */
+  /** The sessions that outlived their sign-out, on any of these gateways. */
   findings(urls: readonly string[]): Promise<readonly Finding[]>;
 }
 
-export type LeaversOptions = Omit<Asking, 'patienceMs' | 'stopped'>;
+export type VisitorsOptions = Omit<AskingOptions, 'patienceMs' | 'stopped'>;
 
 const patienceMs = 8_000;
 const stayMs = [200, 4_000] as const;
-/** The contract's "within seconds": who has signed out is served no longer. */
+/** How long a signed-out client may still be served: the contract says "within seconds". */
 const graceMs = 10_000;
-/** To be turned away takes a gateway that is up and reaches its database. */
+/** How long it may take until a client is refused, which needs a gateway that is up and reaches its database. */
 const maxMs = 60_000;
 const checkMs = 50;
-/** How often in a row a session is to be turned away before it counts as ended. */
+/** After how many refusals in a row a session counts as ended. */
 const enoughRefusals = 3;
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
 const signOut = 'mutation { signOut { signedOut } }';
 
-/** A new session, and the place in the log at which it begins; undefined where it is stopped before. */
-export async function enter(asking: Asking): Promise<{ token: string; after: string } | undefined> {
-  const token = await insist(asking, {
+/** Opens a session, and reads the place in the log at which it begins; undefined if it is stopped before. */
+export async function openSession(
+  options: AskingOptions,
+): Promise<{ token: string; after: string } | undefined> {
+  const token = await askUntilAnswered(options, {
     query: signIn,
     variables: { input: demo },
     read: ({ data }) => (data?.signIn?.sessionToken as string | null) ?? undefined,
   });
   if (token === undefined) return undefined;
-  const after = await insist(asking, {
+  const after = await askUntilAnswered(options, {
     query: '{ liveCursor }',
     token,
     read: ({ data }) => data?.liveCursor as string | undefined,
@@ -47,23 +49,23 @@ export async function enter(asking: Asking): Promise<{ token: string; after: str
   return after === undefined ? undefined : { token, after };
 }
 
-/** Starts to come and go. */
-export function startLeavers({ url, random }: LeaversOptions): Leavers {
+/** Starts one visit after another. */
+export function startVisitors({ url, random }: VisitorsOptions): Visitors {
   const subscribers: Subscriber[] = [];
-  const gone: string[] = [];
+  const signedOut: string[] = [];
   const late: string[] = [];
   const stopping = new AbortController();
-  const asking = { url, random, patienceMs };
+  const options = { url, random, patienceMs };
 
-  /** The answer to the one that did it may have been lost. */
+  /** Signs out; the answer that confirms it may get lost, so a missing session counts too. */
   async function leave(token: string): Promise<void> {
     const read = (answer: Posted) => answer.data?.signOut?.signedOut === true || isOver(answer) || undefined;
-    await insist(asking, { query: signOut, token, read });
-    gone.push(token);
+    await askUntilAnswered(options, { query: signOut, token, read });
+    signedOut.push(token);
   }
 
   async function visit(): Promise<void> {
-    const session = (await enter(asking))!;
+    const session = (await openSession(options))!;
     const name = `visitor ${subscribers.length + 1}`;
     const habit = { name, family: 'shipments', selects: 'few', isLeaving: true } as const;
     const subscriber = startSubscriber({ habit, ...session, url, random });
@@ -87,7 +89,7 @@ export function startLeavers({ url, random }: LeaversOptions): Leavers {
   return {
     subscribers,
     get signOuts() {
-      return gone.length;
+      return signedOut.length;
     },
     async finish() {
       stopping.abort();
@@ -96,7 +98,7 @@ export function startLeavers({ url, random }: LeaversOptions): Leavers {
     async findings(urls) {
       const alive = await Promise.all(
         urls.flatMap((at) =>
-          gone.map(async (token, number) => {
+          signedOut.map(async (token, number) => {
             const answer = await postGraphql(at, '{ liveCursor }', {}, { token });
             return isOver(answer) ? [] : [`visitor ${number + 1} is still signed in at ${at}`];
           }),

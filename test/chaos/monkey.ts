@@ -5,7 +5,7 @@ import type { Random } from './random.js';
 import type { Replica } from './replica.js';
 import type { Way } from './way.js';
 
-/** How often it did what. */
+/** How often the monkey did what. */
 export interface Tally {
   kills: number;
   drains: number;
@@ -20,13 +20,13 @@ export interface MonkeyOptions {
   /** How many gateways to kill. */
   readonly kills: number;
   readonly random: Random;
-  /** The Postgres and the way to it, where there is one. */
-  readonly postgres?: Base | undefined;
+  /** The Postgres and the proxy in front of it, if there is one. */
+  readonly postgres?: Database | undefined;
 }
 
-interface Base {
+interface Database {
   readonly server: TestPostgres;
-  readonly way: Way;
+  readonly proxy: Way;
 }
 
 const pauseMs = [50, 700] as const;
@@ -35,10 +35,10 @@ const maxAbsenceMs = 1_500;
 /** Longer than a gateway waits for a connection. */
 const maxDatabaseFreezeMs = 7_000;
 
-/** Does harm at random until it has killed so often; resolves when all of it is mended. */
-export async function unleash({ replicas, kills, random, postgres }: MonkeyOptions): Promise<Tally> {
+/** Does harm at random until it has killed so many gateways; resolves when everything works again. */
+export async function runMonkey({ replicas, kills, random, postgres }: MonkeyOptions): Promise<Tally> {
   const tally: Tally = { kills: 0, drains: 0, freezes: 0, cuts: 0, databaseRestarts: 0, databaseFreezes: 0 };
-  const mending = new Set<Promise<void>>();
+  const recovering = new Set<Promise<void>>();
   let isDatabaseAway = false;
 
   async function restart(signal: 'SIGKILL' | 'SIGTERM', replica: Replica): Promise<void> {
@@ -63,12 +63,12 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
     isDatabaseAway = false;
   }
 
-  function restartDatabase({ server }: Base, force: number): Promise<void> {
+  function restartDatabase({ server }: Database, force: number): Promise<void> {
     const signal = force < 0.5 ? 'SIGINT' : 'SIGQUIT';
     return takeDatabaseAway('databaseRestarts', () => server.restart(force * maxAbsenceMs, signal));
   }
 
-  function freezeDatabase({ server }: Base, force: number): Promise<void> {
+  function freezeDatabase({ server }: Database, force: number): Promise<void> {
     return takeDatabaseAway('databaseFreezes', async () => {
       const thaw = await freezePostgres(server.url);
       await sleep(force * maxDatabaseFreezeMs);
@@ -86,20 +86,20 @@ export async function unleash({ replicas, kills, random, postgres }: MonkeyOptio
       ? ([
           [2, (_, force) => restartDatabase(postgres, force)],
           [1, (_, force) => freezeDatabase(postgres, force)],
-          [2, (_, force) => cut(postgres.way, force)],
+          [2, (_, force) => cut(postgres.proxy, force)],
         ] as readonly (readonly [number, Act])[])
       : []),
   ];
   const drawn = acts.flatMap(([weight, act]) => Array.from({ length: weight }, () => act));
 
   while (tally.kills < kills) {
-    // All is drawn, whether or not it can be done, so that a seed gives the same acts again.
+    // Everything is drawn, even if it cannot be done, so that a seed always gives the same acts.
     await sleep(random.between(...pauseMs));
     const [act, replica, force] = [random.pick(drawn), random.pick(replicas), random.between(0, 1)];
     if (!replica.isUp) continue;
-    const work = act(replica, force).finally(() => mending.delete(work));
-    mending.add(work);
+    const work = act(replica, force).finally(() => recovering.delete(work));
+    recovering.add(work);
   }
-  await Promise.all(mending);
+  await Promise.all(recovering);
   return tally;
 }

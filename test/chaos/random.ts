@@ -1,16 +1,16 @@
-/** Chance that comes again: the same seed gives the same draws. */
+/** Reproducible random numbers: the same seed gives the same draws. */
 export interface Random {
-  /** At least `least`, below `most`. */
+  /** A number from `least` up to, but not including, `most`. */
   between(least: number, most: number): number;
-  /** A whole number of `least` to `most`. */
+  /** An integer from `least` to `most`. */
   whole(least: number, most: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** Draws of its own, which no other's order disturbs. */
+  /** Independent random numbers, which do not depend on the order of other draws. */
   fork(name: string): Random;
 }
 
-/** Draws by a seed (sfc32 over a hash of its text). */
+/** Random numbers from a seed (sfc32, initialised with a hash of the seed). */
 export function createRandom(seed: string): Random {
   let [a = 0, b = 0, c = 0, d = 0] = [0, 1, 2, 3].map((salt) => hash(`${salt} ${seed}`));
   const next = () => {

@@ -3,18 +3,18 @@ import { startGatewayProcess, type GatewayProcess } from '../support/process.js'
 import type { Random } from './random.js';
 import { openWay, type Delays } from './way.js';
 
-/** One gateway that is started again whenever it ends, behind a way that stays. */
+/** A gateway that is restarted whenever it ends, behind a proxy with a fixed address. */
 export interface Replica {
   readonly url: string;
-  /** Whether it listens now and is not being ended. */
+  /** Whether it listens and is not being stopped. */
   readonly isUp: boolean;
-  /** Ends it so and starts it again; resolves when it listens. */
+  /** Ends it by this signal and starts it again; resolves when it listens. */
   restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Stops the process's time. */
+  /** Suspends the process for this long. */
   freeze(ms: number): Promise<void>;
-  /** Cuts connections with this probability; says how many. */
+  /** Cuts each connection with this probability; returns how many. */
   cut(probability: number): number;
-  /** Ends it for good. */
+  /** Stops it for good. */
   stop(): Promise<void>;
 }
 
@@ -24,57 +24,57 @@ export interface ReplicaOptions {
   readonly options: readonly string[];
   readonly random: Random;
   readonly delays: Delays;
-  /** Hears of an end that is not as it should be. */
-  readonly died: (how: string) => void;
-  /** Hears every line that it writes. */
-  readonly hear: (line: string) => void;
+  /** Called when the gateway ends by itself, or drains with an exit code other than 0. */
+  readonly onBadExit: (how: string) => void;
+  /** Called with every line that it writes. */
+  readonly onLine: (line: string) => void;
 }
 
-const againMs = 300;
+const restartDelayMs = 300;
 const maxFailures = 100;
 
-/** Starts a gateway from what was built. */
+/** Starts the built gateway. */
 export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
-  const { settings, options, random, delays, died, hear } = replica;
-  const way = await openWay(random, delays);
+  const { settings, options, random, delays, onBadExit, onLine } = replica;
+  const proxy = await openWay(random, delays);
   let gateway: GatewayProcess;
   let isEnding = false;
 
-  /** As an orchestrator does: a gateway whose database is away ends, and is started again. */
+  /** Restarts it as an orchestrator does: a gateway exits if it starts while its database is unreachable. */
   async function start(failures = 0): Promise<void> {
     try {
-      gateway = await startGatewayProcess(settings, { main: 'dist/main.js', options, onLine: hear });
+      gateway = await startGatewayProcess(settings, { main: 'dist/main.js', options, onLine });
     } catch (error) {
       if (failures === maxFailures) throw error;
-      await sleep(againMs);
+      await sleep(restartDelayMs);
       return start(failures + 1);
     }
     isEnding = false;
-    way.target = Number(new URL(gateway.url).port);
+    proxy.target = Number(new URL(gateway.url).port);
     void watch(gateway);
   }
 
   async function watch({ ended, output }: GatewayProcess): Promise<void> {
     const code = await ended;
     if (isEnding) return;
-    died(`a gateway ended by itself with ${code}:\n${output()}`);
-    way.target = undefined;
+    onBadExit(`a gateway ended by itself with ${code}:\n${output()}`);
+    proxy.target = undefined;
     await start();
   }
 
   async function end(signal: NodeJS.Signals): Promise<void> {
     isEnding = true;
     const code = await gateway.end(signal);
-    way.target = undefined;
+    proxy.target = undefined;
     if (signal === 'SIGTERM' && code !== 0)
-      died(`a gateway drained and ended with ${code}:\n${gateway.output()}`);
+      onBadExit(`a gateway drained and ended with ${code}:\n${gateway.output()}`);
   }
 
   await start();
   return {
-    url: `http://127.0.0.1:${way.port}`,
+    url: `http://127.0.0.1:${proxy.port}`,
     get isUp() {
-      return way.target !== undefined && !isEnding;
+      return proxy.target !== undefined && !isEnding;
     },
     async restart(signal) {
       await end(signal);
@@ -86,10 +86,10 @@ export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
       await sleep(ms);
       child.kill('SIGCONT');
     },
-    cut: way.cut,
+    cut: proxy.cut,
     async stop() {
       await end('SIGTERM');
-      way.stop();
+      proxy.stop();
     },
   };
 }

@@ -9,21 +9,21 @@ export interface Report {
   readonly tally: Tally;
   readonly traffic: Traffic;
   readonly seconds: number;
-  /** How often the gateway ended an operation that a client then had to begin again. */
+  /** Why the gateway ended operations that a client then had to start again, with counts. */
   readonly interruptions: ReadonlyMap<string, number>;
-  /** What gateways logged as errors, and how often. */
-  readonly complaints: ReadonlyMap<string, number>;
+  /** The errors that gateways logged, with their counts. */
+  readonly loggedErrors: ReadonlyMap<string, number>;
   readonly findings: readonly Finding[];
 }
 
-/** How much was done, under the names that the summary shows. */
+/** What the clients did, under the names in the summary. */
 export type Traffic = ReturnType<typeof trafficOf>;
 
 /** Counts what the clients did. */
 export function trafficOf({ senders, subscribers, others }: Clients) {
   const { sent, attempts, refused } = senders;
   const bookings = others?.booker.bookings() ?? [];
-  const visitors = others?.leavers.subscribers ?? [];
+  const visitors = others?.visitors.subscribers ?? [];
   return {
     events: sent.length,
     deliveries: attempts,
@@ -35,11 +35,11 @@ export function trafficOf({ senders, subscribers, others }: Clients) {
     'bookings at the service': bookings.reduce((sum, { booked }) => sum + booked.length, 0),
     rotations: others?.rotator.rotations ?? 0,
     'failed requests to rotate': others?.rotator.failures ?? 0,
-    'sign-outs': others?.leavers.signOuts ?? 0,
+    'sign-outs': others?.visitors.signOuts ?? 0,
   };
 }
 
-/** Why operations of those who were to stay were ended, and how often. */
+/** Why operations of lasting sessions were ended, with counts. */
 export function endingsOf({ subscribers }: Clients): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const ending of subscribers.flatMap(({ endings }) => endings))

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 
-import { insist, type Asking } from './insistence.js';
+import { askUntilAnswered, type AskingOptions } from './insistence.js';
 import type { Destination } from './sender.js';
 
 /** An endpoint of the payment service, whose secret can be rotated. */
 export interface PaymentEndpoint extends Destination {
-  /** Notes the present secret as one that the gateway has. */
-  know(): void;
+  /** Marks the current secret as one that the gateway has. */
+  markKnown(): void;
 }
 
-/** A payment endpoint at the service. */
+/** Creates a payment endpoint at the service. */
 export function createPaymentEndpoint(sandbox: Sandbox, id: string): PaymentEndpoint {
   const { secret: first } = sandbox.webhooks.addPaymentEndpoint({ id });
   const known = new Set([first]);
@@ -18,56 +18,56 @@ export function createPaymentEndpoint(sandbox: Sandbox, id: string): PaymentEndp
     const { secret, previous } = sandbox.webhooks.endpoints().find((it) => it.id === id)!;
     return { family: 'payments', id, secret, previous: previous?.secret } as const;
   };
-  return { now, isKnown: (secret) => known.has(secret), know: () => void known.add(now().secret) };
+  return { now, isKnown: (secret) => known.has(secret), markKnown: () => void known.add(now().secret) };
 }
 
-/** An operator who rotates an endpoint's secret, and rotates again where it is not known whether that succeeded. */
+/** An operator who rotates an endpoint's secret, and rotates again if the outcome is unknown. */
 export interface Rotator {
   /** How many rotations succeeded. */
   readonly rotations: number;
-  /** How many requests came to nothing. */
+  /** How many requests failed. */
   readonly failures: number;
-  /** Begins no more; gives the one under way so long. */
-  finish(mostMs: number): Promise<void>;
+  /** Starts no new rotation, and waits at most so long for the current one. */
+  finish(maxMs: number): Promise<void>;
 }
 
-export interface RotatorOptions extends Omit<Asking, 'patienceMs' | 'stopped'> {
+export interface RotatorOptions extends Omit<AskingOptions, 'patienceMs' | 'stopped'> {
   readonly endpoint: PaymentEndpoint;
   readonly token: string;
 }
 
 const pauseMs = [200, 3_000] as const;
-/** A rotation that was killed is in the way of others for as long as its lease. */
+/** A killed rotation blocks others until its lease expires. */
 const patienceMs = 40_000;
 
 const query = `mutation ($input: RotatePaymentWebhookSecretInput!) {
   rotatePaymentWebhookSecret(input: $input) { rotatedAt }
 }`;
 
-/** Starts to rotate; resolves when it has done so once. */
+/** Starts rotating; resolves after the first rotation. */
 export async function startRotator({ url, random, endpoint, token }: RotatorOptions): Promise<Rotator> {
   const finishing = new AbortController();
   const stopping = new AbortController();
-  const asking = { url, random, patienceMs, stopped: stopping.signal };
+  const askingOptions = { url, random, patienceMs, stopped: stopping.signal };
   let rotations = 0;
   let failures = 0;
 
   async function rotate(): Promise<void> {
     let before = endpoint.now().secret;
-    const done = await insist(asking, {
+    const done = await askUntilAnswered(askingOptions, {
       query,
       variables: { input: { endpointId: endpoint.now().id } },
       token,
       read: ({ data }) => (data?.rotatePaymentWebhookSecret?.rotatedAt as string | null) ?? undefined,
-      failed() {
+      onFailure() {
         failures += 1;
         before = endpoint.now().secret;
       },
     });
     if (done === undefined) return;
     rotations += 1;
-    // Otherwise one that was thought lost has come between, and which of the two the gateway has is not known.
-    if (endpoint.now().previous === before) endpoint.know();
+    // Otherwise a rotation that seemed lost came in between, and it is unknown which of both secrets the gateway has.
+    if (endpoint.now().previous === before) endpoint.markKnown();
   }
 
   async function run(): Promise<void> {
@@ -86,11 +86,11 @@ export async function startRotator({ url, random, endpoint, token }: RotatorOpti
     get failures() {
       return failures;
     },
-    async finish(mostMs) {
+    async finish(maxMs) {
       finishing.abort();
-      const patience = setTimeout(() => stopping.abort(), mostMs);
+      const timer = setTimeout(() => stopping.abort(), maxMs);
       await running;
-      clearTimeout(patience);
+      clearTimeout(timer);
     },
   };
 }

@@ -3,47 +3,47 @@ import { findFaults, type Evidence } from './check.js';
 import { startClients, type Clients, type ClientsOptions } from './clients.js';
 import { readContents } from './contents.js';
 import { findingsOf, type Finding } from './faults.js';
-import { openHouse, type House, type HouseOptions } from './house.js';
-import { unleash } from './monkey.js';
+import { startCluster, type Cluster, type ClusterOptions } from './house.js';
+import { runMonkey } from './monkey.js';
 import { createRandom } from './random.js';
 import { endingsOf, trafficOf, type Report } from './report.js';
 import { isKnownNow } from './sender.js';
 import { readStanding } from './standing.js';
 
 /** One run on one engine. */
-export interface RunOptions extends HouseOptions, ClientsOptions {
-  /** What all of its chance comes from. */
+export interface RunOptions extends ClusterOptions, ClientsOptions {
+  /** The seed of everything random. */
   readonly seed: string;
   /** How many gateways to kill. */
   readonly kills: number;
-  /** How long to go on, at least. */
-  readonly leastMs?: number;
-  /** How long, in the end, clients may wait for answers: long where a crash left something undecided. */
+  /** How long the run lasts at least. */
+  readonly minMs?: number;
+  /** How long clients may wait for answers at the end, since a crash may have left something undecided. */
   readonly patienceMs?: number;
-  /** How long, in the end, subscribers may take to see everything. */
+  /** How long subscribers may take to get everything at the end. */
   readonly settleMs?: number;
 }
 
-/** Lets clients of every kind and a monkey loose on gateways, and compares what they say in the end. */
+/** Runs clients of every kind and a chaos monkey against gateways, then compares what all of them saw. */
 export async function runChaos(run: RunOptions): Promise<Report> {
-  const { engine, seed, kills, leastMs = 0, patienceMs = 60_000, settleMs = 20_000 } = run;
+  const { engine, seed, kills, minMs = 0, patienceMs = 60_000, settleMs = 20_000 } = run;
   const began = performance.now();
   const random = createRandom(seed);
-  const house = await openHouse(run, random);
+  const cluster = await startCluster(run, random);
   let clients: Clients | undefined;
   try {
-    clients = await startClients(house, random, run);
-    const { replicas, postgres } = house;
+    clients = await startClients(cluster, random, run);
+    const { replicas, postgres } = cluster;
     const [tally] = await Promise.all([
-      unleash({ replicas, kills, postgres, random: random.fork('monkey') }),
-      sleep(leastMs),
+      runMonkey({ replicas, kills, postgres, random: random.fork('monkey') }),
+      sleep(minMs),
     ]);
     await clients.finish(patienceMs);
     await clients.senders.replay();
-    const evidence = await settle(house, clients, settleMs);
-    const outlived = (await clients.others?.leavers.findings(replicas.map(({ url }) => url))) ?? [];
+    const evidence = await settle(cluster, clients, settleMs);
+    const outlived = (await clients.others?.visitors.findings(replicas.map(({ url }) => url))) ?? [];
     await clients.stop();
-    await house.close();
+    await cluster.close();
     return {
       engine,
       seed,
@@ -51,25 +51,25 @@ export async function runChaos(run: RunOptions): Promise<Report> {
       traffic: trafficOf(clients),
       seconds: Math.round((performance.now() - began) / 1000),
       interruptions: endingsOf(clients),
-      complaints: house.complaints,
-      findings: [...findFaults(evidence), ...outlived, ...findRefusals(house, clients), ...house.deaths],
+      loggedErrors: cluster.loggedErrors,
+      findings: [...findFaults(evidence), ...outlived, ...findRefusals(cluster, clients), ...cluster.crashes],
     };
   } finally {
     await clients?.stop();
-    await house.stop();
+    await cluster.stop();
   }
 }
 
-/** Gathers until nothing is found, or no longer. What subscribers see goes on coming. */
-async function settle(house: House, clients: Clients, mostMs: number): Promise<Evidence> {
+/** Collects the evidence again until it shows no fault, or time is up: subscribers may still be catching up. */
+async function settle(cluster: Cluster, clients: Clients, maxMs: number): Promise<Evidence> {
   const { token, senders, subscribers, others } = clients;
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxMs;
   for (;;) {
     const evidence = {
       sent: senders.sent,
-      contents: await readContents(house.databaseUrl),
-      standing: await readStanding(house.replicas[0]!.url, token),
-      subscribers: [...subscribers, ...(others?.leavers.subscribers ?? [])],
+      contents: await readContents(cluster.databaseUrl),
+      standing: await readStanding(cluster.replicas[0]!.url, token),
+      subscribers: [...subscribers, ...(others?.visitors.subscribers ?? [])],
       bookings: others?.booker.bookings() ?? [],
     };
     if (performance.now() > until || findFaults(evidence).length === 0) return evidence;
@@ -77,9 +77,9 @@ async function settle(house: House, clients: Clients, mostMs: number): Promise<E
   }
 }
 
-/** What the gateway should have taken, and whom it should not have turned away. */
+/** Deliveries and subscribers that the gateway should not have refused. */
 function findRefusals(
-  { subscription, endpoint }: House,
+  { subscription, endpoint }: Cluster,
   { senders, subscribers }: Clients,
 ): readonly Finding[] {
   const isKnown = { shipments: isKnownNow(subscription), payments: isKnownNow(endpoint) };

@@ -9,29 +9,29 @@ export interface Sent extends Event {
   acknowledged: boolean;
 }
 
-/** The services' senders: they try again as `apis/webhooks.md` §8 says, only sooner. */
+/** The services' senders, which retry as documented (`apis/webhooks.md` §8), only sooner. */
 export interface Senders {
   readonly sent: readonly Sent[];
   readonly attempts: number;
   /** How many attempts were answered 401. */
   readonly refused: number;
-  /** The attempts answered 401 though they were signed by a secret that the gateway had said that it has. */
+  /** The attempts that were answered 401 although a secret that the gateway has confirmed signed them. */
   readonly wronglyRefused: readonly string[];
   /** Sends no new event; resolves when every delivery is acknowledged or marked failed. */
   finish(): Promise<void>;
-  /** Sends once more what is marked failed, as somebody does by hand when all is well again; then closes. */
+  /** Sends failed deliveries once more, as an operator does after an outage; then closes the connections. */
   replay(): Promise<void>;
 }
 
 /** Where deliveries go. */
 export interface Destination {
-  /** As the sender has it now. */
+  /** The endpoint as the sender has it now. */
   now(): Endpoint;
-  /** Whether the gateway has said that it has this secret. */
+  /** Whether the gateway has confirmed that it has this secret. */
   isKnown(secret: string): boolean;
 }
 
-/** Whether the gateway has said that it has one of those secrets by which deliveries are signed now. */
+/** Whether the gateway has confirmed one of the secrets that sign deliveries now. */
 export function isKnownNow({ now, isKnown }: Destination): boolean {
   return secretsOf(now()).some(isKnown);
 }
@@ -42,25 +42,25 @@ function secretsOf({ secret, previous }: Endpoint): readonly string[] {
 
 export interface SendersOptions {
   readonly destinations: Readonly<Record<Family, Destination>>;
-  /** Where to send the next one. */
+  /** The gateway to send the next delivery to. */
   readonly url: () => string;
   readonly random: Random;
-  /** About how many events a second. */
+  /** Roughly how many events a second. */
   readonly rate: number;
-  /** By how much sooner than documented they try again. */
-  readonly haste: number;
+  /** By which factor they retry sooner than documented. */
+  readonly retrySpeedup: number;
 }
 
-/** Immediately, after 5 minutes, after 30 minutes, after 2 hours. */
+/** The delays before the attempts: none, 5 minutes, 30 minutes, 2 hours. */
 const scheduleMs = [0, 300_000, 1_800_000, 7_200_000];
 const patienceMs = 4_000;
 const maxInFlight = 150;
 
-/** Starts to send. */
-export function startSenders({ destinations, url, random, rate, haste }: SendersOptions): Senders {
+/** Starts sending. */
+export function startSenders({ destinations, url, random, rate, retrySpeedup }: SendersOptions): Senders {
   const agent = new Agent({ keepAlive: true });
   const sent: Sent[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   const wronglyRefused: string[] = [];
   let attempts = 0;
   let refused = 0;
@@ -76,7 +76,7 @@ export function startSenders({ destinations, url, random, rate, haste }: Senders
     const isTaken = status !== undefined && status >= 200 && status < 300;
     if (isTaken) event.acknowledged = true;
     if (status === 401) refused += 1;
-    // Two rotations while it was under way make both of its signatures worthless.
+    // Two rotations during the attempt make both of its signatures invalid.
     if (status === 401 && secretsOf(now()).some((secret) => known.includes(secret)))
       wronglyRefused.push(`${event.id} was answered 401`);
     return isTaken;
@@ -84,12 +84,12 @@ export function startSenders({ destinations, url, random, rate, haste }: Senders
 
   async function deliver(event: Sent): Promise<void> {
     for (const delayMs of scheduleMs) {
-      await sleep(delayMs / haste);
+      await sleep(delayMs / retrySpeedup);
       if (await attempt(event)) return;
     }
   }
 
-  /** Delivery is at least once: some go twice at the same moment, some again after they were acknowledged. */
+  /** Delivery is at least once: some events are sent twice at the same time, some again after the acknowledgement. */
   async function send(event: Sent): Promise<void> {
     const copies = random.chance(0.15) ? 2 : 1;
     const againMs = random.chance(0.1) ? random.between(0, 3_000) : undefined;
@@ -103,14 +103,14 @@ export function startSenders({ destinations, url, random, rate, haste }: Senders
     const family = random.pick(['shipments', 'payments'] as const);
     const event = { ...createEvent(family, random), family, acknowledged: false };
     sent.push(event);
-    const work = send(event).finally(() => underWay.delete(work));
-    underWay.add(work);
+    const work = send(event).finally(() => inProgress.delete(work));
+    inProgress.add(work);
   }
 
   async function run(): Promise<void> {
     while (!stopped) {
       const burst = random.chance(0.2) ? random.whole(5, 20) : 1;
-      for (let i = 0; i < burst && underWay.size < maxInFlight; i++) begin();
+      for (let i = 0; i < burst && inProgress.size < maxInFlight; i++) begin();
       await sleep((burst * random.between(0, 2_000)) / rate);
     }
   }
@@ -128,7 +128,7 @@ export function startSenders({ destinations, url, random, rate, haste }: Senders
     async finish() {
       stopped = true;
       await running;
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
     },
     async replay() {
       for (const event of sent.filter(({ acknowledged }) => !acknowledged)) await attempt(event);
@@ -137,7 +137,7 @@ export function startSenders({ destinations, url, random, rate, haste }: Senders
   };
 }
 
-/** The status of a whole answer; undefined where none came. */
+/** The status of a complete answer; undefined if there was none. */
 function post(
   agent: Agent,
   url: string,
@@ -149,10 +149,10 @@ function post(
       answer.on('error', () => resolve(undefined)).on('end', () => resolve(answer.statusCode));
       answer.resume();
     });
-    const patience = setTimeout(() => sent.destroy(), patienceMs);
+    const timer = setTimeout(() => sent.destroy(), patienceMs);
     sent.on('error', () => resolve(undefined));
     sent.on('close', () => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve(undefined);
     });
     sent.end(body);

@@ -2,7 +2,7 @@ import { postGraphql } from '../drain/asking.js';
 import type { Listed } from './check-bookings.js';
 import type { Fields } from './told.js';
 
-/** What the gateway itself shows: its read models. */
+/** The gateway's read models, as it shows them. */
 export interface Standing {
   readonly shipments: readonly Fields[];
   readonly payments: readonly Fields[];
@@ -15,7 +15,7 @@ const lists = {
   appointments: 'id upstreamId confirmation participants { actor { reference } }',
 } as const;
 
-/** Asks the gateway at this address for all of it. */
+/** Reads all of them from the gateway at this address. */
 export async function readStanding(url: string, token: string): Promise<Standing> {
   const [shipments, payments, appointments] = await Promise.all([
     readAll<Fields>(url, token, 'shipments'),

@@ -6,26 +6,26 @@ import { documentOf, type Habit } from './habits.js';
 import type { Random } from './random.js';
 import type { Fields } from './told.js';
 
-/** An update as it came. */
+/** An update as it was received. */
 export interface Seen {
   readonly eventId: string;
   readonly cursor: string;
   readonly event: Fields;
-  /** What does not depend on when it was rendered. */
+  /** The fields that do not depend on when the update was rendered. */
   readonly entity: Fields;
-  /** The newest event of the entity, as it was read while the update was rendered; undefined where not asked for. */
+  /** The newest event of the entity when the update was rendered; undefined if not selected. */
   readonly newest: string | undefined;
 }
 
-/** A client that follows a family through every loss of its connection. */
+/** A client that follows a family, and reconnects whenever its connection is lost. */
 export interface Subscriber {
   readonly habit: Habit;
   readonly seen: readonly Seen[];
   /** Why the gateway ended its operation, each time. */
   readonly endings: readonly string[];
-  /** How often in a row it was last turned away for want of a live session. */
+  /** How often in a row it was refused for lack of a valid session. */
   readonly refusals: number;
-  /** When a gateway last had its socket open and admitted, on the clock of `performance`. */
+  /** When it last had an open socket that a gateway had acknowledged, on the clock of `performance`. */
   readonly servedAt: number;
   stop(): Promise<void>;
 }
@@ -33,9 +33,9 @@ export interface Subscriber {
 export interface SubscriberOptions {
   readonly habit: Habit;
   readonly token: string;
-  /** The place in the log after which to begin. */
+  /** The cursor to start after. */
   readonly after: string;
-  /** Where to connect next. */
+  /** The gateway to connect to next. */
   readonly url: () => string;
   readonly random: Random;
 }
@@ -50,7 +50,7 @@ interface Answer {
 
 const unauthorized = 4401;
 
-/** Follows until it is stopped. */
+/** Subscribes until it is stopped. */
 export function startSubscriber({ habit, token, after, url, random }: SubscriberOptions): Subscriber {
   const seen: Seen[] = [];
   const endings: string[] = [];
@@ -88,11 +88,11 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
     seen.push({ eventId: event.eventId, cursor, event, entity: rest, newest: events?.nodes[0]?.eventId });
   }
 
-  function turnedAway(error: unknown): boolean {
+  function isUnauthorized(error: unknown): boolean {
     return (error as { code?: unknown }).code === unauthorized;
   }
 
-  /** One operation, which the client takes up again by itself; ends when it is left or the gateway ends it. */
+  /** Runs one operation, which the client resumes by itself, until this subscriber leaves or the gateway ends it. */
   async function follow(): Promise<void> {
     const client = connect();
     const variables = { after: cursor, filter: habit.filter };
@@ -101,12 +101,12 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
     const restless = habit.isRestless ? setTimeout(() => leave(), random.between(200, 3_000)) : undefined;
     try {
       for await (const { data, errors } of updates) {
-        if (errors) endings.push(`an update with ${tell(errors)}`);
+        if (errors) endings.push(`an update with ${describe(errors)}`);
         if (data) take(data);
       }
     } catch (error) {
-      if (turnedAway(error)) refusals += 1;
-      if (!stopped) endings.push(tell(error));
+      if (isUnauthorized(error)) refusals += 1;
+      if (!stopped) endings.push(describe(error));
     } finally {
       clearTimeout(restless);
       await client.dispose();
@@ -139,7 +139,7 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
   };
 }
 
-function tell(error: unknown): string {
+function describe(error: unknown): string {
   if (Array.isArray(error))
     return (error as { extensions?: { code?: string } }[]).map(({ extensions }) => extensions?.code).join();
   const { code, reason, message } = error as { code?: number; reason?: string; message?: string };

@@ -4,7 +4,7 @@ import type { Report } from './report.js';
 
 const shownFindings = 5;
 
-const deeds: Readonly<Record<keyof Tally, string>> = {
+const acts: Readonly<Record<keyof Tally, string>> = {
   kills: 'kills (SIGKILL)',
   drains: 'drains (SIGTERM)',
   freezes: 'freezes (SIGSTOP)',
@@ -13,7 +13,7 @@ const deeds: Readonly<Record<keyof Tally, string>> = {
   databaseFreezes: 'database freezes',
 };
 
-/** The reports side by side, with their sums; then what was found, if anything. */
+/** A table of the reports side by side, with sums, followed by the findings, if any. */
 export function summarize(reports: readonly Report[]): string {
   const rows = [
     ['', ...reports.map(({ engine }) => engine), 'in all'],
@@ -27,10 +27,10 @@ export function summarize(reports: readonly Report[]): string {
   return [...lines, ...reports.flatMap(remarks)].join('\n');
 }
 
-/** The deeds, then the traffic, then a line for each fault, all with their names. */
+/** The named figures of a report: the monkey's acts, the traffic, and the number of findings for each fault. */
 function numbersOf({ tally, traffic, seconds, interruptions, findings }: Report): [string, number][] {
   return [
-    ...Object.entries(deeds).map(([deed, name]): [string, number] => [name, tally[deed as keyof Tally]]),
+    ...Object.entries(acts).map(([act, name]): [string, number] => [name, tally[act as keyof Tally]]),
     ...Object.entries(traffic),
     ['operations ended', sum([...interruptions.values()])],
     ['seconds', seconds],
@@ -48,7 +48,7 @@ function transposed(columns: readonly (readonly (readonly [string, number])[])[]
   });
 }
 
-function remarks({ engine, interruptions, complaints, findings }: Report): string[] {
+function remarks({ engine, interruptions, loggedErrors, findings }: Report): string[] {
   const counted = (title: string, counts: ReadonlyMap<string, number>) =>
     [...counts].map(([what, count]) => `${engine}: ${title}: ${what} (${count})`);
   const found = faults.flatMap((fault) =>
@@ -59,7 +59,7 @@ function remarks({ engine, interruptions, complaints, findings }: Report): strin
   );
   return [
     ...counted('operations ended by the gateway', interruptions),
-    ...counted('errors in the log', complaints),
+    ...counted('errors in the log', loggedErrors),
     ...found,
   ];
 }

@@ -4,8 +4,8 @@ import type { Family } from './events.js';
 /** An object's fields by their names in the schema. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An event as clients are to see it, and its entity just after it. */
-export interface Told {
+/** An event as clients must get it, with its entity as of this event. */
+export interface ExpectedEvent {
   readonly seq: number;
   readonly family: Family;
   readonly entityId: string;
@@ -13,46 +13,46 @@ export interface Told {
   readonly entity: Fields;
 }
 
-/** What one event says, and where it stands among those of its entity. */
-interface Saying {
+/** The content of one event, and its place among the events of its entity. */
+interface Parsed {
   readonly millis: number;
   readonly rank: number;
   readonly entityId: string;
   readonly event: Fields;
-  /** What it says of the entity; what it is silent about is not there. */
+  /** The entity's fields that the event has; those it lacks are absent. */
   readonly entity: Fields;
 }
 
 /**
- * What the log tells, by event id: the contract's rules over the bodies as they were sent, with none of the gateway's
- * code. What is to be skipped is not there.
+ * The expected events by id, without those to be skipped: computed by the contract's rules from the bodies as they were
+ * sent, without any of the gateway's code.
  */
-export function retell(events: readonly StoredEvent[]): ReadonlyMap<string, Told> {
-  const told = new Map<string, Told>();
-  const heard = new Map<string, Saying[]>();
+export function expectedFrom(events: readonly StoredEvent[]): ReadonlyMap<string, ExpectedEvent> {
+  const expected = new Map<string, ExpectedEvent>();
+  const byEntity = new Map<string, Parsed[]>();
   for (const { seq, family, event_id, body } of events) {
-    const saying = sayings[family](JSON.parse(body) as Body);
-    if (!saying) continue;
-    const { entityId, event } = saying;
-    const before = heard.get(entityId) ?? [];
-    heard.set(entityId, before);
-    before.splice(before.findLastIndex((other) => !isBefore(saying, other)) + 1, 0, saying);
-    told.set(event_id, { seq, family, entityId, event, entity: fold(before) });
+    const parsed = parsers[family](JSON.parse(body) as Body);
+    if (!parsed) continue;
+    const { entityId, event } = parsed;
+    const soFar = byEntity.get(entityId) ?? [];
+    byEntity.set(entityId, soFar);
+    soFar.splice(soFar.findLastIndex((other) => !isBefore(parsed, other)) + 1, 0, parsed);
+    expected.set(event_id, { seq, family, entityId, event, entity: fold(soFar) });
   }
-  return told;
+  return expected;
 }
 
-/** The newest word on each field counts, however late it came. */
-function fold(inOrder: readonly Saying[]): Fields {
+/** The newest value of each field counts, however late it arrived. */
+function fold(inOrder: readonly Parsed[]): Fields {
   return Object.assign({}, ...inOrder.map(({ entity }) => entity)) as Fields;
 }
 
-/** Equal times are settled by the stage's place in the list, then by log order. */
-function isBefore(one: Saying, other: Saying): boolean {
+/** Equal times are ordered by stage, then by place in the log. */
+function isBefore(one: Parsed, other: Parsed): boolean {
   return one.millis < other.millis || (one.millis === other.millis && one.rank < other.rank);
 }
 
-/** Where these fields of what is shown are not as they should be; what no event has told of is null. */
+/** How the shown values of these fields differ from the right ones; a field that no event has set is null. */
 export function differences(shown: Fields, right: Fields, names: readonly string[]): readonly string[] {
   return names
     .filter((name) => (shown[name] ?? null) !== (right[name] ?? null))
@@ -70,10 +70,10 @@ interface Body {
 }
 
 const stages = ['CREATED', 'IN_TRANSIT', 'OUT_FOR_DELIVERY', 'DELIVERY_FAILED', 'DELIVERED'];
-/** From here on a number of `created` is milliseconds. */
+/** From this value on, `created` is in milliseconds. */
 const millisFrom = 1e11;
 
-const sayings: Readonly<Record<Family, (body: Body) => Saying | undefined>> = {
+const parsers: Readonly<Record<Family, (body: Body) => Parsed | undefined>> = {
   shipments({ id, type, created_at: occurredAt = '', data: { shipment = {} } }) {
     const stage = type.replace('shipment.', '').toUpperCase();
     if (!stages.includes(stage)) return undefined;
@@ -89,7 +89,7 @@ const sayings: Readonly<Record<Family, (body: Body) => Saying | undefined>> = {
       rank: stages.indexOf(stage),
       entityId: String(shipmentId),
       event: { eventId: id, type, stage, occurredAt, shipmentId, ...free },
-      entity: { shipmentId, stage, updatedAt: occurredAt, ...said(free) },
+      entity: { shipmentId, stage, updatedAt: occurredAt, ...withoutNulls(free) },
     };
   },
   payments({ id, type, api_version: apiVersion, created = 0, livemode, data: { object = {} } }) {
@@ -102,11 +102,11 @@ const sayings: Readonly<Record<Family, (body: Body) => Saying | undefined>> = {
       rank: 0,
       entityId: String(paymentId),
       event: { eventId: id, type, apiVersion, created, livemode, paymentId, ...free },
-      entity: { paymentId, livemode, updatedAt: new Date(millis).toISOString(), ...said(free) },
+      entity: { paymentId, livemode, updatedAt: new Date(millis).toISOString(), ...withoutNulls(free) },
     };
   },
 };
 
-function said(fields: Fields): Fields {
+function withoutNulls(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -1,6 +1,6 @@
 /**
- * Ways to break the log that a run must find, and the engines on which it can: the latter two are right by accident
- * where there is one writer, since nobody can come between. `broken/hooks.js` makes them while a gateway is loaded.
+ * Ways to break the log that a run must detect, and the engines on which it can: the last two do no harm with a single
+ * writer. `broken/hooks.js` applies them while a gateway is loaded.
  */
 export const variants = {
   'acknowledge-before-commit': ['sqlite', 'postgres'],
@@ -9,7 +9,7 @@ export const variants = {
 } as const;
 export type Variant = keyof typeof variants;
 
-/** Options with which Node.js runs a gateway that is broken so; none for one that is whole. */
+/** The options for Node.js that apply a variant; none without a variant. */
 export function optionsFor(variant: string | undefined): readonly string[] {
   if (variant === undefined) return [];
   if (!Object.hasOwn(variants, variant))

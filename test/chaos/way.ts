@@ -3,23 +3,23 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from './random.js';
 
-/** A TCP way to a server that comes and goes: it delays what passes, and can be cut. */
+/** A TCP proxy to a server that comes and goes: it delays data, and its connections can be cut. */
 export interface Way {
   readonly port: number;
-  /** Where it leads; nowhere while undefined. */
+  /** The port of the server; while undefined, connections are closed at once. */
   target: number | undefined;
-  /** Cuts every connection with this probability; says how many. */
+  /** Cuts each connection with this probability; returns how many. */
   cut(probability: number): number;
   stop(): void;
 }
 
-/** How much of what passes is held up, and for how long at most. */
+/** How often data is delayed, and for how long at most. */
 export interface Delays {
   readonly probability: number;
   readonly maxMs: number;
 }
 
-/** Opens a way on a port of the system's choice. */
+/** Opens a proxy on a free port. */
 export async function openWay(random: Random, delays: Delays): Promise<Way> {
   const open = new Set<Socket>();
 
@@ -37,17 +37,17 @@ export async function openWay(random: Random, delays: Delays): Promise<Way> {
   }
 
   const server = createServer((near) => {
-    if (way.target === undefined) {
+    if (proxy.target === undefined) {
       near.destroy();
       return;
     }
-    const far = connect(way.target, '127.0.0.1');
+    const far = connect(proxy.target, '127.0.0.1');
     open.add(near.once('close', () => open.delete(near)));
     pass(near, far);
     pass(far, near);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const way: Way = {
+  const proxy: Way = {
     port: (server.address() as AddressInfo).port,
     target: undefined,
     cut(probability) {
@@ -60,5 +60,5 @@ export async function openWay(random: Random, delays: Delays): Promise<Way> {
       for (const socket of open) socket.destroy();
     },
   };
-  return way;
+  return proxy;
 }

@@ -1,11 +1,11 @@
-// Replaces pieces of the built modules as they are loaded. A piece that is no longer there is an error: a variant that
+// Replaces pieces of code in the built modules while they are loaded. A missing piece is an error, since a variant that
 // breaks nothing would prove nothing.
 
 const pause = 'await new Promise((resolve) => setTimeout(resolve, Math.random() * 50));';
 
-/** By variant, by module: pairs of what is there and what takes its place. */
+/** By variant and module: pairs of a piece of code and its replacement. */
 const breaks = {
-  // The sender hears 200 before the event is on the disk, which is so slow a one that any kill under traffic tells.
+  // The sender gets 200 before the event is on disk; commits are so slow that any kill under load shows it.
   'acknowledge-before-commit': {
     '/dist/events/queue.js': [
       [
@@ -15,7 +15,7 @@ const breaks = {
       ['??= run();', '??= new Promise((resolve) => setTimeout(resolve, 1_500)).then(run);'],
     ],
   },
-  // Whether an event is known is looked up first, and nothing holds off who stores it in between.
+  // Looks up whether an event is known before it takes the lock, so that another gateway may store it in between.
   'check-then-insert': {
     '/dist/events/commit.js': [
       [
@@ -28,7 +28,7 @@ const breaks = {
       ['({ ids }) => ids)),', '({ ids }) => ids), sql`on conflict do nothing`),'],
     ],
   },
-  // Numbers are handed out by themselves, as a sequence does, and commits overtake each other.
+  // Assigns numbers outside the transaction, as a sequence does, so that commits overtake each other.
   'without-the-heads-lock': {
     '/dist/events/commit.js': [
       [
@@ -62,8 +62,8 @@ export async function load(url, context, next) {
   const module = Object.keys(broken).find((name) => url.endsWith(name));
   if (module === undefined) return loaded;
   let source = String(loaded.source);
-  for (const [piece, other] of broken[module]) {
-    const changed = source.replace(piece, other);
+  for (const [piece, replacement] of broken[module]) {
+    const changed = source.replace(piece, replacement);
     if (changed === source) throw new Error(`${module} no longer has ${piece}`);
     source = changed;
   }
