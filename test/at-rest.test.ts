@@ -8,18 +8,18 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openProxy, type Proxy } from './client/proxy.js';
 import { demo, startTestbed, type Testbed } from './support/testbed.js';
 
-/** Where a secret must not be, each as what was found there. */
+/** The contents of the places that must hold no secret. */
 interface Places {
-  /** The files of the database without the key: as they were in the midst of it all, and after the end. */
+  /** The database files, without the key: as they were during the run and after it. */
   readonly files: ReadonlyMap<string, Buffer>;
   readonly log: Buffer;
-  /** Everything that clients and senders of webhooks were sent, `signIn`'s own answers excepted. */
+  /** Everything that clients and webhook senders received, except answers that hold a session token. */
   readonly answers: Buffer;
 }
 
 const wrongPassword = 'never-the-right-password';
 const upstreamText = 'words-of-the-service-itself';
-/** This is no secret: it is told to the gateway so that it must be found wherever secrets are looked for. */
+/** Not a secret: it is sent to the gateway and must be found in every place, which proves that the search works. */
 const planted = 'planted-on-purpose';
 
 let testbed: Testbed;
@@ -31,10 +31,10 @@ beforeAll(async () => {
   testbed = await startTestbed({ settings: { LOG_LEVEL: 'trace' }, upstreamTimeoutMs: 500 });
   proxy = await openProxy(testbed.url);
   testbed.sandbox.deliverTo(proxy.url);
-  keepWebhookSecrets('before');
-  await runBusily();
+  recordWebhookSecrets('before');
+  await useEverything();
   const amid = copyOf(testbed.folder);
-  keepEverySecret();
+  recordSecrets();
   const { folder } = testbed;
   await testbed.gateway.stop();
   const files = new Map([...filesOf(amid, 'amid'), ...filesOf(folder, 'at the end')]);
@@ -47,15 +47,15 @@ afterAll(async () => {
   await testbed.stop();
 });
 
-function keepWebhookSecrets(when: string): void {
+function recordWebhookSecrets(when: string): void {
   const { webhooks } = testbed.sandbox;
   for (const { id, secret } of [...webhooks.subscriptions(), ...webhooks.endpoints()])
     secrets.set(`the webhook secret of ${id} ${when}`, secret);
 }
 
-function keepEverySecret(): void {
+function recordSecrets(): void {
   const { sandbox } = testbed;
-  keepWebhookSecrets('after');
+  recordWebhookSecrets('after');
   for (const token of sandbox.notes.issued) secrets.set(`a notes token ${token.slice(0, 4)}…`, token);
   for (const token of sandbox.appointments.issued)
     secrets.set(`an appointments token ${token.slice(0, 4)}…`, token);
@@ -70,7 +70,7 @@ function keepEverySecret(): void {
     secrets.set(`a signature ${signature!.slice(0, 4)}…`, signature!);
 }
 
-/** A copy made by another process: closing a file of SQLite's within this one would drop the locks on it. */
+/** Copies in another process: closing a SQLite file in this one would drop SQLite's locks on it. */
 function copyOf(folder: string): string {
   const copy = mkdtempSync(join(tmpdir(), 'trivium-copy-'));
   execFileSync('cp', ['-R', `${folder}/.`, copy]);
@@ -95,14 +95,14 @@ async function post(query: string, variables: object = {}, token?: string) {
   return (await response.json()) as { readonly data?: object | null; readonly errors?: readonly object[] };
 }
 
-/** Signs in past the proxy: only `signIn`'s own answer may hold the session's token. */
+/** Signs in without the proxy: only the answer of `signIn` may hold the session's token. */
 async function signIn(): Promise<string> {
   const token = await testbed.signIn();
   secrets.set(`a session's token ${token.slice(0, 4)}…`, token);
   return token;
 }
 
-async function runBusily(): Promise<void> {
+async function useEverything(): Promise<void> {
   const token = await signIn();
   const leaver = await signIn();
   const client = createClient({
@@ -117,7 +117,7 @@ async function runBusily(): Promise<void> {
   await book(token);
   await deliver();
   await rotate(token);
-  await meetFaults(token);
+  await useFailingServices(token);
   await post('{ node(id: "bm9uZQ") { id } unknownField }', {}, token);
   await post('mutation { signOut { signedOut } }', {}, leaver);
   await post('{ viewer { email } notes { nodes { id } } }', {}, leaver);
@@ -131,7 +131,7 @@ async function runBusily(): Promise<void> {
   await post('{ viewer { email } }', {}, late);
 }
 
-/** Live updates over a websocket, until its session ends. */
+/** Follows live updates over a websocket until its session ends. */
 async function follow(client: ReturnType<typeof createClient>): Promise<number> {
   const shipments = client.iterate({
     query: 'subscription { shipmentUpdates { cursor shipment { carrier trackingNumber } } }',
@@ -144,7 +144,7 @@ async function follow(client: ReturnType<typeof createClient>): Promise<number> 
     try {
       for await (const _ of updates) seen += 1;
     } catch {
-      // The socket was closed with 4401, as it has to be.
+      // The socket was closed with 4401, as it should be.
     }
     return seen;
   };
@@ -220,15 +220,15 @@ async function rotate(token: string): Promise<void> {
   testbed.sandbox.faults.add({ service: 'payments', times: 1, act });
   await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
   await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
-  keepWebhookSecrets('after the first rotation');
+  recordWebhookSecrets('after the first rotation');
   await testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_after' } });
-  // The new secret is made, and lost on its way here.
+  // The service makes a new secret, but its answer is lost.
   testbed.sandbox.faults.add({ service: 'payments', times: 1, act: { kind: 'cut', afterBytes: 60 } });
   await post(mutation, { input: { endpointId: 'pe_demo' } }, token);
   await testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_after_loss' } });
 }
 
-async function meetFaults(token: string): Promise<void> {
+async function useFailingServices(token: string): Promise<void> {
   const { faults, appointments } = testbed.sandbox;
   const body = JSON.stringify({ error: { message: upstreamText } });
   const acts = [
@@ -251,29 +251,29 @@ async function meetFaults(token: string): Promise<void> {
       book(token, `Patient/of-fault-${index}`),
     ]);
     for (const restore of restores) restore();
-    // The services are asked again once they were left alone for a while.
+    // After a while, services that were not called because of failures are called again.
     await testbed.sandbox.clock.advance(120_000);
   }
   await vi.waitUntil(async () => !(await post('{ viewer { name } }', {}, token)).errors, { timeout: 10_000 });
   await book(token, 'Patient/2');
 }
 
-/** A text as it stands, and as it is often written instead. */
+/** A text as it is, and in common encodings. */
 function formsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   const base64 = bytes.toString('base64').replace(/=+$/, '');
   return [...new Set([text, base64, bytes.toString('base64url'), bytes.toString('hex')])];
 }
 
-/** Which of these texts, in any form, are in the bytes. */
-function found(bytes: Buffer, texts: Iterable<readonly [string, string]>): readonly string[] {
+/** The names of the texts that the bytes contain in any form. */
+function namesFound(bytes: Buffer, texts: Iterable<readonly [string, string]>): readonly string[] {
   return Array.from(texts)
     .filter(([, text]) => formsOf(text).some((form) => bytes.includes(form)))
     .map(([name]) => name);
 }
 
-describe('what was looked for', () => {
-  test('is every kind of secret there is', () => {
+describe('the secrets searched for', () => {
+  test('include every kind of secret', () => {
     const count = (start: string) => [...secrets.keys()].filter((name) => name.startsWith(start)).length;
     expect(count('a notes token')).toBeGreaterThanOrEqual(3);
     expect(count('an appointments token')).toBeGreaterThanOrEqual(2);
@@ -283,16 +283,16 @@ describe('what was looked for', () => {
     expect(new Set(ofEndpoint.map(([, secret]) => secret)).size).toBe(3);
   });
 
-  test('was really used: clients sent what they must not be sent', () => {
+  test('were in use: clients sent the password and the session tokens', () => {
     const said = proxy.said();
-    expect(found(said, [['password', demo.password]])).toEqual(['password']);
+    expect(namesFound(said, [['password', demo.password]])).toEqual(['password']);
     const used = [...secrets].filter(([name]) => name.startsWith("a session's token"));
-    expect(found(said, used)).toHaveLength(used.length);
+    expect(namesFound(said, used)).toHaveLength(used.length);
   });
 });
 
-describe('where it was looked for', () => {
-  test('is the whole database, in the midst and at the end', () => {
+describe('the places searched', () => {
+  test('include the whole database, during the run and after it', () => {
     const names = [...places.files.keys()];
     expect(names).toEqual(
       expect.arrayContaining(['gateway.db, amid', 'gateway.db-wal, amid', 'gateway.db, at the end']),
@@ -306,12 +306,12 @@ describe('where it was looked for', () => {
     for (const form of formsOf(planted)) expect(inFiles(form)).toContain('gateway.db, at the end');
   });
 
-  test('is a log that tells of everything', () => {
-    expect(found(places.log, [['planted', planted]])).toEqual(['planted']);
+  test('include the log, at its most detailed level', () => {
+    expect(namesFound(places.log, [['planted', planted]])).toEqual(['planted']);
     expect(testbed.logged().split('\n').length).toBeGreaterThan(10);
   });
 
-  test('is all answers, over HTTP and the websocket', () => {
+  test('include all answers, over HTTP and websocket', () => {
     expect(formsOf(planted).filter((form) => !places.answers.includes(form))).toEqual([]);
     const told = [
       'Dana Demo',
@@ -331,14 +331,14 @@ describe('where it was looked for', () => {
 
 describe('no secret is', () => {
   test('in any file of the database', () => {
-    for (const [name, bytes] of places.files) expect([name, ...found(bytes, secrets)]).toEqual([name]);
+    for (const [name, bytes] of places.files) expect([name, ...namesFound(bytes, secrets)]).toEqual([name]);
   });
 
   test('in the log', () => {
-    expect(found(places.log, secrets)).toEqual([]);
+    expect(namesFound(places.log, secrets)).toEqual([]);
   });
 
   test('in any answer', () => {
-    expect(found(places.answers, secrets)).toEqual([]);
+    expect(namesFound(places.answers, secrets)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCache } from '../src/cache.js';
 
-test('keeps so many, those used latest', () => {
+test('keeps the most recently used entries, up to their maximum number', () => {
   const cache = createCache<number>(3);
   for (const [at, key] of ['a', 'b', 'c'].entries()) cache.set(key, at);
   expect(cache.get('a')).toBe(0);
@@ -9,7 +9,7 @@ test('keeps so many, those used latest', () => {
   expect(['a', 'b', 'c', 'd'].map(cache.get)).toEqual([0, undefined, 2, 3]);
 });
 
-test('what is set again stays, and counts as used', () => {
+test('counts an entry as used when it is set again', () => {
   const cache = createCache<number>(3, 6);
   for (const [at, key] of ['a', 'b', 'c'].entries()) cache.set(key, at);
   cache.set('a', 9, 2);
@@ -19,7 +19,7 @@ test('what is set again stays, and counts as used', () => {
   expect(['a', 'b', 'c', 'd'].map(cache.get)).toEqual([undefined, undefined, undefined, 4]);
 });
 
-test('keeps so much text, however it is shared out', () => {
+test('keeps entries up to their maximum total length', () => {
   const cache = createCache<string>(100, 10);
   cache.set('aaaa', 'four');
   cache.set('k', 'six', 6);

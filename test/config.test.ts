@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createTestFile } from './support/engines.js';
 import { ConfigError, readConfig, readSandboxConfig, type Config, type Environment } from '../src/config.js';
 
-/** Every upstream setting, and nothing else. */
+/** Every required upstream setting, and nothing else. */
 const upstreams = {
   NOTES_BASE_URL: 'https://notes.example/v1',
   APPOINTMENTS_BASE_URL: 'https://appointments.example/v1/',
@@ -62,7 +62,7 @@ describe('the defaults', () => {
     });
   });
 
-  test('with the upstream services given: the fields they take and give', () => {
+  test('with the upstream services set: the fields of their requests and answers', () => {
     expect(read(upstreams).upstreams).toEqual({
       notes: {
         baseUrl: 'https://notes.example/v1',
@@ -97,7 +97,7 @@ describe('the defaults', () => {
   });
 });
 
-test('every setting is heard', () => {
+test('reads every setting', () => {
   const config = read({
     ...upstreams,
     NODE_ENV: 'production',
@@ -156,11 +156,11 @@ test('every setting is heard', () => {
   });
 });
 
-test('a scheme counts in capitals too', () => {
+test('accepts a URL scheme in capitals', () => {
   expect(read({ PUBLIC_URL: 'HTTPS://API.example' }).publicUrl).toBe('https://api.example');
 });
 
-describe('a sandbox by itself', () => {
+describe('the sandbox by itself', () => {
   const sandboxFaults = (environment: Environment) => {
     try {
       return readSandboxConfig(environment);
@@ -169,13 +169,13 @@ describe('a sandbox by itself', () => {
     }
   };
 
-  test('has defaults, also for what is empty', () => {
+  test('has defaults, also for empty settings', () => {
     const usual = { port: 4010, deliverTo: 'http://127.0.0.1:4000' };
     expect(readSandboxConfig({})).toEqual(usual);
     expect(readSandboxConfig({ SANDBOX_PORT: '', GATEWAY_URL: '' })).toEqual(usual);
   });
 
-  test('names what it cannot use', () => {
+  test('names invalid settings', () => {
     expect(sandboxFaults({ SANDBOX_PORT: '0x10', GATEWAY_URL: 'ftp://gateway' })).toEqual([
       'SANDBOX_PORT: must be a whole number',
       'GATEWAY_URL: must be an http or https URL',
@@ -183,17 +183,17 @@ describe('a sandbox by itself', () => {
   });
 });
 
-test('the settings cannot be changed', () => {
+test('freezes the settings', () => {
   const config = read(upstreams);
   expect(Object.isFrozen(config)).toBe(true);
   expect(Object.isFrozen(config.upstreams)).toBe(true);
 });
 
-test('one number in TRUST_PROXY is a count of proxies', () => {
+test('takes a single number in TRUST_PROXY as a number of proxies', () => {
   expect(read({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
 });
 
-test('the grants of one address in several spellings are taken together', () => {
+test('merges the grants of an address that is given in several spellings', () => {
   const GRANTS = JSON.stringify({
     'Ann@example.com': ['payments:read'],
     'ann@Example.com': ['shipments:read'],
@@ -229,11 +229,11 @@ describe('webhook endpoints', () => {
 describe('all or none', () => {
   const names = Object.keys(upstreams);
 
-  test.each(names)('without %s the rest is a partial set, which names it', (name) => {
+  test.each(names)('without %s, the rest is a partial set, and the fault names it', (name) => {
     expect(faultsOf({ ...upstreams, [name]: undefined })).toEqual([`${name}: missing`]);
   });
 
-  test.each(names)('%s alone is a partial set, which names the others', (name) => {
+  test.each(names)('%s alone is a partial set, and the faults name the others', (name) => {
     const others = names.filter((other) => other !== name);
     expect(faultsOf({ [name]: upstreams[name as keyof typeof upstreams] })).toEqual(
       others.map((other) => `${other}: missing`),
@@ -245,11 +245,11 @@ describe('all or none', () => {
     { PAYMENTS_API_TOKEN: 'token' },
     { NOTES_TOKEN_FIELD: 'jwt' },
     { APPOINTMENTS_SCOPE: 'appointments:write' },
-  ])('%o alone is a partial set as well', (given) => {
+  ])('%o alone is a partial set, too', (given) => {
     expect(named(faultsOf(given))).toEqual(names);
   });
 
-  test('in production none is a fault too, and so is a lack of keys', () => {
+  test('in production, all of them and SECRET_KEYS are required', () => {
     expect(faultsOf({ NODE_ENV: 'production' })).toEqual(
       [...names, 'SECRET_KEYS'].map((name) => `${name}: missing`),
     );
@@ -258,7 +258,7 @@ describe('all or none', () => {
   });
 });
 
-describe('a setting out of a file', () => {
+describe('a setting from a file', () => {
   const secrets = {
     APPOINTMENTS_CLIENT_ID: 'client',
     APPOINTMENTS_CLIENT_SECRET: 'secret ',
@@ -276,7 +276,7 @@ describe('a setting out of a file', () => {
   };
 
   test.each(['', '\n', '\r\n', '\n\n'])(
-    'is the same as out of the environment, line breaks at its end (%j) left out',
+    'equals one from the environment, without the line breaks at its end (%j)',
     (end) => {
       const files = Object.fromEntries(
         Object.entries(secrets).map(([name, value]) => [`/run/${name}`, `${value}${end}`]),
@@ -285,14 +285,14 @@ describe('a setting out of a file', () => {
     },
   );
 
-  test('given both ways is a fault', () => {
+  test('is a fault if it is also in the environment', () => {
     const both = { ...upstreams, APPOINTMENTS_CLIENT_SECRET_FILE: '/run/secret' };
     expect(faultsOf(both, { '/run/secret': 'other' })).toEqual([
       'APPOINTMENTS_CLIENT_SECRET: set either it or APPOINTMENTS_CLIENT_SECRET_FILE, not both',
     ]);
   });
 
-  test('so may be any setting, and counts as given', () => {
+  test('can be any setting, and counts as set', () => {
     const { NOTES_BASE_URL, ...others } = upstreams;
     const environment = { ...others, NODE_ENV: 'production', NOTES_BASE_URL_FILE: '/run/notes' };
     const SECRET_KEYS = key(1).toString('base64');
@@ -303,7 +303,7 @@ describe('a setting out of a file', () => {
     ]);
   });
 
-  test('a file that cannot be read, or is empty, is a fault of its own', () => {
+  test('has its own fault if the file cannot be read or is empty', () => {
     const { APPOINTMENTS_CLIENT_SECRET: _, PAYMENT_WEBHOOKS: __, ...others } = upstreams;
     const files = { APPOINTMENTS_CLIENT_SECRET_FILE: '/run/nowhere', PAYMENT_WEBHOOKS_FILE: '/run/empty' };
     expect(faultsOf({ ...others, ...files }, { '/run/empty': '\n' })).toEqual([
@@ -354,7 +354,7 @@ describe('faults', () => {
   });
 
   test.each(['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL', 'APPOINTMENTS_AUTH_URL', 'PAYMENTS_BASE_URL'])(
-    '%s is an http address without credentials, query or fragment',
+    '%s must be an HTTP URL without credentials, query or fragment',
     (name) => {
       const fault = (value: string) => faultsOf({ ...upstreams, [name]: value });
       expect(fault('localhost:8080')).toEqual([`${name}: must be an http or https URL`]);
@@ -364,7 +364,7 @@ describe('faults', () => {
   );
 
   test.each(['two words', 'line\nbreak', 'tök'])(
-    'a token that cannot stand in a header is refused: %j',
+    'a token that is invalid in a header is refused: %j',
     (token) => {
       expect(faultsOf({ ...upstreams, PAYMENTS_API_TOKEN: token })).toEqual([
         'PAYMENTS_API_TOKEN: must consist of visible ASCII characters, without spaces',
@@ -372,7 +372,7 @@ describe('faults', () => {
     },
   );
 
-  test('are told all at once', () => {
+  test('are reported all at once', () => {
     const environment = { PORT: 'x', LOG_LEVEL: 'x', NOTES_BASE_URL: 'x', SECRET_KEYS_FILE: '/run/nowhere' };
     expect(named(faultsOf(environment)).toSorted()).toEqual(
       [
@@ -419,7 +419,7 @@ describe('the process', () => {
     return { code, out, told };
   }
 
-  test('ends with 1 at a partial set, and names what is missing', async () => {
+  test('exits with 1 for a partial set, and names what is missing', async () => {
     const { PAYMENT_WEBHOOKS: _, APPOINTMENTS_AUTH_URL: __, ...partial } = upstreams;
     expect(await start(partial)).toEqual({
       code: 1,
@@ -428,24 +428,24 @@ describe('the process', () => {
     });
   });
 
-  test('ends with 1 in production without settings: never a sandbox', async () => {
+  test('exits with 1 in production without settings, and never starts a sandbox', async () => {
     const { code, out, told } = await start({ NODE_ENV: 'production' });
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(told.match(/\w+(?=: missing)/g)).toEqual([...Object.keys(upstreams), 'SECRET_KEYS']);
   });
 
-  test('ends with 1 at a host that nobody knows, and names the setting', async () => {
+  test('exits with 1 for an unknown host, and names the setting', async () => {
     const { code, told } = await start({ HOST: 'no such host', DATABASE_URL: await createTestFile() });
     expect(code).toBe(1);
     expect(told).toMatch(/^Invalid settings:\n  HOST: getaddrinfo \w+ no such host\n$/);
   });
 
-  test('ends with 1 at a command that it does not know', async () => {
+  test('exits with 1 for an unknown command', async () => {
     const told = 'Unknown command sandbx: the only one is sandbox.\n';
     expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });
   });
 
-  test('says which file it cannot read by the name of the setting', async () => {
+  test('names the setting whose file it cannot read', async () => {
     const { code, told } = await start({ SECRET_KEYS_FILE: '/nowhere/keys' });
     expect(code).toBe(1);
     expect(told).toBe('Invalid settings:\n  SECRET_KEYS_FILE: the file cannot be read\n');

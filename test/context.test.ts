@@ -7,7 +7,7 @@ import { LightAbortController } from '../src/signal.js';
 const feed = { place: () => ({ seq: 0, witness: '' }) };
 const incoming = { session: undefined, signal: () => new LightAbortController(), requestId: 'request' };
 
-test('what outlives an operation ends neither with it nor with another', () => {
+test('a detached context ends neither with its operation nor with another one', () => {
   const make = createContexts({ feed } as unknown as Shared, {} as PerOperation);
   const operation = make(incoming);
   const [one, other] = [operation.detached(), operation.detached()];
@@ -17,7 +17,7 @@ test('what outlives an operation ends neither with it nor with another', () => {
   expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
 });
 
-test('nobody signs in at a door that does not tell the address of its client', async () => {
+test('signIn is refused over a transport that does not provide the client address', async () => {
   const heard: unknown[] = [];
   const sessions = {
     async signIn(credentials: unknown) {

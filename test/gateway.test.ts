@@ -6,7 +6,7 @@ import { startSandbox, type Sandbox } from '../src/sandbox/sandbox.js';
 import { createTelemetry } from '../src/telemetry.js';
 import { createTestFile } from './support/engines.js';
 
-/** The faults of the next upstream clients that end. */
+/** The errors that the next upstream clients throw when they stop. */
 const faults = vi.hoisted((): string[] => []);
 
 vi.mock(import('../src/upstream/http.js'), async (original) => {
@@ -44,12 +44,12 @@ function start(port = '0') {
 
 const logged = () => lines.map((line) => (JSON.parse(line) as { err: { message: string } }).err.message);
 
-/** Another can open the database, which one gateway at a time can. */
+/** Starts another gateway, which would fail if the database were still open. */
 async function expectDatabaseClosed(): Promise<void> {
   await (await start()).stop();
 }
 
-test('every part is stopped where some cannot be; the first fault is told, and all are logged', async () => {
+test('stops every part even if some fail to stop, rejects with the first error, and logs all', async () => {
   const gateway = await start();
   faults.push('first', 'second');
   await expect(gateway.stop()).rejects.toThrow('first');
@@ -57,7 +57,7 @@ test('every part is stopped where some cannot be; the first fault is told, and a
   await expectDatabaseClosed();
 });
 
-test('why it did not start is told, whatever then cannot be stopped', async () => {
+test('rejects with the reason for not starting, even if parts then fail to stop', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());

@@ -22,8 +22,8 @@ const ground = [
 ];
 const edges = ['server', 'schema', 'context', 'config'];
 
-// What each room may import besides itself: a room (`store`), one module (`events/feed`) or a role in every room
-// (`*/model`). A new room needs a row.
+// What each area (a folder or a module directly in `src`) may import besides itself: an area (`store`), one module
+// (`events/feed`) or the modules of one name in every area (`*/model`). A new area needs a row.
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['config', 'gateway', 'sandbox'],
   gateway: ['recording', ...edges, ...domains, ...mechanisms, ...ground],
@@ -43,71 +43,71 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: ['store', 'relay', ...ground],
   store: ground,
   relay: ground,
-  ...Object.fromEntries(ground.map((room) => [room, ground])),
+  ...Object.fromEntries(ground.map((area) => [area, ground])),
   generated: ['*/model'],
   sandbox: [],
   client: [],
   console: ['client'],
 };
 
-const roomOf = (module: string) => module.split('/')[0]!;
-const roleOf = (module: string) => module.split('/').slice(1).join('/');
+const areaOf = (module: string) => module.split('/')[0]!;
+const nameInArea = (module: string) => module.split('/').slice(1).join('/');
 const fits = (module: string, place: string) =>
-  place === roomOf(module) || place === module || place === `*/${roleOf(module)}`;
+  place === areaOf(module) || place === module || place === `*/${nameInArea(module)}`;
 
-/** The arrows from one room to another that a law forbids. */
+/** The imports between areas that a law forbids. */
 function forbidden(sources: Sources, law: (from: string, to: string) => boolean): readonly string[] {
   return importsOf(sources)
-    .filter(({ from, to }) => roomOf(from) !== roomOf(to) && law(from, to))
+    .filter(({ from, to }) => areaOf(from) !== areaOf(to) && law(from, to))
     .map(({ from, to }) => `src/${from} imports src/${to}`);
 }
 
 const environment =
   /\bprocess\s*(?:\??\.\s*(?:env|argv)\b|\[)|\bimport\.meta\.env\b|['"](?:node:)?process['"]|\}\s*=\s*process\b/;
 
-const drawer = /(?:^|\/)(?:(?:index|types|utils|helpers)\.tsx?$|(?:utils|helpers)\/)/;
+const barrelOrCatchAll = /(?:^|\/)(?:(?:index|types|utils|helpers)\.tsx?$|(?:utils|helpers)\/)/;
 
 interface Law {
-  /** What breaks the law in these sources; nothing where it is kept. */
-  readonly breaches: (sources: Sources) => readonly string[];
-  /** Sources that break it, and what is said about them: a law that cannot fail keeps nothing. */
+  /** What breaks the law in these sources. */
+  readonly findBreaches: (sources: Sources) => readonly string[];
+  /** Sources that break the law, and what is reported: this shows that the law can fail. */
   readonly broken: Sources;
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
 }
 
-/** The table may be widened with reason, these may not: each says for itself what it forbids. */
+/** Rows of the table may be extended for a good reason, but these laws always hold. */
 const laws: Readonly<Record<string, Law>> = {
-  'every module is in a room of the table': {
-    breaches: (sources) =>
+  'every module is in an area of the table': {
+    findBreaches: (sources) =>
       Object.keys(sources)
         .map(moduleName)
-        .filter((module) => !Object.hasOwn(mayImport, roomOf(module)))
-        .map((module) => `src/${module} is in no room of the table`),
+        .filter((module) => !Object.hasOwn(mayImport, areaOf(module)))
+        .map((module) => `src/${module} is in no area of the table`),
     broken: { 'mailer/post.ts': '', 'clock.ts': '' },
-    told: ['src/mailer/post is in no room of the table'],
+    reported: ['src/mailer/post is in no area of the table'],
   },
-  'a room imports only what its row of the table lets it': {
-    breaches: (sources) =>
-      forbidden(sources, (from, to) => !mayImport[roomOf(from)]?.some((place) => fits(to, place))),
+  'an area imports only what its row of the table allows': {
+    findBreaches: (sources) =>
+      forbidden(sources, (from, to) => !mayImport[areaOf(from)]?.some((place) => fits(to, place))),
     broken: {
       'server/server.ts': "import { openDatabase } from '../store/database.js';\nimport '../store/keyv.js';",
       'schema.ts': "export { noteNodes } from './notes/resolvers.js';\nexport * from './notes/client.js';",
       'store/database.ts': "import settings from '../../package.json' with { type: 'json' };",
     },
-    told: [
+    reported: [
       'src/server/server imports src/store/keyv',
       'src/schema imports src/notes/client',
       'src/store/database imports src/../package.json',
     ],
   },
   'no domain imports another, but sessions may sign in with notes/client': {
-    breaches: (sources) =>
+    findBreaches: (sources) =>
       forbidden(
         sources,
         (from, to) =>
-          domains.includes(roomOf(from)) &&
-          domains.includes(roomOf(to)) &&
-          !(roomOf(from) === 'sessions' && to === 'notes/client'),
+          domains.includes(areaOf(from)) &&
+          domains.includes(areaOf(to)) &&
+          !(areaOf(from) === 'sessions' && to === 'notes/client'),
       ),
     broken: {
       'sessions/sessions.ts':
@@ -115,45 +115,45 @@ const laws: Readonly<Record<string, Law>> = {
       'payments/resolvers.ts':
         "import {\n  foldShipment,\n  type Shipment as Parcel,\n} from '../shipments/state.js';",
     },
-    told: [
+    reported: [
       'src/sessions/sessions imports src/notes/model',
       'src/payments/resolvers imports src/shipments/state',
     ],
   },
   'no mechanism imports a domain': {
-    breaches: (sources) =>
-      forbidden(sources, (from, to) => mechanisms.includes(roomOf(from)) && domains.includes(roomOf(to))),
+    findBreaches: (sources) =>
+      forbidden(sources, (from, to) => mechanisms.includes(areaOf(from)) && domains.includes(areaOf(to))),
     broken: {
       'events/log.ts': "const { fold } = await import('../payments/state.js');",
       'relay.ts': "type Note = import('./notes/model.js').Note;",
     },
-    told: ['src/events/log imports src/payments/state', 'src/relay imports src/notes/model'],
+    reported: ['src/events/log imports src/payments/state', 'src/relay imports src/notes/model'],
   },
   'the ground imports only the ground, and generated/ only models': {
-    breaches: (sources) =>
+    findBreaches: (sources) =>
       forbidden(
         sources,
         (from, to) =>
-          ground.includes(roomOf(from)) &&
-          !(roomOf(from) === 'generated' ? roleOf(to) === 'model' : ground.includes(roomOf(to))),
+          ground.includes(areaOf(from)) &&
+          !(areaOf(from) === 'generated' ? nameInArea(to) === 'model' : ground.includes(areaOf(to))),
       ),
     broken: {
       'caller.ts': "import type { Grant } from './generated/resolvers.js';\nimport './relay.js';",
       'generated/resolvers.ts':
         "import type { Tag } from '../notes/model.js';\nimport type { Log } from '../events/log.js';",
     },
-    told: ['src/caller imports src/relay', 'src/generated/resolvers imports src/events/log'],
+    reported: ['src/caller imports src/relay', 'src/generated/resolvers imports src/events/log'],
   },
   'a model imports nothing': {
-    breaches: (sources) =>
+    findBreaches: (sources) =>
       importsOf(sources)
-        .filter(({ from }) => roleOf(from) === 'model')
+        .filter(({ from }) => nameInArea(from) === 'model')
         .map(({ from, to }) => `src/${from} imports src/${to}`),
     broken: { 'shipments/model.ts': "import type { ShipmentStage } from '../generated/resolvers.js';" },
-    told: ['src/shipments/model imports src/generated/resolvers'],
+    reported: ['src/shipments/model imports src/generated/resolvers'],
   },
   'only main reads the environment and the command line': {
-    breaches: (sources) =>
+    findBreaches: (sources) =>
       Object.entries(sources)
         .filter(([path, source]) => path !== 'main.ts' && environment.test(source))
         .map(([path]) => `src/${path} reads the environment or the command line`),
@@ -165,41 +165,44 @@ const laws: Readonly<Record<string, Law>> = {
       'seal.ts': "process['env']",
       'errors.ts': 'process.exit(1); // in the process of dying',
     },
-    told: ['config', 'gateway', 'telemetry', 'seal'].map(
+    reported: ['config', 'gateway', 'telemetry', 'seal'].map(
       (module) => `src/${module}.ts reads the environment or the command line`,
     ),
   },
   'only main imports the sandbox': {
-    breaches: (sources) => forbidden(sources, (from, to) => roomOf(to) === 'sandbox' && from !== 'main'),
+    findBreaches: (sources) => forbidden(sources, (from, to) => areaOf(to) === 'sandbox' && from !== 'main'),
     broken: {
       'main.ts': "import { startSandbox } from './sandbox/sandbox.js';",
       'gateway.ts': "import { startSandbox } from './sandbox/sandbox.js';",
     },
-    told: ['src/gateway imports src/sandbox/sandbox'],
+    reported: ['src/gateway imports src/sandbox/sandbox'],
   },
-  'the sandbox imports nothing of the product': {
-    breaches: (sources) => forbidden(sources, (from) => roomOf(from) === 'sandbox'),
+  'the sandbox imports nothing of the gateway': {
+    findBreaches: (sources) => forbidden(sources, (from) => areaOf(from) === 'sandbox'),
     broken: {
       'sandbox/signing.ts':
         "import { createHmac } from 'node:crypto';\nimport { hmac } from '../seal.js';\nimport './tokens.js';",
     },
-    told: ['src/sandbox/signing imports src/seal'],
+    reported: ['src/sandbox/signing imports src/seal'],
   },
   'the client imports nothing of the server, the console only the client': {
-    breaches: (sources) =>
+    findBreaches: (sources) =>
       forbidden(
         sources,
-        (from, to) => roomOf(from) === 'client' || (roomOf(from) === 'console' && roomOf(to) !== 'client'),
+        (from, to) => areaOf(from) === 'client' || (areaOf(from) === 'console' && areaOf(to) !== 'client'),
       ),
     broken: {
       'client/resume.ts': "export type { Note } from '../generated/resolvers.js';",
       'console/explorer.tsx':
         "import { resume } from '../client/resume.js';\nimport { GatewayError } from '../errors.js';",
     },
-    told: ['src/client/resume imports src/generated/resolvers', 'src/console/explorer imports src/errors'],
+    reported: [
+      'src/client/resume imports src/generated/resolvers',
+      'src/console/explorer imports src/errors',
+    ],
   },
   'there are no import cycles, type-only imports counted': {
-    breaches: (sources) => cyclesOf(importsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
+    findBreaches: (sources) => cyclesOf(importsOf(sources)).map((way) => `src/${way.join(' → src/')}`),
     broken: {
       'events/log.ts': "import type { Feed } from './feed.js';",
       'events/feed.ts': "import { pull } from './tail.js';",
@@ -208,16 +211,16 @@ const laws: Readonly<Record<string, Law>> = {
       'store/sqlite-worker.ts': "import type { WriterRequest } from './sqlite-writer.js';",
       'schema.ts': "import './events/feed.js';\nimport './events/log.js';",
     },
-    told: [
+    reported: [
       'src/events/log → src/events/feed → src/events/tail → src/events/log',
       'src/store/sqlite-writer → src/store/sqlite-worker → src/store/sqlite-writer',
     ],
   },
-  'there are no barrels and no drawers': {
-    breaches: (sources) =>
+  'there are no barrels and no catch-all files': {
+    findBreaches: (sources) =>
       Object.keys(sources)
-        .filter((path) => drawer.test(path) && !path.includes('generated/'))
-        .map((path) => `src/${path} is a barrel or a drawer`),
+        .filter((path) => barrelOrCatchAll.test(path) && !path.includes('generated/'))
+        .map((path) => `src/${path} is a barrel or a catch-all file`),
     broken: {
       'notes/index.ts': '',
       'types.ts': '',
@@ -226,26 +229,26 @@ const laws: Readonly<Record<string, Law>> = {
       'notes/note-types.ts': '',
       'client/generated/index.ts': '',
     },
-    told: ['notes/index.ts', 'types.ts', 'store/utils/text.ts', 'helpers/time.ts'].map(
-      (path) => `src/${path} is a barrel or a drawer`,
+    reported: ['notes/index.ts', 'types.ts', 'store/utils/text.ts', 'helpers/time.ts'].map(
+      (path) => `src/${path} is a barrel or a catch-all file`,
     ),
   },
 };
 
-const house = readSources(new URL('../src/', import.meta.url));
+const actual = readSources(new URL('../src/', import.meta.url));
 
-describe.each(Object.entries(laws))('%s', (_, { breaches, broken, told }) => {
-  test('the house keeps this law', () => {
-    expect(Object.keys(house)).toContain('main.ts');
-    expect(breaches(house)).toEqual([]);
+describe.each(Object.entries(laws))('%s', (_, { findBreaches, broken, reported }) => {
+  test('holds for src', () => {
+    expect(Object.keys(actual)).toContain('main.ts');
+    expect(findBreaches(actual)).toEqual([]);
   });
 
-  test('a house that breaks it is told where', () => {
-    expect(breaches(broken)).toEqual(told);
+  test('reports what breaks it', () => {
+    expect(findBreaches(broken)).toEqual(reported);
   });
 });
 
-test('every form of import is seen', () => {
+test('importsOf finds every form of import', () => {
   const source = `
     import one from './one.js';
     import {

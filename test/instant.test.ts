@@ -2,13 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { instant, looseInstant } from '../src/instant.js';
 
-/** Milliseconds, with the text of that moment at some offset, or with none. */
 const moment = fc.date({
   min: new Date('0001-01-02T00:00:00Z'),
   max: new Date('9998-12-30T00:00:00Z'),
   noInvalidDate: true,
 });
 const offset = fc.option(fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 }));
+/** A moment in milliseconds, and its text with some offset or none. */
 const written = fc.record({ moment, offset, between: fc.constantFrom('T', 't', ' ') }).map(write);
 
 function write(about: { moment: Date; offset: number | null; between: string }) {
@@ -25,7 +25,7 @@ function write(about: { moment: Date; offset: number | null; between: string }) 
 const compare = (a: string, b: string) => Number(a > b) - Number(a < b);
 
 describe('a timestamp', () => {
-  test('sorts by its time, in UTC where it has no offset', () => {
+  test('sorts by its time, which is in UTC if it has no offset', () => {
     const near = fc.integer({ min: -90_000, max: 90_000 });
     fc.assert(
       fc.property(written, offset, near, (one, zone, apart) => {
@@ -67,22 +67,22 @@ describe('a timestamp', () => {
     '2026-05-01T12:30,5Z',
     '2026050',
     '20260501T1230001Z',
-  ])('%j is none', (text) => expect(looseInstant(text)).toBeUndefined());
+  ])('%j is not a timestamp', (text) => expect(looseInstant(text)).toBeUndefined());
 });
 
 test.each(['2026-05-01T12:00:00', '2026-05-01 12:00:00Z', '2026-05-01'])(
-  '%s is no date-time of a client',
+  '%s is not a strict date-time',
   (text) => expect(instant(text)).toBeUndefined(),
 );
 
-describe('a text of any length', () => {
+describe('a very long text', () => {
   const many = 1_000_000;
 
-  test('is no timestamp where a blank follows its digits', () => {
+  test('is not a timestamp if a blank follows its digits', () => {
     expect(looseInstant(`2026-01-01T${'1'.repeat(many)} `)).toBeUndefined();
   });
 
-  test('loses only the zeros at the end of its fraction', () => {
+  test('loses only the trailing zeros of its fraction', () => {
     const zeros = '0'.repeat(many);
     const date = '2026-05-01T12:00:00';
     expect(instant(`${date}.${zeros}1${zeros}Z`)).toBe(`${instant(`${date}Z`)}${zeros}1`);

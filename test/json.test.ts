@@ -3,18 +3,18 @@ import { isObject, member, textOrNull } from '../src/json.js';
 
 const others = [undefined, null, true, 0, 'text', [], [{ id: 1 }]];
 
-test('an object is what JSON has in braces', () => {
+test('isObject accepts only what JSON writes in braces', () => {
   expect([{}, { id: 1 }].every(isObject)).toBe(true);
   expect(others.filter(isObject)).toEqual([]);
 });
 
-test('a member is one of its own, and of nothing else', () => {
+test('member reads only own members, and only of objects', () => {
   expect(member({ id: null }, 'id')).toBeNull();
   expect(member({}, 'toString')).toBeUndefined();
   expect(others.map((value) => member(value, 'id'))).toEqual(others.map(() => undefined));
   expect(member('text', 'length')).toBeUndefined();
 });
 
-test('a text is a string, the empty one too', () => {
+test('textOrNull keeps strings, even the empty one', () => {
   expect(['', 'a', 1, null, undefined, {}].map(textOrNull)).toEqual(['', 'a', null, null, null, null]);
 });

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLimiter } from '../src/limiter.js';
 
-test('work is done in order, a few at a time, whether it fails or not', async () => {
+test('work starts in order, a few at a time, even if some of it fails', async () => {
   const inTurn = createLimiter(3);
   const begun: number[] = [];
   let under = 0;

@@ -7,44 +7,44 @@ import {
 import { describe, expect, test } from 'vitest';
 import { asksFor } from '../src/lookahead.js';
 
-/** The operation's one field as it is resolved, and how often a fragment is looked up. */
+/** The `info` of the operation's only field, and how often a fragment was looked up. */
 function resolving(source: string, variableValues: Readonly<Record<string, unknown>> = {}) {
   const [operation, ...definitions] = parse(source).definitions as [
     OperationDefinitionNode,
     ...FragmentDefinitionNode[],
   ];
-  let looked = 0;
+  let lookUps = 0;
   const fragments = new Proxy(Object.fromEntries(definitions.map((each) => [each.name.value, each])), {
-    get: (target, name: string) => ((looked += 1), target[name]),
+    get: (target, name: string) => ((lookUps += 1), target[name]),
   });
   const info = { fieldNodes: operation.selectionSet.selections, fragments, variableValues };
-  return { info: info as unknown as GraphQLResolveInfo, looked: () => looked };
+  return { info: info as unknown as GraphQLResolveInfo, lookUps: () => lookUps };
 }
 
-describe('an operation asks for what is below a field', () => {
+describe('asksFor', () => {
   test.each([
-    ['by itself', '{ notes { nodes { tags { count } } } }', true],
-    ['not where it is not', '{ notes { nodes { tags { name } } count } }', false],
-    ['not by its alias', '{ notes { nodes { tags { count: name } } } }', false],
-    ['by another alias', '{ notes { a: nodes { b: tags { c: count } } } }', true],
+    ['finds a field', '{ notes { nodes { tags { count } } } }', true],
+    ['does not find it in another place', '{ notes { nodes { tags { name } } count } }', false],
+    ['does not find it by an alias', '{ notes { nodes { tags { count: name } } } }', false],
+    ['finds it under aliases', '{ notes { a: nodes { b: tags { c: count } } } }', true],
     [
-      'in fragments',
+      'finds it in fragments',
       '{ notes { ... { ...A } } } fragment A on NoteConnection { nodes { ...B } } fragment B on Note { tags { count } }',
       true,
     ],
     [
-      'in a fragment that another place has in vain',
+      'finds it in a fragment that is also spread in another place',
       '{ notes { edges { ...A } nodes { ...A } } } fragment A on Note { tags { count } }',
       true,
     ],
     [
-      'in a fragment that stood on the level above',
+      'finds it in a fragment that is also spread one level above',
       '{ notes { ...A nodes { ...A } } } fragment A on Note { tags { count } }',
       true,
     ],
-    ['not where it is left out', '{ notes { nodes @skip(if: true) { tags { count } } } }', false],
+    ['does not find it where it is skipped', '{ notes { nodes @skip(if: true) { tags { count } } } }', false],
     [
-      'in a fragment that is left out elsewhere',
+      'finds it in a fragment that is also spread and skipped',
       '{ notes { nodes { ...A @skip(if: $no) ...A } } } fragment A on Note { tags { count } }',
       true,
     ],
@@ -54,19 +54,22 @@ describe('an operation asks for what is below a field', () => {
   });
 
   test.each([
-    ['as they are', (next: string) => `...${next} ...${next}`],
-    ['left out', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
-    ['of several types', (next: string) => `... on Note { ...${next} } ... on Tag { ...${next} }`],
-  ])('with fragments that double, %s: each is looked into once a step', (_name, below) => {
-    const depth = 12;
-    const fragments = Array.from(
-      { length: depth },
-      (_, at) => `fragment F${at} on Node { ${below(`F${at + 1}`)} }`,
-    );
-    const { info, looked } = resolving(
-      `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Node { id }`,
-    );
-    expect(asksFor(info, 'nodes', 'tags', 'count')).toBe(false);
-    expect(looked()).toBeLessThanOrEqual(depth + 1);
-  });
+    ['spread', (next: string) => `...${next} ...${next}`],
+    ['spread and skipped', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
+    ['spread in two types', (next: string) => `... on Note { ...${next} } ... on Tag { ...${next} }`],
+  ])(
+    'enters each fragment at most once per level, though each is %s twice by the one before',
+    (_name, below) => {
+      const depth = 12;
+      const fragments = Array.from(
+        { length: depth },
+        (_, at) => `fragment F${at} on Node { ${below(`F${at + 1}`)} }`,
+      );
+      const { info, lookUps } = resolving(
+        `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Node { id }`,
+      );
+      expect(asksFor(info, 'nodes', 'tags', 'count')).toBe(false);
+      expect(lookUps()).toBeLessThanOrEqual(depth + 1);
+    },
+  );
 });

@@ -8,17 +8,14 @@ import { spawnGateway, startGatewayProcess, type ProcessOptions } from './suppor
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { grants } } }';
 
-test.each([{}, { GRANTS: '' }])(
-  'beside the sandbox, with %o, the demo user has all grants',
-  async (given) => {
-    const gateway = await startGatewayProcess({ ...given, DATABASE_URL: await createTestFile() });
-    onTestFinished(async () => void (await gateway.end('SIGKILL')));
-    const { data } = await postGraphql(gateway.url, signIn, { input: demo });
-    expect(data.signIn.viewer.grants).toHaveLength(allGrants.length);
-  },
-);
+test.each([{}, { GRANTS: '' }])('with the sandbox and %o, the demo user has all grants', async (given) => {
+  const gateway = await startGatewayProcess({ ...given, DATABASE_URL: await createTestFile() });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  const { data } = await postGraphql(gateway.url, signIn, { input: demo });
+  expect(data.signIn.viewer.grants).toHaveLength(allGrants.length);
+});
 
-/** What a gateway says that ends as it starts. */
+/** The output of a gateway that fails to start. */
 async function refusal(
   given: Readonly<Record<string, string>>,
   options: ProcessOptions = {},
@@ -29,7 +26,7 @@ async function refusal(
   return gateway.output();
 }
 
-test('what the system refuses is told in a line', async () => {
+test('a system error is printed in one line', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await once(other, 'listening');
@@ -38,7 +35,7 @@ test('what the system refuses is told in a line', async () => {
   expect(said).toBe(`listen EADDRINUSE: address already in use 127.0.0.1:${port}`);
 });
 
-test('a fault of the program is told with its stack, a `code` or not', async () => {
+test('a programming error is printed with its stack, even if it has a `code`', async () => {
   const source = "import net from 'node:net'; net.Server.prototype.listen = () => Buffer.from(undefined);";
   const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
   expect(await refusal({}, { options })).toMatch(/ERR_INVALID_ARG_TYPE[^]*\n +at /);

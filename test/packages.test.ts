@@ -8,18 +8,18 @@ const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly dependencies: Readonly<Record<string, string>>;
 };
 
-test('what the build takes of packages is bundled with it, but for machine code', async () => {
+test('the build bundles all packages that it uses, except native code', async () => {
   const names = JSON.stringify(Object.keys(dependencies));
   const module = `
     const { href } = new URL('node_modules/', import.meta.url);
     console.log(...${names}.filter((name) => !import.meta.resolve(name).startsWith(href)));
   `;
-  // A process of its own there: a test's imports are found elsewhere.
+  // In a process of its own, since the imports of a test resolve elsewhere.
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', module], { cwd: 'dist' });
   expect(stdout.trim()).toBe('@photostructure/sqlite');
 });
 
-test('the build has one graphql, by whatever path it is asked for', () => {
+test('the build contains a single copy of graphql', () => {
   const files = readdirSync('dist/node_modules', { encoding: 'utf8', recursive: true });
   const copies = files
     .filter((file) => file.endsWith('.js'))

@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => testbed.stop());
 
-/** A folder of a project that has installed what this one has; it is removed after the test. */
+/** Creates a project with the same installed packages as this one; it is removed after the test. */
 function createProject(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'trivium-readme-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -59,7 +59,7 @@ function createProject(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** What the compiler says of the files of such a project. */
+/** The compiler's errors in files of such a project. */
 async function typeFaults(folder: string, ...names: readonly string[]): Promise<string> {
   const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
@@ -77,7 +77,7 @@ describe('the GraphQL examples', () => {
   const isLive = (source: string) => source.startsWith('subscription');
   const nameOf = (source: string): [string, string] => [source.split(/[ ({]/, 2).join(' '), source];
 
-  test('are there', () => {
+  test('exist', () => {
     expect(all.length).toBeGreaterThanOrEqual(5);
     expect(all.some(isLive)).toBe(true);
   });
@@ -93,7 +93,7 @@ describe('the GraphQL examples', () => {
     },
   );
 
-  test.for(all.filter(isLive).map(nameOf))('%s follows from the liveCursor', async ([, query]) => {
+  test.for(all.filter(isLive).map(nameOf))('%s starts from the liveCursor', async ([, query]) => {
     const source = example('graphql', 'liveCursor');
     const { data } = await testbed.ask(source, {}, token);
     await testbed.sandbox.webhooks.emitShipment();
@@ -107,13 +107,13 @@ describe('the GraphQL examples', () => {
 describe('the examples in other languages', () => {
   const cannotCurl = spawnSync('bash', ['-c', 'curl --version']).status !== 0 && process.env['CI'] !== 'true';
 
-  test.skipIf(cannotCurl)('the curl lines sign in and ask', async () => {
+  test.skipIf(cannotCurl)('the curl commands sign in and query', async () => {
     const script = example('sh', 'TOKEN=').replaceAll(address, new URL(testbed.url).host);
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script]);
     expect(JSON.parse(stdout)).toMatchObject({ data: { viewer: { name: 'Dana Demo' } } });
   });
 
-  test.skipIf(cannotCurl)('the sandbox misbehaves as it is told', async () => {
+  test.skipIf(cannotCurl)('the sandbox fails on request', async () => {
     onTestFinished(() => testbed.sandbox.faults.clear());
     const script = example('sh', 'faults').replaceAll('127.0.0.1:4010', new URL(testbed.sandbox.url).host);
     await run('bash', ['-euo', 'pipefail', '-c', script]);
@@ -121,7 +121,7 @@ describe('the examples in other languages', () => {
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 30 });
   });
 
-  test('the client resumes after a cut', async () => {
+  test('the client resumes after its connection is cut', async () => {
     const proxy = await openProxy(testbed.url);
     const { data } = await testbed.ask('{ liveCursor }', {}, token);
     const source = example('ts', 'resuming')
@@ -154,7 +154,7 @@ describe('the examples in other languages', () => {
   });
 
   test('the typed document is answered', async () => {
-    // One of its own: the service that misbehaved told the other session to wait.
+    // A session of its own: the other one is still rate-limited by the failing sandbox above.
     const own = await testbed.signIn();
     const { data } = await testbed.ask('{ notes(filter: { pinned: true }) { nodes { title } } }', {}, own);
     const titles = data.notes.nodes.map(({ title }: { readonly title: string }) => title);
@@ -169,7 +169,7 @@ describe('the examples in other languages', () => {
     for (const title of titles) expect(stdout).toContain(title);
   });
 
-  test('the TypeScript compiles', async () => {
+  test('the TypeScript examples compile', async () => {
     const given =
       'declare const sessionToken: string, liveCursor: string, render: (data: unknown) => void, signInAgain: () => void;\n';
     const documents = example('ts', 'NotesDocument');
@@ -189,7 +189,7 @@ describe('the examples in other languages', () => {
     expect(await typeFaults(folder, 'wrong.ts')).toContain('wrong.ts');
   });
 
-  test('the codegen configuration makes types from a running gateway', async () => {
+  test('the codegen configuration generates types from a running gateway', async () => {
     const folder = createProject({
       'codegen.ts': example('ts', 'CodegenConfig').replaceAll(address, new URL(testbed.url).host),
       'src/notes.graphql': example('graphql', 'query Notes'),
@@ -203,7 +203,7 @@ describe('the examples in other languages', () => {
   });
 });
 
-/** Settings that are enough for a gateway. */
+/** The minimal settings of a gateway. */
 const settings: Environment = {
   NOTES_BASE_URL: 'https://notes.example/v1',
   APPOINTMENTS_BASE_URL: 'https://appointments.example/v1',
@@ -226,7 +226,7 @@ describe('the settings', () => {
       usual: usual!.trim(),
     }),
   );
-  const told = rows.flatMap(({ names }) => names);
+  const documented = rows.flatMap(({ names }) => names);
   const [, source = ''] =
     /^const settings = ([^]*?^\}\));$/m.exec(readFileSync('src/config.ts', 'utf8')) ?? [];
   const lines = new Map(
@@ -235,13 +235,13 @@ describe('the settings', () => {
     ),
   );
 
-  test('are all those that there are', () => {
+  test('are complete', () => {
     expect(lines.size).toBeGreaterThan(30);
     const there = [...lines.keys()].filter((name) => name !== 'NODE_ENV');
-    expect(told.map(({ name }) => name).toSorted()).toEqual(there.toSorted());
+    expect(documented.map(({ name }) => name).toSorted()).toEqual(there.toSorted());
   });
 
-  test('have the defaults that are told', () => {
+  test('have the documented defaults', () => {
     const exact = /^`[^`]+`(, `[^`]+`)*$/;
     const literal = rows
       .filter(({ usual }) => exact.test(usual))
@@ -258,7 +258,7 @@ describe('the settings', () => {
     expect(literal.map(([name]) => name).toSorted()).toEqual(withDefault.toSorted());
   });
 
-  test('that production needs are marked', () => {
+  test('that production requires are marked', () => {
     let faults: readonly string[] = [];
     try {
       read({ NODE_ENV: 'production' });
@@ -268,14 +268,14 @@ describe('the settings', () => {
     const needed = faults.map((fault) => fault.replace(/:.*/, ''));
     expect(needed.length).toBeGreaterThan(5);
     expect(
-      told
+      documented
         .filter(({ required }) => required)
         .map(({ name }) => name)
         .toSorted(),
     ).toEqual(needed.toSorted());
   });
 
-  test('grants are taken as in the example, and by every name that is told', () => {
+  test('accept the example of grants, and every documented grant', () => {
     expect(read({ ...settings, GRANTS: example('json', '@') }).grants?.size).toBe(2);
     const [, sentence] = /The grants are ([^]*?):\n/.exec(readme)!;
     const names = Array.from(sentence!.matchAll(/`([^`]+)`/g)).map(([, name]) => name);
@@ -284,8 +284,8 @@ describe('the settings', () => {
   });
 });
 
-describe('what is named', () => {
-  test('files and folders are there', () => {
+describe('what the README names exists', () => {
+  test('files and folders', () => {
     const linked = Array.from(readme.matchAll(/\]\(([^)#]+?)\)/g)).map(([, path]) => path!);
     const quoted = Array.from(readme.matchAll(/`((?:src|schema|test|\.ci)\/[\w./-]*)`/g)).map(
       ([, path]) => path!,
@@ -295,7 +295,7 @@ describe('what is named', () => {
     expect(named.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  test('headings are there', () => {
+  test('headings', () => {
     const headings = Array.from(readme.matchAll(/^#+ (.*)$/gm)).map(([, text]) =>
       text!.toLowerCase().replaceAll(' ', '-'),
     );
@@ -304,7 +304,7 @@ describe('what is named', () => {
     expect(linked.filter((anchor) => !headings.includes(anchor))).toEqual([]);
   });
 
-  test('npm scripts are there', () => {
+  test('npm scripts', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object };
     const named = new Set(
       Array.from(readme.matchAll(/\bnpm (?:run )?([a-z]+)/g))
@@ -315,7 +315,7 @@ describe('what is named', () => {
     expect([...named].filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  test('routes answer', async () => {
+  test('routes', async () => {
     const named = ['/livez', '/readyz', '/schema.graphql'];
     expect(named.filter((path) => !readme.includes(`${path}\``))).toEqual([]);
     const answers = await Promise.all(named.map((path) => fetch(testbed.url + path)));

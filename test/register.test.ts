@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { precedes, write, writeIfPresent, type Register, type Stamp } from '../src/register.js';
 
 describe('a register', () => {
-  it('takes a later instant, then a greater rank, then a later place in the log', () => {
+  it('prefers a later instant, then a greater rank, then a later place in the log', () => {
     const ordered: readonly Stamp[] = [
       ['1.', 9, 9],
       ['1.5', 0, 9],

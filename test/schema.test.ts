@@ -42,7 +42,7 @@ const inputsOf = (schema: GraphQLSchema) => typesOf(schema).filter(isInputObject
 const mutationsOf = (schema: GraphQLSchema): readonly GraphQLField<unknown, unknown>[] =>
   Object.values(schema.getMutationType()?.getFields() ?? {});
 
-/** `Type`, `Type.field`, `Type.field(argument)`, `Enum.VALUE`, `@directive`: whatever lacks a description. */
+/** What lacks a description: `Type`, `Type.field`, `Type.field(argument)`, `Enum.VALUE`, `@directive`. */
 function undescribed(schema: GraphQLSchema): readonly string[] {
   const directives = schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive));
   const all = [
@@ -62,7 +62,7 @@ function undescribed(schema: GraphQLSchema): readonly string[] {
   return all.filter(([, { description }]) => !description?.trim()).map(([name]) => name);
 }
 
-/** Input types that reach themselves. */
+/** Input types that contain themselves, directly or through others. */
 function recursiveInputs(schema: GraphQLSchema): readonly string[] {
   const within = (type: GraphQLInputObjectType) =>
     Object.values(type.getFields())
@@ -93,41 +93,41 @@ function misnamed(schema: GraphQLSchema): readonly string[] {
     .map(shape);
 }
 
-/** Payload members that are not as promised: `errors: [UserError!]!`, and all else nullable. */
+/** Payload fields that break the rule: `errors: [UserError!]!`, and all others nullable. */
 function illShaped(schema: GraphQLSchema): readonly string[] {
   return typesOf(schema)
     .filter(isObjectType)
     .filter(({ name }) => name.endsWith('Payload'))
     .flatMap((type) => {
       const { errors, ...others } = type.getFields();
-      const promised = String(errors?.type) === '[UserError!]!' ? [] : [`${type.name}.errors`];
-      const rigid = Object.values(others).filter((field) => isNonNullType(field.type));
-      return [...promised, ...rigid.map((field) => `${type.name}.${field.name}`)];
+      const wrongErrors = String(errors?.type) === '[UserError!]!' ? [] : [`${type.name}.errors`];
+      const nonNullable = Object.values(others).filter((field) => isNonNullType(field.type));
+      return [...wrongErrors, ...nonNullable.map((field) => `${type.name}.${field.name}`)];
     });
 }
 
 const rules = {
-  'everything is described': undescribed,
-  'no input type is recursive: a variable of such a type exhausts a compiler of queries': recursiveInputs,
-  'a mutation doThing takes input: DoThingInput! and gives DoThingPayload!': misnamed,
-  'a payload has errors: [UserError!]!, and whatever else it has may be null': illShaped,
+  'everything has a description': undescribed,
+  'no input type is recursive: a variable of such a type would exhaust the query compiler': recursiveInputs,
+  'a mutation doThing takes input: DoThingInput! and returns DoThingPayload!': misnamed,
+  'a payload has errors: [UserError!]!, and all its other fields are nullable': illShaped,
 };
 
 describe('the schema', () => {
   const schema = buildSchema(sdl.join('\n'));
   const names = (types: readonly { readonly name: string }[]) => types.map(({ name }) => name).toSorted();
 
-  test.each(Object.entries(rules))('%s', (_, breaches) => {
+  test.each(Object.entries(rules))('%s', (_, findBreaches) => {
     expect(mutationsOf(schema).length).toBeGreaterThan(0);
-    expect(breaches(schema)).toEqual([]);
+    expect(findBreaches(schema)).toEqual([]);
   });
 
-  test('is served as it is shipped: resolvers change nothing of it', () => {
+  test('is served as written: resolvers change nothing in it', () => {
     const print = (one: GraphQLSchema) => printSchema(lexicographicSortSchema(one));
     expect(print(createSchema())).toBe(print(schema));
   });
 
-  test('the filters bear the promised names', () => {
+  test('has the documented filters', () => {
     const filters = inputsOf(schema).filter(({ name }) => name.endsWith('Filter'));
     expect(names(filters)).toEqual([
       'AppointmentFilter',
@@ -139,7 +139,7 @@ describe('the schema', () => {
     ]);
   });
 
-  test('the enums bear the promised names', () => {
+  test('has the documented enums', () => {
     expect(names(typesOf(schema).filter(isEnumType))).toEqual([
       'AppointmentStatus',
       'BookingConfirmation',
@@ -152,7 +152,7 @@ describe('the schema', () => {
   });
 });
 
-describe('a schema that breaks a rule is told where', () => {
+describe('a schema that breaks a rule is reported by', () => {
   const sound = `
     "A" type Query { "B" a("C" b: Int): Colour }
     "D" enum Colour { "E" RED }
@@ -164,26 +164,26 @@ describe('a schema that breaks a rule is told where', () => {
   `;
   const faults = [
     {
-      breaches: undescribed,
-      fault: `extend type Query { c(d: Int): Int }
+      findBreaches: undescribed,
+      extension: `extend type Query { c(d: Int): Int }
        extend enum Colour { BLUE }
        extend input DoThingInput { f: Int }
        directive @g on FIELD
        interface H { "" i: Int }
        scalar J`,
-      told: ['H', 'J', '@g', 'Query.c', 'Query.c(d)', 'H.i', 'DoThingInput.f', 'Colour.BLUE'],
+      reported: ['H', 'J', '@g', 'Query.c', 'Query.c(d)', 'H.i', 'DoThingInput.f', 'Colour.BLUE'],
     },
     {
-      breaches: recursiveInputs,
-      fault: `input Self { self: Self }
+      findBreaches: recursiveInputs,
+      extension: `input Self { self: Self }
        input Odd { even: [Even!]! }
        input Even { odd: Odd }
        input Outside { self: Self }`,
-      told: ['Self', 'Odd', 'Even'],
+      reported: ['Self', 'Odd', 'Even'],
     },
     {
-      breaches: misnamed,
-      fault: `extend type Mutation {
+      findBreaches: misnamed,
+      extension: `extend type Mutation {
          makeTea(input: MakeInput!): MakeTeaPayload!
          makeBed(input: MakeBedInput): MakeBedPayload!
          makeHaste: MakeHastePayload!
@@ -194,7 +194,7 @@ describe('a schema that breaks a rule is told where', () => {
        input MakeDoInput { a: Int }
        type MakeTeaPayload { a: Int } type MakeBedPayload { a: Int } type MakeHastePayload { a: Int }
        type MakeWayPayload { a: Int } type MakeDoPayload { a: Int }`,
-      told: [
+      reported: [
         'makeTea(input: MakeInput!): MakeTeaPayload!',
         'makeBed(input: MakeBedInput): MakeBedPayload!',
         'makeHaste(): MakeHastePayload!',
@@ -203,17 +203,17 @@ describe('a schema that breaks a rule is told where', () => {
       ],
     },
     {
-      breaches: illShaped,
-      fault: `type APayload { errors: [UserError!] }
+      findBreaches: illShaped,
+      extension: `type APayload { errors: [UserError!] }
        type BPayload { b: Int! errors: [UserError!]! }
        type CPayload { c: Int }`,
-      told: ['APayload.errors', 'BPayload.b', 'CPayload.errors'],
+      reported: ['APayload.errors', 'BPayload.b', 'CPayload.errors'],
     },
   ] as const;
 
-  test.each(faults)('$breaches.name', ({ breaches, fault, told }) => {
+  test.each(faults)('$findBreaches.name', ({ findBreaches, extension, reported }) => {
     const schema = buildSchema(sound);
-    expect(breaches(schema)).toEqual([]);
-    expect(breaches(extendSchema(schema, parse(fault)))).toEqual(told);
+    expect(findBreaches(schema)).toEqual([]);
+    expect(findBreaches(extendSchema(schema, parse(extension)))).toEqual(reported);
   });
 });

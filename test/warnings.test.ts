@@ -4,7 +4,7 @@ import { createWarnings } from '../src/warnings.js';
 
 afterEach(() => void vi.useRealTimers());
 
-test('a burst has one line a second for each kind, which says how many more there were', () => {
+test('logs one line a second for each kind of warning, with the number of suppressed ones', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const lines: string[] = [];
   const warn = createWarnings(createTelemetry('info', { write: (line) => void lines.push(line) }));
