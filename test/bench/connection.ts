@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
-/** What is read goes through these bytes, whichever connection it is from: none are set aside for it each time. */
+/** All connections read into this buffer, so that none is allocated for each read. */
 const readBytes = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** Opens a connection. So many of these bytes are what was read; they hold something else once `read` returns. */
+/** Opens a connection; `read` gets a buffer whose first `length` bytes were read; it is reused once `read` returns. */
 export function connectTo(url: string, read: (bytes: Buffer, length: number) => void): Socket {
   const { hostname, port } = new URL(url);
   const onread = {

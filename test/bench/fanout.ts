@@ -9,14 +9,14 @@ import { say } from './say.js';
 import { onStage, type Stage } from './stage.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
-/** What one way of sending came to. */
+/** The results of one mode of sending. */
 interface Sent {
   readonly perSecond: number;
-  /** From the sending of the webhook to the subscriber, in milliseconds. */
+  /** From sending the webhook to its arrival at the subscriber, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
   readonly lagP99: number;
-  /** Processor time of the server for a message, in microseconds; all of an event's is in it. */
+  /** CPU time of the server per message, in microseconds, including all that the event takes. */
   readonly cpuUs: number;
 }
 
@@ -29,10 +29,10 @@ const pacedEachMs = 100;
 const alreadyThere = 1_000;
 const warmingGroups = 100;
 const warmingEvents = 5_000;
-/** Events under way at once in a storm: fewer would leave less to be sent together. */
+/** Concurrent deliveries in a storm: with fewer, fewer messages could be sent together. */
 const inStorm = 64;
 
-/** What it costs to tell many subscribers of an event, beside a bare `ws.send` to each, and beside others' servers. */
+/** What it costs to send an event to many subscribers, compared with a bare `ws.send` to each and other servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const ms = short ? 500 : 600;
   const sizes = short && only === undefined ? [1000] : [1000, 5000];
@@ -76,7 +76,7 @@ async function startTargets({ startFile, startGateway }: Stage, flags: readonly 
   return targets;
 }
 
-/** Who has just started runs code that is not compiled yet; who serves has seen some thousands of events. */
+/** Sends some thousands of events, since the code of a server that has just started is not compiled yet. */
 async function warmUp(target: Target): Promise<void> {
   const hall = await openHall(target, warmingGroups, warmingGroups);
   for (let times = 0; times < warmingEvents / warmingGroups; times += 1) await hall.tellAll();
@@ -84,7 +84,7 @@ async function warmUp(target: Target): Promise<void> {
   await hall.stop();
 }
 
-/** An event for each group at once, and the next when everybody has it, until this time. */
+/** Sends one event to each group at once, and the next once everybody has got it, until this time. */
 export async function sendBursts(hall: Hall, end: number): Promise<void> {
   while (performance.now() < end) {
     await hall.tellAll();
@@ -94,7 +94,7 @@ export async function sendBursts(hall: Hall, end: number): Promise<void> {
 
 const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> = {
   burst: sendBursts,
-  /** Events without a pause, as fast as they are taken. */
+  /** Sends events without a pause, as fast as they are accepted. */
   async storm(hall, end) {
     let group = 0;
     const sendOn = async () => {
@@ -102,7 +102,7 @@ const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> =
     };
     await Promise.all(Array.from({ length: inStorm }, sendOn));
   },
-  /** Ten events a second. */
+  /** Sends ten events a second. */
   async paced(hall, end) {
     for (let group = 0; performance.now() < end; group += 1) {
       await Promise.all([hall.tell(group % hall.due.length), sleep(pacedEachMs)]);
@@ -151,8 +151,8 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
 }
 
 /**
- * How much memory a subscriber more takes, in processes that have others already and do nothing else. The young
- * generation is kept small: it grows with what comes and goes, which would pass for theirs.
+ * Measures how much memory each further subscriber takes, in idle processes that have some already. The young
+ * generation is kept small: it grows with short-lived objects, which would be counted as the subscribers' memory.
  */
 async function weigh(stage: Stage, count: number): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
@@ -181,7 +181,7 @@ async function weigh(stage: Stage, count: number): Promise<Row[]> {
 
 function toRow(name: string, mode: Mode, { who, outcomes }: Outcome<Told>, base: Outcome<Told>): Row {
   const middle = (read: (sent: Sent) => number) => median(outcomes.map((told) => read(told[mode])));
-  // What is paced comes as fast everywhere: there it is the delay that counts.
+  // The rate of paced events is the same everywhere: there the latency counts.
   const score = (told: Told) => (mode === 'paced' ? 1 / told[mode].p99 : told[mode].perSecond);
   const ratios = outcomes.map((told, round) => score(told) / score(base.outcomes[round]!));
   return {

@@ -1,11 +1,11 @@
 import { ours, type Row } from './table.js';
 
-/** What the ratios are to come to; they are printed and never decide whether a run has failed. */
+/** A bound for a figure. Goals are printed, and never make a run fail. */
 interface Goal {
   readonly text: string;
   readonly least?: number;
   readonly most?: number;
-  /** The figure out of the rows; undefined where they do not have it. */
+  /** Finds the figure in the rows; undefined if they lack it. */
   read(rows: readonly Row[]): number | undefined;
 }
 
@@ -59,7 +59,7 @@ const goals: readonly Goal[] = [
     .map((name) => ({ text: `slope of ${name}`, most: 0.1, read: figure('scale', name, 'slope') })),
 ];
 
-/** A line for every goal that these rows tell about. */
+/** A line for every goal whose figure is in these rows. */
 export function toGoalLines(rows: readonly Row[]): string {
   const lines = goals.map(({ text, least, most, read }) => {
     const value = read(rows);

@@ -4,15 +4,15 @@ import { openSenders } from './senders.js';
 import { openSubscribers } from './subscribers.js';
 import { shipmentDelivery } from './webhooks.js';
 
-/** One that sends events to subscribers. */
+/** A server that sends events to subscribers. */
 export interface Target {
   readonly who: string;
   readonly server: Server;
-  /** What `connection_init` says. */
+  /** The payload of `connection_init`. */
   readonly init: object;
 }
 
-/** How many webhooks may be under way at once. */
+/** How many webhooks may be in progress at once. */
 const senderCount = 64;
 const patienceMs = 30_000;
 const quietMs = 300;
@@ -28,7 +28,7 @@ const document = `subscription Live($carrier: String!) {
 
 let events = 0;
 
-/** An event for a group, and which of its subscribers have heard of it. */
+/** An event for a group, and which of its subscribers have received it. */
 interface Told {
   readonly sentAt: number;
   readonly group: number;
@@ -39,7 +39,7 @@ function fail(what: string): never {
   throw new Error(what);
 }
 
-/** Subscribers of a target, each in its group, who all listen, and ways to tell them. */
+/** Opens subscribers of a target, divided into groups; resolves when all of their subscriptions are active. */
 export async function openHall(target: Target, count: number, groups: number): Promise<Hall> {
   const hall = await fill(target, count, groups);
   try {
@@ -101,15 +101,15 @@ async function fill({ server, init }: Target, count: number, groups: number) {
     async stop() {
       subscribers.stop();
       senders.stop();
-      await sleep(500); // the server lets go of them
+      await sleep(500); // the server releases their memory
     },
   };
 }
 
-/** Subscribers that listen, and a way to tell them. */
+/** Subscribers, and the functions that send events to them. */
 export type Hall = Awaited<ReturnType<typeof fill>>;
 
-/** Waits until all have got what was sent to their groups. */
+/** Waits until all subscribers have received what was sent to their groups; throws if one got more or less. */
 export async function allTold({ subscribers, due }: Hall): Promise<void> {
   const { counts } = subscribers;
   const expected = counts.reduce((sum, _, index) => sum + due[index % due.length]!, 0);
@@ -123,7 +123,7 @@ export async function allTold({ subscribers, due }: Hall): Promise<void> {
   if (wrong >= 0) throw new Error(`Subscriber ${wrong} got ${counts[wrong]} messages.`);
 }
 
-/** A subscription is not acknowledged: tell everybody until everybody has heard. */
+/** Sends events to all until all have received one, since a subscription is not acknowledged. */
 async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
@@ -135,7 +135,7 @@ async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void
   }
 }
 
-/** Waits until nobody has heard anything for a while: what comes late would pass for what is told next. */
+/** Waits until nobody has received anything for a while: a late message would be counted as one of the next. */
 async function quiet({ total }: Hall['subscribers']): Promise<void> {
   for (let heard = -1; heard < total();) {
     heard = total();

@@ -5,8 +5,8 @@ export interface HttpAnswer {
 }
 
 /**
- * Reads one answer after another from the bytes of a kept connection; no more of HTTP than that takes, since the load
- * must cost little beside what it measures. The bytes may hold something else once an answer was heard.
+ * Reads one answer after another from a keep-alive connection. It parses only the HTTP that this takes, since the load
+ * generator must cost little compared with what it measures. The bytes of an answer are reused once `hear` returns.
  */
 export function createAnswerReader(hear: (answer: HttpAnswer) => void): (chunk: Buffer) => void {
   let rest = nothing;

@@ -13,11 +13,11 @@ import { ours, type Row, type SuiteOptions } from './table.js';
 import { webhooks } from './webhooks.js';
 
 interface Taken extends Slice, Reading {
-  /** Processor time of the whole gateway, its writer too, in microseconds. */
+  /** CPU time per delivery of the whole gateway, including its writer thread, in microseconds. */
   readonly cpuEach: number;
 }
 
-/** One that takes deliveries. */
+/** A server that accepts deliveries. */
 interface Target {
   readonly name: string;
   readonly who: string;
@@ -27,18 +27,18 @@ interface Target {
 }
 
 /**
- * As many deliveries are on their way at once, to all alike. Who keeps an event answers only after the disk has it, so
- * with few senders their waiting is what is measured and not the work; with these a commit takes what came meanwhile.
+ * How many deliveries are in progress at once, for every target. A gateway with a store answers once an event is on
+ * disk: with few connections, waiting would be measured rather than work; with these, a commit takes a whole batch.
  */
 const connections = 256;
 
-/** What it costs to take a signed delivery in and keep it, beside the same gateway without a store. */
+/** What it costs to accept and store a signed delivery, compared with the same gateway without a store. */
 export async function runIngest({ short }: SuiteOptions): Promise<readonly Row[]> {
   const [rounds, ms] = short ? [3, 500] : [19, 1000];
   const postgres = await startPostgres();
   try {
     return await onStage(async ({ folder, startFile, startGateway }) => {
-      // The writer of the embedded database is a thread of its own, so every gateway may use two cores.
+      // The embedded database is written by a thread of its own, so every gateway may use two cores.
       const cores = 2;
       say(`ingest, measured on ${cores} cores …`);
       const noStore = ['--import', './test/bench/servers/no-store.js'];
@@ -93,8 +93,8 @@ function countRows(path: string): number {
 }
 
 /**
- * What the load does takes from the writer of the embedded database, which may use the load's core: deliveries are made
- * and signed between the slices, and that core is not kept awake.
+ * The writer thread of the embedded database may use the load generator's core, so the load generator leaves it as much
+ * as possible: it makes and signs deliveries between the slices, and does not keep that core awake.
  */
 function turnOf({ who, server }: Target, { stock, next }: Sender, ms: number): Turn<Taken> {
   const askers = Array.from({ length: connections }, () => ({ next: () => next(server.url), check }));

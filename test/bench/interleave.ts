@@ -1,13 +1,13 @@
 import { quantile } from './load.js';
 
-/** One that takes its turn: it runs for a slice and gives a number, the greater the better. */
+/** A participant: each turn runs for a slice of time; a greater score is better. */
 export interface Turn<T> {
   readonly who: string;
   run(): Promise<T>;
   readonly score: (outcome: T) => number;
 }
 
-/** What the turns of one came to; ratios are to the base's turn of the same round. */
+/** The results of one participant; ratios are to the base's turn in the same round. */
 export interface Outcome<T> {
   readonly who: string;
   readonly ratio: number;
@@ -18,8 +18,8 @@ export interface Outcome<T> {
 }
 
 /**
- * Runs all in turn, base first, over and over, so that whatever else the machine does meets all alike: many short turns
- * tell more than few long ones. So many rounds come before the first, in which those that are cold warm up.
+ * Runs all participants in turn, base first, for so many rounds, so that whatever else the machine does affects all
+ * alike: many short turns tell more than few long ones. The rounds in `before` warm up, and are not counted.
  */
 export async function interleave<T>(
   turns: readonly Turn<T>[],

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { connectTo } from './connection.js';
 import { createAnswerReader, type HttpAnswer } from './http-answers.js';
 
-/** One connection's part: what it asks next, and whether an answer is right. */
+/** Makes the requests of one connection, and checks the answers. */
 export interface Asker {
   next(): Buffer;
-  /** Throws where it is not. */
+  /** Throws if the answer is wrong. */
   check(answer: HttpAnswer): void;
 }
 
-/** What a slice of load came to. */
+/** The results of a slice of load. */
 export interface Slice {
   readonly answers: number;
   /** Answers a second. */
@@ -18,11 +18,11 @@ export interface Slice {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** How busy the load's own core was, from 0 to 1: near 1 the load is what was measured. */
+  /** How busy the load generator was, from 0 to 1: near 1, it is the load generator that was measured. */
   readonly busy: number;
 }
 
-/** Each asker, on a kept connection of its own, asks again as soon as it has its answer, for so long. */
+/** For so long, each asker sends its next request once it has an answer, on a keep-alive connection of its own. */
 export async function drive(url: string, askers: readonly Asker[], ms: number): Promise<Slice> {
   const took: number[] = [];
   const conversations = await Promise.all(askers.map((asker) => openConversation(url, asker, took)));
@@ -47,9 +47,9 @@ export async function drive(url: string, askers: readonly Asker[], ms: number): 
 }
 
 /**
- * Keeps the load's core from going to sleep meanwhile: in a virtual machine to wake it takes whoever writes to a socket as
- * long as the write itself, and the slower one is, the oftener it would be paid for. Not where what is measured may use
- * that core.
+ * Keeps the load generator's core awake during the work: on a virtual machine, waking it costs the writer of a socket
+ * as much as the write itself, and slower servers would pay that more often. Not to be used if the measured process may
+ * use that core.
  */
 export async function keepAwake<T>(work: () => Promise<T>): Promise<T> {
   let over = false;
@@ -62,12 +62,12 @@ export async function keepAwake<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The value below which so great a share of the sorted values is. */
+/** The value below which this share of the sorted values lies. */
 export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Opens a connection, each answer on which is heard; its bytes hold something else afterwards. A fault closes it. */
+/** Opens a connection; `hear` gets each answer, whose bytes are reused afterwards. If it throws, the socket closes. */
 export async function open(url: string, hear: (answer: HttpAnswer) => void): Promise<Socket> {
   const read = createAnswerReader(hear);
   const socket = connectTo(url, (bytes, length) => {
@@ -78,7 +78,7 @@ export async function open(url: string, hear: (answer: HttpAnswer) => void): Pro
     }
   });
   await once(socket, 'connect');
-  return socket.on('error', () => undefined); // whoever waits hears of the close
+  return socket.on('error', () => undefined); // callers listen for the close
 }
 
 async function openConversation(url: string, asker: Asker, took: number[]) {
@@ -101,7 +101,7 @@ async function openConversation(url: string, asker: Asker, took: number[]) {
   }
 
   return {
-    /** Asks until this time. */
+    /** Sends requests until this time. */
     until: (time: number) =>
       new Promise<void>((done, reject) => {
         end = time;
@@ -114,7 +114,7 @@ async function openConversation(url: string, asker: Asker, took: number[]) {
   };
 }
 
-/** The bytes of a POST on a kept connection. */
+/** The bytes of a POST on a keep-alive connection. */
 export function post(url: string, body: string, headers: Readonly<Record<string, string>> = {}): Buffer {
   const { host, pathname } = new URL(url);
   const lines = [

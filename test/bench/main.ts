@@ -22,7 +22,7 @@ const suites: Readonly<Record<string, Suite>> = {
 
 const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE] [--markdown FILE]`;
 
-/** Runs the suites that are named, or all, and prints what they found; slowness is no failure. */
+/** Runs the named suites, or all, and prints the results; being slow is not a failure. */
 async function run(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

@@ -6,13 +6,13 @@ export interface Query {
   readonly name: string;
   /** The JSON that is sent. */
   readonly body: string;
-  /** Calls of the notes service that an answer takes. */
+  /** How many calls to the notes service an answer takes. */
   readonly calls: number;
-  /** What a client would have asked before: `nodes` are fetched again after a list. */
+  /** What a client would have asked before: it refetches `nodes` after a list. */
   readonly first?: string;
-  /** Throws where the data are not right. */
+  /** Throws if the data are wrong. */
   expect(data: unknown): void;
-  /** The nearest to it that can be asked where the services' REST is shown as it is. */
+  /** The closest query to a server that exposes the services' REST APIs unchanged. */
   readonly rest?: { readonly body: string; expect(data: unknown): void };
 }
 
@@ -43,7 +43,7 @@ const countedNotes = places.map((place) => ({
   tags: noteAt(place).tags.map((name) => tags.find((tag) => tag.name === name)!),
 }));
 
-/** Compares what an answer holds with what the far side told, beside members that only the server can know. */
+/** Compares an answer with the data of the upstream services, except for members that only the server can know. */
 function equal(expected: object, ...free: readonly string[]): (data: unknown) => void {
   return (data) => {
     const text = JSON.stringify(data, (name, value: unknown) => (free.includes(name) ? typeof value : value));
@@ -74,7 +74,7 @@ const typename = {
   expect: equal({ __typename: 'Query' }),
 };
 
-/** What is measured. */
+/** The measured queries. */
 export const queries: readonly Query[] = [
   {
     name: 'Q1',
@@ -167,7 +167,7 @@ export const queries: readonly Query[] = [
 
 let signedIn = 0;
 
-/** Signs in at a server, as somebody else each time, and gives the session's token. */
+/** Signs in at a server, each time as another user, and returns the session's token. */
 export async function signIn(url: string): Promise<string> {
   const input = { email: `user${(signedIn += 1)}@example.com`, password: 'a password' };
   const query = 'mutation SignIn($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
@@ -175,11 +175,11 @@ export async function signIn(url: string): Promise<string> {
   return data.signIn.sessionToken;
 }
 
-/** The data of an answer to this body; rejects where there are none. */
+/** Sends this body and returns the answer's data; rejects if there are none, or errors. */
 export async function ask(url: string, body: string, session?: string): Promise<unknown> {
   const headers = {
     'content-type': 'application/json',
-    connection: 'close', // a kept one may be closed by the server just now
+    connection: 'close', // the server may close a keep-alive connection at any time
     ...(session !== undefined && { authorization: `Bearer ${session}` }),
   };
   const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body });

@@ -7,7 +7,7 @@ const folder = fileURLToPath(new URL('peers/', import.meta.url));
 const lock = `${folder}package-lock.json`;
 const mark = `${folder}node_modules/.installed`;
 
-/** Installs what the peers need by their own lock file; false, and a line that says so, where that fails. */
+/** Installs the peers from their own lock file; if that fails, prints a line and returns false. */
 export function installPeers(): boolean {
   const wanted = readFileSync(lock, 'utf8');
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return true;

@@ -4,14 +4,14 @@ import type { TestProject } from 'vitest/node';
 import { setup } from '../support/postgres-server.js';
 import { say } from './say.js';
 
-/** A Postgres of this run's own. */
+/** A Postgres for this run only. */
 export interface Postgres {
-  /** The address of a new, empty database. */
+  /** Creates an empty database, and returns its address. */
   createDatabase(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Starts the Postgres that the tests use; undefined, and a line that says so, where none can run. */
+/** Starts a Postgres as the tests do; if that is impossible, prints a line and returns undefined. */
 export async function startPostgres(): Promise<Postgres | undefined> {
   let starter = '';
   const project = {
@@ -35,7 +35,7 @@ export async function startPostgres(): Promise<Postgres | undefined> {
   };
 }
 
-/** The rows of one statement at this address. */
+/** Runs one statement at this address, and returns its rows. */
 export async function query(address: string, statement: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ connectionString: address });
   await client.connect();

@@ -3,26 +3,26 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { say } from './say.js';
 
-/** How a measured process fares, since it was last asked. */
+/** The figures of a measured process since the last reading. */
 export interface Reading {
-  /** How late its event loop was, in milliseconds. */
+  /** The delay of its event loop, in milliseconds. */
   readonly lagP50: number;
   readonly lagP99: number;
   readonly lagMax: number;
-  /** All memory, in bytes. */
+  /** Resident memory, in bytes. */
   readonly rss: number;
-  /** What of it objects and buffers take. */
+  /** The part that objects and buffers take. */
   readonly heap: number;
-  /** All processor time so far, in milliseconds. */
+  /** CPU time since the start, in milliseconds. */
   readonly cpuMs: number;
 }
 
 /** A measured process. */
 export interface Server {
   readonly url: string;
-  /** `settled`: after a full garbage collection. */
+  /** Takes a reading; with `settled`, after a full garbage collection. */
   read(options?: { readonly settled?: boolean }): Promise<Reading>;
-  /** Asks it to end, and waits until it has. */
+  /** Stops it by SIGTERM, and waits until it has ended. */
   stop(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const root = fileURLToPath(new URL('../../', bench));
 
 const pinner = 'taskset';
 
-/** The processors that this process may use; none where `taskset` cannot pin to them. */
+/** The cores that this process may use; none if `taskset` cannot pin to them. */
 function allowedCores(): readonly number[] {
   const { status, stdout } = spawnSync(pinner, ['-cp', String(process.pid)], { encoding: 'utf8' });
   if (status !== 0 || availableParallelism() < 2) return [];
@@ -45,28 +45,28 @@ function allowedCores(): readonly number[] {
 
 const cores = allowedCores();
 
-/** Keeps this process, the load, to the last core, and tells how the cores are shared out. */
+/** Pins this process, the load generator, to the last core, and describes how the cores are shared out. */
 export function pinLoad(): string {
   if (cores.length === 0) return 'nothing is pinned: taskset or a second core is missing';
   spawnSync(pinner, ['-acp', String(cores.at(-1)), String(process.pid)]);
   return `load on core ${cores.at(-1)}, what is measured on ${cores[0]}`;
 }
 
-/** The cores for a measured process that may use so many; the load's is the last of them to be used. */
+/** The cores for a measured process that may use so many; the load generator's core is the last to be used. */
 function coresFor(count: number): string {
   return cores.slice(0, count).join(',');
 }
 
-/** What a process is started with. */
+/** How a process is started. */
 export interface Start {
-  /** Arguments of node: flags, and a path from the root of the project. */
+  /** Arguments for Node.js: flags, and a path relative to the root of the project. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** How many cores it may use; one unless told. */
+  /** How many cores it may use; one by default. */
   readonly cores?: number;
 }
 
-/** Starts a process that prints its address; rejects with what it said where it ends before that. */
+/** Starts a process that prints its address; rejects if it ends before that. */
 export async function startServer({ args, env, cores: count = 1 }: Start): Promise<Server> {
   const probe = ['--import', new URL('servers/probe.js', bench).href];
   const command = [process.execPath, ...probe, ...args];

@@ -8,24 +8,24 @@ import { prepareSessions, SessionsExhausted, type Sharing } from './sessions.js'
 import { onStage } from './stage.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
-/** One that answers queries. */
+/** A server that answers queries. */
 interface Target {
   readonly who: string;
   readonly url: string;
-  /** It shows the services' REST as it is, and passes on what proves who calls. */
+  /** It exposes the services' REST APIs unchanged, and forwards the caller's token. */
   readonly rest?: boolean;
 }
 
 const connections = 32;
 const warmUps = 3;
-/** More than anybody answers in a millisecond. */
+/** More answers than any server gives in a millisecond. */
 const mostPerMs = 50;
-/** Answers for which there are sessions at least: who is cold, or was held up, may be many times as quick next time. */
+/** There are sessions for at least so many answers: a cold or delayed server may be many times faster next time. */
 const fewest = 5_000;
 /** How many times as many answers as in the slice before there are sessions for. */
 const roomFor = 4;
 
-/** What a query costs, beside a handler that does the same by hand, and beside others' servers. */
+/** What a query costs, compared with a hand-written handler that does the same, and with other servers. */
 export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const [rounds, ms] = short ? [3, 400] : [21, 500];
   return onStage(async ({ startFile, startGateway }) => {
@@ -60,7 +60,7 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
 
 const score = ({ rate }: Slice): number => rate;
 
-/** Asks one query over all connections. */
+/** Sends one query over all connections. */
 function sliceOf(
   { who, url, rest }: Target,
   query: Query,
@@ -107,7 +107,7 @@ function sliceOf(
   };
 }
 
-/** The same request, answered with bytes that were ready: the base's own answer. */
+/** Sends the same request to a server that answers with fixed bytes, the base's answer. */
 async function sliceOfFixed(
   { who, url }: Target,
   query: Query,
@@ -133,7 +133,7 @@ async function sliceOfFixed(
   };
 }
 
-/** Every answer is 200 and right; bytes that were found right are not read again. */
+/** Checks that every answer is 200 and correct; an answer equal to the last correct one is not parsed. */
 function createCheck(expect: Query['expect']): Asker['check'] {
   let right: Buffer | undefined;
   return ({ status, body }) => {

@@ -1,2 +1,2 @@
-/** A line for whoever started the benchmark. */
+/** Prints a line. */
 export const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -14,7 +14,7 @@ import { onStage, type Stage } from './stage.js';
 import { openSubscribers } from './subscribers.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
-/** One thing that is done at several sizes: each way runs once and gives how much it did a second. */
+/** Something measured at several sizes: each run returns how much it did a second. */
 interface Series {
   readonly name: string;
   readonly ways: readonly { readonly size: number; run(): Promise<number> }[];
@@ -24,7 +24,7 @@ type Measure = (series: Series) => Promise<void>;
 
 const connections = 16;
 
-/** How cost grows with what is kept, who listens, how deep one pages and how many replicas there are. */
+/** How cost grows with the size of the log, the number of subscribers, the depth of paging and the replicas. */
 export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const rounds = short ? 3 : 5;
   const ms = short ? 300 : 1500;
@@ -46,7 +46,7 @@ export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]>
   });
 }
 
-/** A gateway whose log has so many events, and a cursor from before the first of them. */
+/** A gateway whose log has `size` events, and a cursor from before the first of them. */
 interface Grown {
   readonly size: number;
   readonly server: Server;
@@ -70,7 +70,7 @@ async function grow(stage: Stage, size: number): Promise<Grown> {
   return { size, server, session: await signIn(server.url), sender, cursor };
 }
 
-/** Sends so many new events, a few at once, and gives how many were taken a second. */
+/** Sends so many new events, 64 at a time, and returns how many were accepted a second. */
 async function append(url: string, sender: Sender, count: number): Promise<number> {
   const senders = await openSenders(url, 64);
   const until = sender.distinct() + count;
@@ -104,7 +104,7 @@ async function growLog(stage: Stage, measure: Measure, sizes: readonly number[],
   await measure(
     series('look a shipment up', (grown) => {
       const entities = grown.size / eventsEach;
-      const id = () => `shp_${2 * Math.floor((Math.random() * entities) / 2)}`; // the odd ones are payments
+      const id = () => `shp_${2 * Math.floor((Math.random() * entities) / 2)}`; // odd ones are payments
       return query('query ($id: String!) { shipment(shipmentId: $id) { stage } }', () => ({ id: id() }))(
         grown,
       );
@@ -113,7 +113,7 @@ async function growLog(stage: Stage, measure: Measure, sizes: readonly number[],
   await measure(series('start', (grown) => restart(stage, grown)));
 }
 
-/** Starts it once more, from nothing to the first answered query; gives starts a second. */
+/** Restarts the gateway, up to the first answered query; returns starts a second. */
 async function restart({ startGateway }: Stage, grown: Grown): Promise<number> {
   await grown.server.stop();
   const began = performance.now();
@@ -124,7 +124,7 @@ async function restart({ startGateway }: Stage, grown: Grown): Promise<number> {
   return 1000 / took;
 }
 
-/** Asks over several connections; every answer has data. */
+/** Sends a query over several connections, and returns answers a second; every answer must have data. */
 async function askAll(
   { server, session }: Pick<Grown, 'server' | 'session'>,
   query: string,
@@ -144,7 +144,7 @@ async function askAll(
 
 const resumed = 250;
 
-/** Resumes from before the first event; gives how many of the first events come a second. */
+/** Resumes from before the first event; returns how many events arrive a second. */
 async function resume({ server, session, cursor }: Grown): Promise<number> {
   const heard = new Set<string>();
   const began = performance.now();
@@ -260,7 +260,7 @@ async function addReplicas({ startGateway }: Stage, measure: Measure, ms: number
   }
 }
 
-/** A row for each size, and one for the whole: by which power of the size the cost of one grows; 0 is flat. */
+/** A row for each size, and one for the series, with the power of the size by which cost grows; 0 is flat. */
 function toRows(name: string, outcomes: readonly Outcome<number>[]): Row[] {
   const sizes = outcomes.map(({ who }) => Number(who));
   const rows = outcomes.map(({ who: size, ratio, low, high, score }) => ({

@@ -1,22 +1,22 @@
 import { paymentDelivery, shipmentDelivery } from './webhooks.js';
 
-/** Makes the deliveries of both families, one in twenty for the second time with the same body, signed anew. */
+/** Makes deliveries of both families; one in twenty repeats an earlier body, with a new signature. */
 export interface Sender {
-  /** Makes deliveries to this server ahead, so that so many are at hand, and sending them costs no more than that. */
+  /** Prepares deliveries to this server until there are so many, so that making them takes no time while sending. */
   stock(url: string, count: number): void;
-  /** The next one, for this server. */
+  /** The next delivery to this server. */
   next(url: string): Buffer;
-  /** How many different events were sent so far. */
+  /** How many distinct events were sent so far. */
   distinct(): number;
 }
 
 const duplicates = 0.05;
-/** A second delivery comes no later than so many others. */
+/** A repeated event is one of the last so many. */
 const recent = 1000;
-/** How many events happen to one shipment or payment. */
+/** How many events each shipment or payment has. */
 export const eventsEach = 5;
 
-/** Every sender starts with the same events; they happen a millisecond apart. */
+/** Every sender starts with the same events, which happen a millisecond apart. */
 export function createSender(): Sender {
   const began = Date.now();
   let stocked: (readonly [number: number, delivery: Buffer])[] = [];
@@ -38,7 +38,7 @@ export function createSender(): Sender {
     },
     next(url) {
       const [number, delivery] = stocked[taken++] ?? make(url);
-      sent = Math.max(sent, number); // an event comes again after its first time
+      sent = Math.max(sent, number); // a repeated event never comes before its first delivery
       return delivery;
     },
     distinct: () => sent,

@@ -1,8 +1,8 @@
 import { open } from './load.js';
 
-/** Kept connections over which deliveries are sent, each with one at a time. */
+/** Keep-alive connections that send deliveries, one at a time each. */
 export interface Senders {
-  /** Resolves once it was answered; rejects where the answer is not 200. Waits for a free connection. */
+  /** Waits for a free connection, and sends; resolves when the answer is 200, rejects if it is not. */
   send(delivery: Buffer): Promise<void>;
   stop(): void;
 }
@@ -34,7 +34,7 @@ export async function openSenders(url: string, count: number): Promise<Senders> 
 
 type Sender = Awaited<ReturnType<typeof openSender>>;
 
-/** A server may close a connection that has rested for so long. */
+/** A server may close a connection that was idle for so long. */
 const restMs = 2_000;
 
 async function openSender(url: string) {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, signIn } from './operations.js';
 
-/** Tells a connection's session for its next request. */
+/** Returns the session for a connection's next request. */
 export type SessionOf = (connection: number) => string;
 
-/** Who uses a session: each connection its own, or all the same. */
+/** Whether each connection has a session of its own, or all share one. */
 export type Sharing = 'own' | 'shared';
 
 /** More was answered than there are sessions for: sign in more often, and repeat the slice. */
@@ -12,13 +12,13 @@ export class SessionsExhausted extends Error {
   override readonly name = 'SessionsExhausted';
 }
 
-/** Fewer than the 1,000 calls an hour that the notes service allows a token: sign-in and what comes first take some. */
+/** Below the 1,000 calls an hour that the notes service allows a token: sign-in and the first query take some. */
 const callsEach = 950;
 const atOnce = 8;
 
 /**
- * Signs in at the server as often as so many answers take, each of so many calls of the notes service. A fresh session
- * first asks `first`, where that is given.
+ * Opens enough sessions for so many answers, each of which takes so many calls to the notes service. If `first` is
+ * given, each session starts with that query.
  */
 export async function prepareSessions(
   url: string,
@@ -41,7 +41,7 @@ export async function prepareSessions(
   };
   for (let missing = users + Math.ceil(answers / each); missing > 0; missing -= atOnce)
     await Promise.all(Array.from({ length: Math.min(atOnce, missing) }, begin));
-  await sleep(20); // what signing in left behind is not part of the slice
+  await sleep(20); // work that signing in leaves behind is not part of the slice
 
   const current = Array.from({ length: users }, () => ({ session: '', left: 0 }));
   return (connection) => {

@@ -6,24 +6,24 @@ import { startServer, type Server, type Start } from './process.js';
 import { startUpstream } from './upstream.js';
 import { webhooks } from './webhooks.js';
 
-/** What a gateway is started with beside the usual. */
+/** How a gateway is started, besides the usual settings. */
 export interface GatewayStart extends Omit<Start, 'args'> {
-  /** The name of an embedded database on the stage, or the address of another one. */
+  /** The file name of an embedded database on the stage, or the address of another database. */
   readonly database: string;
-  /** Flags of node. */
+  /** Flags for Node.js. */
   readonly flags?: readonly string[];
-  /** A file of `test/bench` that starts it in another way than the built `main.js`. */
+  /** A file in `test/bench` that starts it, instead of the built `main.js`. */
   readonly file?: string;
 }
 
-/** Where a suite plays: an upstream, a folder, and the processes that it starts. */
+/** What a suite runs on: an upstream, a folder, and the processes that it starts. */
 export interface Stage {
-  /** Of files; it goes with the stage. */
+  /** A folder for files, which is deleted with the stage. */
   readonly folder: string;
   start(options: Start): Promise<Server>;
-  /** A file of `test/bench`, with the upstream's address and a path for a ledger of its own. */
+  /** Starts a file in `test/bench`, with the upstream's address and a path for a ledger of its own. */
   startFile(file: string, flags?: readonly string[]): Promise<Server>;
-  /** The built gateway as `npm start` starts it, with everything granted to all. */
+  /** Starts the built gateway as `npm start` does, with all grants for everybody. */
   startGateway(options: GatewayStart): Promise<Server>;
 }
 
@@ -36,7 +36,7 @@ const grants = [
   'webhooks:rotate',
 ];
 
-/** Plays on a stage of its own, and clears it afterwards. */
+/** Runs `play` on a new stage, and removes the stage afterwards. */
 export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'trivium-bench-'));
   const upstream = await startUpstream();

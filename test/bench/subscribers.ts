@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { connectTo } from './connection.js';
 
-/** Many websockets, each with one subscription, read with as little as can be done: the load must keep up. */
+/** Many websockets, each with one subscription, read with minimal work, so that the load generator keeps up. */
 export interface Subscribers {
-  /** How many messages each has got since the last `reset`. */
+  /** How many messages each subscriber got since the last `reset`. */
   readonly counts: Uint32Array;
-  /** All messages since then. */
+  /** The number of all messages since then. */
   total(): number;
-  /** Forgets what was counted; from now on `hear` is told of the events that everybody gets, or only a few do. */
+  /** Resets the counts; from now on, `hear` is called for the messages of everybody, or only of some subscribers. */
   reset(everybody: boolean): void;
   stop(): void;
 }
@@ -19,19 +19,19 @@ export interface Subscribing {
   readonly count: number;
   /** The payload of `connection_init`. */
   readonly init: object;
-  /** The payload of the `subscribe` of this subscriber. */
+  /** The payload of a subscriber's `subscribe` message. */
   readonly subscribe: (index: number) => object;
-  /** Told of the event in a message; throws where it should not have come. */
+  /** Called with the event of a message; throws if that should not have arrived. */
   readonly hear: (eventId: string, index: number) => void;
 }
 
 const openedAtOnce = 200;
-/** Of so many subscribers one is read whole even where the others are only counted. */
+/** One in so many subscribers is always read, even if the messages of the others are only counted. */
 const readOneOf = 50;
 /** Messages without an event are shorter than this. */
 const shortest = 200;
 
-/** Opens and subscribes them all; a subscription stands some time after. */
+/** Opens and subscribes all; their subscriptions become active some time later. */
 export async function openSubscribers(options: Subscribing): Promise<Subscribers> {
   const { url, count, init, subscribe, hear } = options;
   const counts = new Uint32Array(count);
@@ -55,7 +55,7 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
         if (opcode === 0x1 && to - from >= shortest) take(bytes, from, to, index, whole);
         else hearOther(opcode, Buffer.from(bytes.subarray(from, to)));
       });
-      /** Apart, since to make a function of its own for each message would take longer than reading it. */
+      /** A separate function: to create one for each message would take longer than reading the message. */
       function hearOther(opcode: number, payload: Buffer): void {
         if (opcode === 0x9) return void opened.socket.write(toFrame(0xa, payload));
         const text = payload.toString();
@@ -106,7 +106,7 @@ function toClosing(payload: Buffer): string {
   return payload.length < 2 ? 'no code' : `${payload.readUInt16BE(0)} ${payload.toString('utf8', 2)}`;
 }
 
-/** Opens a websocket; what comes before `hear` is told how to take frames is lost. */
+/** Opens a websocket; frames that arrive before `hear` is called are lost. */
 function openWebSocket(url: string) {
   let read: (bytes: Buffer, length: number) => void;
   const socket = connectTo(url, (bytes, length) => read(bytes, length));
@@ -142,10 +142,10 @@ function eventIn(bytes: Buffer, from: number, to: number): string {
   return bytes.toString('latin1', begin, bytes.indexOf(quote, begin));
 }
 
-/** Takes a frame whose payload is from one place in these bytes to another; they hold something else afterwards. */
+/** Takes a frame whose payload is `bytes` between `from` and `to`; the buffer is reused afterwards. */
 type TakeFrame = (opcode: number, bytes: Buffer, from: number, to: number) => void;
 
-/** Reads the frames of a server, which are not masked; messages in several frames are not expected. */
+/** Reads the frames of a server, which are unmasked; fragmented messages are not supported. */
 function createFrameReader(take: TakeFrame): (bytes: Buffer, length: number) => void {
   let rest: Buffer | undefined;
   return (chunk, size) => {
@@ -173,7 +173,7 @@ function toMessage(message: object): Buffer {
   return toFrame(0x1, Buffer.from(JSON.stringify(message)));
 }
 
-/** A client's frame: its mask is of zeros, which leaves the payload as it is. */
+/** A client's frame, whose mask of zeros leaves the payload unchanged. */
 function toFrame(opcode: number, payload: Buffer): Buffer {
   const long = payload.length > 125;
   const head = Buffer.alloc(long ? 8 : 6);

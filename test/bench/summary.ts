@@ -1,6 +1,6 @@
 import type { Row } from './table.js';
 
-/** The ratios of each suite as a table in Markdown: a line for what was measured, a column for whose figure it is. */
+/** The ratios of each suite as a table in Markdown: a row for each measurement, a column for each server. */
 export function toSummary(rows: readonly Row[]): string {
   const suites = [...new Set(rows.map(({ suite }) => suite))];
   return suites.map((suite) => summarize(rows.filter((row) => row.suite === suite))).join('\n');

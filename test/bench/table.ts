@@ -3,11 +3,11 @@ export interface Row {
   readonly suite: string;
   /** What was measured, such as `Q1`. */
   readonly name: string;
-  /** Whose figure it is. */
+  /** The server that was measured. */
   readonly who: string;
-  /** To the base in the same run. */
+  /** The ratio to the base in the same run. */
   readonly ratio: number;
-  /** The least and the greatest ratio of a round. */
+  /** The least and the greatest ratio in any round. */
   readonly low?: number;
   readonly high?: number;
   /** Figures of this machine at this time, which mean nothing elsewhere. */
@@ -16,13 +16,13 @@ export interface Row {
 
 /** How a suite is to be run. */
 export interface SuiteOptions {
-  /** Briefly: enough to see that it works, too little to believe. */
+  /** Run briefly: enough to see that it works, too little for reliable figures. */
   readonly short: boolean;
-  /** Only what has this name. */
+  /** Run only the measurement with this name. */
   readonly only?: string | undefined;
 }
 
-/** Who the gateway is in a row. */
+/** The gateway's name in a row. */
 export const ours = 'trivium';
 
 /** Rows as an aligned table with a column for every member that a row has. */

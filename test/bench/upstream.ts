@@ -1,12 +1,12 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** The far side: the notes and the appointment service, with answers made beforehand, on the load's own core. */
+/** The notes and the appointment service, with prepared answers, on the load generator's core. */
 export interface Upstream {
   readonly url: string;
   stop(): void;
 }
 
-/** The user to whom every token belongs. */
+/** The user of every token. */
 export const profile = {
   id: 'usr_1',
   email: 'reader@example.com',
@@ -20,7 +20,7 @@ export const tags = tagNames.map((name, index) => ({ name, count: 10 + index }))
 /** How many notes the user has. */
 const noteCount = 10_000;
 
-/** The note at this place of the user's list. */
+/** The note at this place in the user's list. */
 export function noteAt(place: number) {
   return {
     id: `note_${place}`,
@@ -43,8 +43,8 @@ function pageOf(address: string): unknown {
 }
 
 /**
- * Starts it. It reads no more of HTTP than a request's length and path, and writes answers that were made once: with
- * `node:http` it would be what is measured, since a page of notes takes two of its answers.
+ * Starts the services. They read only the length and path of a request, and write prepared answers: with `node:http`
+ * they would be what is measured, since a page of notes takes two of their answers.
  */
 export async function startUpstream(): Promise<Upstream> {
   const ready = new Map([
@@ -90,7 +90,7 @@ export async function startUpstream(): Promise<Upstream> {
   };
 }
 
-/** The first request in these bytes, once it is whole. An empty query is none. */
+/** The first request in these bytes, once it is complete. An empty query string is removed. */
 function readRequest(bytes: Buffer): { readonly url: string; readonly length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

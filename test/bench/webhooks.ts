@@ -12,14 +12,14 @@ const seconds = () => Math.floor(Date.now() / 1000);
 
 const stages = ['created', 'in_transit', 'out_for_delivery', 'delivered'] as const;
 
-/** What of a shipment event a suite may choose. */
+/** What a suite may choose of a shipment event. */
 export interface ShipmentEvent {
   readonly eventId: string;
   readonly shipmentId: string;
   readonly carrier?: string;
   /** From 0: created, on its way, out for delivery, delivered. */
   readonly stage?: number;
-  /** When it happened, in milliseconds; now, unless told. */
+  /** When it happened, in milliseconds; now by default. */
   readonly at?: number;
 }
 

@@ -3,8 +3,8 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { Pool } from 'undici';
 
 /**
- * What stands behind the hand-written handlers and the peers' resolvers: sessions, the notes service and the ledger of
- * bookings, each as plain as it can be written. Of the gateway's own code nothing is used.
+ * The backend of the hand-written handlers and the peers' resolvers: sessions, the notes service and the ledger of
+ * bookings, each as simple as possible. It uses none of the gateway's code.
  */
 const { hostname, origin } = new URL(process.env.UPSTREAM);
 const pool = new Pool(origin, { connections: 64 });
@@ -29,7 +29,7 @@ async function call(method, path, token, body) {
 
 const digest = (text) => createHash('sha256').update(text).digest('base64url');
 
-/** Opens a session: the token that the client will send. */
+/** Opens a session, and returns the token that the client will send. */
 export async function signIn({ email, password }) {
   const { access_token: token, expires_in: life } = await call('POST', '/notes/v1/auth/token', undefined, {
     email,
@@ -41,7 +41,7 @@ export async function signIn({ email, password }) {
   return sessionToken;
 }
 
-/** The live session of an `Authorization` header. */
+/** The session of an `Authorization` header, unless it has expired. */
 export function findSession(authorization) {
   if (!authorization?.startsWith('Bearer ')) return undefined;
   const session = sessions.get(digest(authorization.slice(7)));
@@ -51,7 +51,7 @@ export function findSession(authorization) {
 export const globalId = (type, id) => Buffer.from(JSON.stringify([type, id])).toString('base64url');
 export const fromGlobalId = (id) => JSON.parse(Buffer.from(id, 'base64url').toString());
 
-/** A cursor that clients can neither read nor forge; the same for the same text. */
+/** Seals a text as a cursor that clients can neither read nor forge; equal texts give equal cursors. */
 export function seal(text) {
   const nonce = createHmac('sha256', key).update(text).digest().subarray(0, 12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -78,11 +78,11 @@ async function obtainToken() {
 const ledger = new DatabaseSync(process.env.LEDGER);
 ledger.exec(`pragma journal_mode = wal; pragma synchronous = full;
   create table if not exists bookings (id text primary key, user_id text, body text, state text, upstream_id text, booked_at integer)`);
-process.on('exit', () => ledger.close()); // and until then it is not garbage, as its statements alone would let it be
+process.on('exit', () => ledger.close()); // this also protects it from garbage collection
 const insert = ledger.prepare(`insert into bookings values (?, ?, ?, 'PENDING', null, ?)`);
 const settle = ledger.prepare(`update bookings set state = 'CONFIRMED', upstream_id = ? where id = ?`);
 
-/** Books: a durable row before the call, and how it ended after it, since a booking must not be lost or posted twice. */
+/** Books: writes a durable row before the call, its outcome after it, so that no booking is lost or posted twice. */
 export async function book({ userId }, { status, start, end, participants }) {
   const body = {
     status: status.toLowerCase(),

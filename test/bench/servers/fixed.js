@@ -1,6 +1,6 @@
 import { listen } from './listen.js';
 
-/** A floor for what node:http itself costs: POST gives back the bytes that were PUT at the same path. */
+/** Shows what `node:http` itself costs: a POST is answered with the bytes that were PUT at the same path. */
 const answers = new Map();
 
 listen(async ({ method, url }, body) => {

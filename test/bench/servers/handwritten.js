@@ -11,7 +11,7 @@ import {
 } from './backend.js';
 import { listen } from './listen.js';
 
-/** The base: for each operation a handler that does the same work by hand, with no GraphQL in it. */
+/** The base: for each operation a handler that does the same work by hand, without GraphQL. */
 const grants = [
   'APPOINTMENTS_READ',
   'APPOINTMENTS_WRITE',

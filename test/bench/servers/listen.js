@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 
-/** As long as the gateway's: one that is busy for longer would close connections on which a request waits. */
+/** As long as the gateway's: a server that is busy for longer would close connections on which a request waits. */
 const keepAliveTimeout = 72_000;
 
-/** Answers every request as `answer(request, body)` says, and tells the starter where. */
+/** Answers every request with what `answer(request, body)` returns, and prints the server's address. */
 export function listen(answer) {
   const server = createServer({ keepAliveTimeout }, (request, response) => {
     const chunks = [];
@@ -24,7 +24,7 @@ export function listen(answer) {
   return server;
 }
 
-/** Says on standard output where a server listens. */
+/** Prints where a server listens. */
 export function announce(server) {
   process.stdout.write(`listening on http://127.0.0.1:${server.address().port}\n`);
 }

@@ -1,6 +1,6 @@
 import { register } from 'node:module';
 
-/** Loaded into a gateway, it leaves all as it is but the store: its log takes every event and keeps none. */
+/** Loaded into a gateway, it replaces only the log, by one that accepts every event and stores none. */
 const source = `
   import { createLog as create } from './log.js?kept';
   export * from './log.js?kept';

@@ -3,14 +3,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 
-/** Loaded into every measured process: tells the starter, when asked, how it fares. */
+/** Loaded into every measured process: sends its figures to the parent process on request. */
 const resolution = 1;
 const delay = monitorEventLoopDelay({ resolution });
 const toMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolution);
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
 
-// A thread inherits what its process loads, and what watches it would take its time.
+// Worker threads load this too, but measuring them would take their time.
 if (isMainThread) tell();
 
 function tell() {
@@ -29,7 +29,7 @@ function tell() {
     });
     delay.reset();
   });
-  process.once('disconnect', () => process.exit()); // whoever started it is gone
+  process.once('disconnect', () => process.exit()); // the parent process has ended
   process.channel?.unref();
   delay.enable();
 }

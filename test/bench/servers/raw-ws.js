@@ -2,7 +2,7 @@ import { WebSocketServer } from 'ws';
 import { listen } from './listen.js';
 import { toUpdate } from './shipment-update.js';
 
-/** The base: `ws.send` of the same bytes to every socket of a group, and no more of the protocol than that takes. */
+/** The base: sends the same bytes to every socket of a group by `ws.send`, with only as much protocol as that takes. */
 const groups = new Map();
 
 const server = listen(async (_, body) => {

@@ -1,4 +1,4 @@
-/** What subscribers are told of a webhook, as the gateway tells it; unverified, unstored and not folded. */
+/** The update that the gateway would send for a webhook; not verified, stored or folded. */
 export function toUpdate(body) {
   const { id, type, created_at: occurredAt, data } = JSON.parse(body.toString());
   const { shipment } = data;
