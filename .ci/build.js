@@ -1,7 +1,7 @@
 /**
- * Builds `dist`: the gateway (tsc), the packages that it takes and the pages (Vite). With `--if-stale` only where the
- * sources are other than those of the last build, so that `npm start` is quick and yet never runs code from before a
- * pull. What counts is the sources' content, not their times: a checkout or a copy may set any.
+ * Builds `dist`: the gateway (tsc), the packages that it uses and the pages (Vite). With `--if-stale`, builds only if
+ * the sources differ from those of the last build, so that `npm start` is quick but never runs outdated code. Sources
+ * are compared by content, since a checkout or a copy may set any timestamp.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ const settings = [
   '.ci/build.js',
   '.ci/packages.js',
 ];
-const mark = 'dist/.sources';
+const fingerprintFile = 'dist/.sources';
 
 process.chdir(join(import.meta.dirname, '..'));
 
@@ -47,12 +47,12 @@ function build() {
   run('vite/bin/vite.js', 'build', '--config', 'src/console/vite.config.ts', '--logLevel', 'warn');
 }
 
-// An image may hold the build without its sources: there is nothing to compare with, nor to build from.
+// A container image may hold the build without its sources: then there is nothing to compare or build.
 if (existsSync('src')) {
   const sources = fingerprint();
-  const fresh = existsSync(mark) && readFileSync(mark, 'utf8') === sources;
+  const fresh = existsSync(fingerprintFile) && readFileSync(fingerprintFile, 'utf8') === sources;
   if (!fresh || !process.argv.includes('--if-stale')) {
     build();
-    writeFileSync(mark, sources);
+    writeFileSync(fingerprintFile, sources);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Says what a report of Vitest's JSON reporter holds, in one line: `N passed, N failed, N skipped`. A file that could
- * not be run counts as one failure. With `--strict` it ends with 1 where something failed, nothing passed or, on CI,
- * something was skipped, and names it.
+ * Summarises a report of Vitest's JSON reporter: prints the names of failed and skipped tests, then the line
+ * `N passed, N failed, N skipped`. A file that could not be run counts as one failure. With `--strict`, exits with 1 if
+ * a test failed, none passed or, on CI, one was skipped.
  */
 import { readFileSync } from 'node:fs';
 
