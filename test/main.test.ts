@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { postGraphql } from './drain/asking.js';
+import { postGraphql } from './drain/requests.js';
 import { createTestFile } from './support/engines.js';
 import { allGrants, demo } from './support/testbed.js';
 import { spawnGateway, startGatewayProcess, type ProcessOptions } from './support/process.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Booking, isInDoubt, procedure, undoBookings } from '../../src/appointments/commit.js';
 import { engines } from '../support/engines.js';
-import { open } from '../store/opened.js';
+import { open } from '../store/open-database.js';
 
 function bookingOf(id: string, more: Partial<Booking> = {}): Booking {
   return {

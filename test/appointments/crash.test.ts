@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { postGraphql } from '../drain/asking.js';
+import { postGraphql } from '../drain/requests.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { type Testbed, startTestbed } from '../support/testbed.js';
 import { createTestDatabase, execute } from '../support/postgres.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createRandom } from '../chaos/random.js';
 import { openWay } from '../chaos/way.js';
-import { postGraphql } from '../drain/asking.js';
+import { postGraphql } from '../drain/requests.js';
 import { openSocket } from '../server/sockets.js';
 import { createTestFile, noPostgres } from '../support/engines.js';
 import { demo } from '../support/testbed.js';

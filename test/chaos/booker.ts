@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import type { Booking, Shown } from './check-bookings.js';
-import { askUntilAnswered, type AskingOptions } from './insistence.js';
+import { askUntilAnswered, type AskingOptions } from './ask-until-answered.js';
 
 /** Clients that book with idempotency keys, and retry until they get an answer. */
 export interface Booker {

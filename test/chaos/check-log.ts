@@ -2,7 +2,7 @@ import type { Contents } from './contents.js';
 import { findingsOf, repeated, type Finding } from './faults.js';
 import type { Sent } from './sender.js';
 import type { Standing } from './standing.js';
-import { differences, type Fields, type ExpectedEvent } from './told.js';
+import { differences, type Fields, type ExpectedEvent } from './expected.js';
 
 /** Compares the log with what was acknowledged, and the entities with the log. */
 export function checkLog(

@@ -1,7 +1,7 @@
 import { findingsOf, repeated, type Fault, type Finding } from './faults.js';
 import { isWanted } from './habits.js';
 import type { Seen, Subscriber } from './subscriber.js';
-import { differences, type ExpectedEvent } from './told.js';
+import { differences, type ExpectedEvent } from './expected.js';
 
 type Log = ReadonlyMap<string, ExpectedEvent>;
 type Observed = Pick<Subscriber, 'habit' | 'seen'>;

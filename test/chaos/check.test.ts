@@ -7,7 +7,7 @@ import type { Habit } from './habits.js';
 import { createRandom } from './random.js';
 import type { Sent } from './sender.js';
 import type { Seen } from './subscriber.js';
-import { expectedFrom } from './told.js';
+import { expectedFrom } from './expected.js';
 
 function shipment(seq: number, type = 'in_transit', at = seq, rest = {}): StoredEvent {
   const created_at = `2026-01-0${at}T00:00:00Z`;

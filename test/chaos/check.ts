@@ -6,7 +6,7 @@ import type { Finding } from './faults.js';
 import type { Sent } from './sender.js';
 import type { Standing } from './standing.js';
 import type { Subscriber } from './subscriber.js';
-import { expectedFrom } from './told.js';
+import { expectedFrom } from './expected.js';
 
 /** What was acknowledged, what is stored, what the gateway shows, and what subscribers and bookers received. */
 export interface Evidence {

@@ -1,7 +1,7 @@
 import { startBooker, type Booker } from './booker.js';
 import { habits } from './habits.js';
-import type { Cluster } from './house.js';
-import { openSession, startVisitors, type Visitors } from './leavers.js';
+import type { Cluster } from './cluster.js';
+import { openSession, startVisitors, type Visitors } from './visitors.js';
 import type { Random } from './random.js';
 import { startRotator, type Rotator } from './rotator.js';
 import { startSenders, type Senders } from './sender.js';

@@ -1,5 +1,5 @@
 import { entities, type Family } from './events.js';
-import type { ExpectedEvent } from './told.js';
+import type { ExpectedEvent } from './expected.js';
 
 /** What a subscriber asks for, and how it behaves. */
 export interface Habit {

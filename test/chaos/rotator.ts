@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 
-import { askUntilAnswered, type AskingOptions } from './insistence.js';
+import { askUntilAnswered, type AskingOptions } from './ask-until-answered.js';
 import type { Destination } from './sender.js';
 
 /** An endpoint of the payment service, whose secret can be rotated. */

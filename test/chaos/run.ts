@@ -3,7 +3,7 @@ import { findFaults, type Evidence } from './check.js';
 import { startClients, type Clients, type ClientsOptions } from './clients.js';
 import { readContents } from './contents.js';
 import { findingsOf, type Finding } from './faults.js';
-import { startCluster, type Cluster, type ClusterOptions } from './house.js';
+import { startCluster, type Cluster, type ClusterOptions } from './cluster.js';
 import { runMonkey } from './monkey.js';
 import { createRandom } from './random.js';
 import { endingsOf, trafficOf, type Report } from './report.js';

@@ -1,6 +1,6 @@
-import { postGraphql } from '../drain/asking.js';
+import { postGraphql } from '../drain/requests.js';
 import type { Listed } from './check-bookings.js';
-import type { Fields } from './told.js';
+import type { Fields } from './expected.js';
 
 /** The gateway's read models, as it shows them. */
 export interface Standing {

@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import { resuming } from '../../src/client/resume.js';
 import { documentOf, type Habit } from './habits.js';
 import type { Random } from './random.js';
-import type { Fields } from './told.js';
+import type { Fields } from './expected.js';
 
 /** An update as it was received. */
 export interface Seen {

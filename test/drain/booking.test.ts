@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { startTestbed } from '../support/testbed.js';
 import { input } from '../appointments/room.js';
-import { postGraphql } from './asking.js';
+import { postGraphql } from './requests.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) {
   createAppointment(input: $input) { appointment { confirmation upstreamId } errors { code } }

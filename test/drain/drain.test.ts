@@ -8,7 +8,7 @@ import { openSocket, type RawSocket } from '../server/sockets.js';
 import { createTestFile } from '../support/engines.js';
 import { allGrants, demo } from '../support/testbed.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
-import { postGraphql } from './asking.js';
+import { postGraphql } from './requests.js';
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
 

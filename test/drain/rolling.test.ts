@@ -14,7 +14,7 @@ import { noPostgres } from '../support/engines.js';
 import { demo } from '../support/testbed.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { startGatewayProcess } from '../support/process.js';
-import { postGraphql } from './asking.js';
+import { postGraphql } from './requests.js';
 
 const endpoint: Endpoint = { family: 'shipments', id: 'sub_rolling', secret: 'a-secret-of-the-test' };
 const random = createRandom('rolling');

@@ -8,7 +8,7 @@ import { createShipments } from '../../src/shipments/state.js';
 import { LightAbortController } from '../../src/signal.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
 import { Reads } from '../../src/store/reads.js';
-import { silent } from '../store/opened.js';
+import { silent } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 
 describe.each(engines)('pages of entities on %s', (engine, freshUrl) => {

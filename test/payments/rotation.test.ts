@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { postGraphql } from '../drain/asking.js';
+import { postGraphql } from '../drain/requests.js';
 import { paymentUpdates, subscribe, type Subscriber } from '../replicas/subscriber.js';
 import { engines } from '../support/engines.js';
 import { allGrants, type Testbed, startTestbed } from '../support/testbed.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { ask } from './asking.js';
+import { ask } from './requests.js';
 
 const appointment = {
   status: 'booked',

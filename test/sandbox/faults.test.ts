@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { ask, askNotes, signIn, type RequestOptions } from './asking.js';
+import { ask, askNotes, signIn, type RequestOptions } from './requests.js';
 
 const email = 'demo@example.com';
 const note = { title: 'Title', content: 'Content' };

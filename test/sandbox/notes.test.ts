@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { askNotes, type RequestOptions, signIn } from './asking.js';
+import { askNotes, type RequestOptions, signIn } from './requests.js';
 
 const email = 'ada@example.com';
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.js';
-import { ask, askNotes, signIn } from './asking.js';
+import { ask, askNotes, signIn } from './requests.js';
 import { startReceiver } from './receiver.js';
 
 async function start(options?: SandboxOptions) {

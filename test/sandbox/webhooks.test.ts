@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { ask } from './asking.js';
+import { ask } from './requests.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 const minuteMs = 60_000;

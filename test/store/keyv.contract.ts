@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createSealer } from '../../src/seal.js';
 import type { Database } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
-import { open } from './opened.js';
+import { open } from './open-database.js';
 
 const secret = randomBytes(32);
 

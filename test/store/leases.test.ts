@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { leaseReleased, withLease } from '../../src/store/leases.js';
 import { engines } from '../support/engines.js';
-import { open } from './opened.js';
+import { open } from './open-database.js';
 
 const options = { ttlMs: 60_000, clock: systemClock };
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
-import { open, silent } from './opened.js';
+import { open, silent } from './open-database.js';
 
 describe.each(engines)('migrations on %s', (_, freshUrl) => {
   test('create every table, and a log head with an id of its own', async () => {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database, type Executor } from '../../src/store/database.js';
 import { createTestFile, engines } from '../support/engines.js';
-import { open, silent } from './opened.js';
+import { open, silent } from './open-database.js';
 
 const refused: readonly (readonly [string, unknown, RegExp])[] = [
   ['undefined', undefined, /undefined/],

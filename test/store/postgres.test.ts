@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { openDatabase, type Database } from '../../src/store/database.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
-import { silent } from './opened.js';
+import { silent } from './open-database.js';
 
 /** Starts a TCP proxy to Postgres that can be cut. */
 async function startProxy(url: string) {

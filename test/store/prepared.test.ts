@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { prepare, type MakePlaceholder } from '../../src/store/prepared.js';
 import { engines } from '../support/engines.js';
-import { open } from './opened.js';
+import { open } from './open-database.js';
 
 interface Wanted {
   readonly key: string;

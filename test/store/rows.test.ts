@@ -11,7 +11,7 @@ import {
 } from '../../src/store/rows.js';
 import { keyText } from '../../src/store/text.js';
 import { engines } from '../support/engines.js';
-import { open } from './opened.js';
+import { open } from './open-database.js';
 
 const columns: Columns = { key: 'text', value: 'text', expires_at: 'integer' };
 const row = (key: string, value: string, expires_at: number | null = null): Row => ({

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { open, silent } from './opened.js';
+import { open, silent } from './open-database.js';
 
 describe.each(engines)('signals on %s', (_, freshUrl) => {
   test('reach the listeners of their channel in order, until those stop listening', async () => {

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { createTestFile } from '../support/engines.js';
-import { open, silent } from './opened.js';
+import { open, silent } from './open-database.js';
 
 const child = fileURLToPath(new URL('child.ts', import.meta.url));
 const nobody = 65_534;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fromKeyText, keyText } from '../../src/store/text.js';
 import { engines } from '../support/engines.js';
-import { open } from './opened.js';
+import { open } from './open-database.js';
 
 const anyText = fc.string({
   unit: fc.oneof(

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Executor } from '../../src/store/database.js';
 import { engines } from '../support/engines.js';
-import { open } from './opened.js';
+import { open } from './open-database.js';
 
 async function seqOf(executor: Executor): Promise<number> {
   return (await executor.selectFrom('log_head').select('seq').executeTakeFirstOrThrow()).seq;

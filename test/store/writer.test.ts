@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { createTestFile } from '../support/engines.js';
 import { procedure } from './failing-procedure.js';
-import { silent } from './opened.js';
+import { silent } from './open-database.js';
 
 describe('the writer of an embedded database', () => {
   // Whether an answer or the failure just after it arrives first is a matter of chance: about once in three runs, an

@@ -5,7 +5,7 @@ import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/u
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { abortedSignal } from '../support/endings.js';
-import { answerOf, type FakeService, startFakeService } from './far-side.js';
+import { answerOf, type FakeService, startFakeService } from './fake-service.js';
 
 const size = 3;
 

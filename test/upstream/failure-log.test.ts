@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
 import { abortedSignal, abortAfter } from '../support/endings.js';
-import { answering, answerOf, cutting, type FakeService, startFakeService } from './far-side.js';
+import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 
 const secrets = { token: 'secret-token', path: '/things/7?tag=secret+words', body: { password: 'secret' } };
 const get: UpstreamRequest = { ...secrets, method: 'GET', body: undefined };

@@ -6,7 +6,7 @@ import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
 import { abortAfter } from '../support/endings.js';
-import { answering, answerOf, cutting, type FakeService, startFakeService } from './far-side.js';
+import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 
 /** The timeout of tests in which it passes; the others have one that never does, however busy the machine is. */
 const shortMs = 1_000;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { postGraphql, type Posted } from '../drain/asking.js';
+import { postGraphql, type Posted } from '../drain/requests.js';
 import { demo } from '../support/testbed.js';
 import { findingsOf, type Finding } from './faults.js';
-import { askUntilAnswered, codesOf, type AskingOptions } from './insistence.js';
+import { askUntilAnswered, codesOf, type AskingOptions } from './ask-until-answered.js';
 import { startSubscriber, type Subscriber } from './subscriber.js';
 
 /** Clients that sign in, subscribe for a while, and sign out. */

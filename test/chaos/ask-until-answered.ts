@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { postGraphql, type Posted } from '../drain/asking.js';
+import { postGraphql, type Posted } from '../drain/requests.js';
 import type { Random } from './random.js';
 
 /** How to ask until there is an answer. */
