@@ -41,12 +41,12 @@ async function signIn(client = notes): Promise<IssuedToken> {
   return issued;
 }
 
-/** From now on the service does this, `times` times. */
+/** Makes the service do this on its next `times` calls. */
 function misbehave(act: FaultAction, times = Infinity): void {
   sandbox.faults.add({ service: 'notes', act, times });
 }
 
-/** From now on the service answers this. */
+/** Makes the service answer every call with this. */
 function answer(status: number, value: unknown, headers: Record<string, string> = {}): void {
   misbehave({
     kind: 'answer',
@@ -80,7 +80,7 @@ const note = {
   created_at: '2026-01-02T03:04:05Z',
   updated_at: '2026-01-02T03:04:06.789Z',
 };
-const understood = {
+const parsedNote = {
   kind: 'Note',
   upstreamId: 'n1',
   title: 'A title',
@@ -92,7 +92,7 @@ const understood = {
 };
 
 describe('the calls of apis/notes.md §4', () => {
-  it('lists, creates, changes, shares and removes notes', async () => {
+  it('list, create, update, share and delete notes', async () => {
     const made = await notes.create(token, { title: 'Words', content: 'Many.', tags: ['a'], isPinned: true });
     if ('refused' in made) throw new Error('The note was refused.');
     expect(made).toMatchObject({ kind: 'Note', title: 'Words', isPinned: true, tags: [{ name: 'a' }] });
@@ -106,14 +106,14 @@ describe('the calls of apis/notes.md §4', () => {
     expect(await notes.remove(token, made.upstreamId)).toEqual({ refused: 404 });
   });
 
-  it('tell who the user is, and which tags there are', async () => {
+  it('read the user and the tags', async () => {
     expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
     const tags = await notes.tags(token);
     expect(tags.length).toBeGreaterThan(0);
     expect(tags[0]).toEqual({ kind: 'Tag', name: expect.any(String), count: expect.any(Number) });
   });
 
-  it('give a refusal as its status', async () => {
+  it('return the status of a refusal', async () => {
     expect(await notes.create(token, { title: '', content: 'x' })).toEqual({ refused: 400 });
     expect(await notes.list(token, { limit: 101 })).toEqual({ refused: 400 });
     expect(await notes.share(token, 'nobody', { email: 'a@b', permission: 'edit' })).toEqual({
@@ -121,30 +121,33 @@ describe('the calls of apis/notes.md §4', () => {
     });
   });
 
-  it.each(['..', '.', '', '\ud800', 'a/../b?c#d%2f'])('keep the id %j within its segment', async (id) => {
-    expect(await notes.update(token, id, { title: 'x' })).toEqual({ refused: 404 });
-    expect(await notes.share(token, id, { email: 'a@b', permission: 'edit' })).toEqual({ refused: 404 });
-    expect(sandbox.calls.filter(({ path }) => !/^\/notes\/[^/?]+(\/share)?$/.test(path))).toEqual([]);
-  });
+  it.each(['..', '.', '', '\ud800', 'a/../b?c#d%2f'])(
+    'keep the id %j within one path segment',
+    async (id) => {
+      expect(await notes.update(token, id, { title: 'x' })).toEqual({ refused: 404 });
+      expect(await notes.share(token, id, { email: 'a@b', permission: 'edit' })).toEqual({ refused: 404 });
+      expect(sandbox.calls.filter(({ path }) => !/^\/notes\/[^/?]+(\/share)?$/.test(path))).toEqual([]);
+    },
+  );
 });
 
 describe('signing in', () => {
-  it('gives the token and its end', async () => {
+  it('returns the token and when it expires', async () => {
     const { token: issued, expiresAt } = await signIn();
     expect(issued).toMatch(/^\S+$/);
     expect(Math.abs(expiresAt - sandbox.clock.now() - 86_400_000)).toBeLessThan(5_000);
   });
 
-  it('tells wrong credentials', async () => {
+  it('reports wrong credentials', async () => {
     expect(await notes.signIn('demo@example.com', 'wrong')).toBe('WRONG_CREDENTIALS');
   });
 
-  it.each([400, 401, 403, 422])('takes %i for wrong credentials', async (status) => {
+  it.each([400, 401, 403, 422])('treats %i as wrong credentials', async (status) => {
     answer(status, secret);
     expect(await notes.signIn('a', 'b')).toBe('WRONG_CREDENTIALS');
   });
 
-  it.each([404, 405, 418])('takes %i for a fault of the service', async (status) => {
+  it.each([404, 405, 418])('treats %i as an invalid response', async (status) => {
     answer(status, secret);
     await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   });
@@ -180,7 +183,7 @@ describe('signing in', () => {
     '"two words"',
     '""',
     '',
-  ])('finds none in %j', async (body) => {
+  ])('rejects %j, which has no usable token', async (body) => {
     answer(200, body);
     await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   });
@@ -193,7 +196,7 @@ describe('signing in', () => {
     ['user.auth.jwt', { user: { expires_in: 40, auth: { jwt: 'one', expires_in: null } } }, 40],
     ['tokens.0.value', { tokens: [{ value: 'one' }] }, 9],
     ['session.token', { csrf: { token: 'no' }, session: { token: 'one' } }, 9],
-  ])('follows the path %s into %j', async (tokenField, body, seconds) => {
+  ])('reads the token at the configured path %s from %j', async (tokenField, body, seconds) => {
     const other = connect({ tokenField, tokenLifetimeSeconds: 9 });
     answer(200, body);
     const issued = await signIn(other);
@@ -202,7 +205,7 @@ describe('signing in', () => {
     await other.stop();
   });
 
-  it('follows the settings of the fields', async () => {
+  it('uses the configured field names and token lifetime', async () => {
     const other = connect({
       emailField: 'login',
       passwordField: 'pass',
@@ -218,23 +221,23 @@ describe('signing in', () => {
   });
 });
 
-describe('answers', () => {
+describe('an answer', () => {
   const list = () => notes.list(token, { limit: 20 });
 
-  it('are understood, unknown members ignored', async () => {
+  it('is parsed, and unknown members are ignored', async () => {
     const body = JSON.stringify({ data: [{ ...note, colour: 'röt' }], next_cursor: 'more', total: 1 });
     answer(200, body);
     const bytes = Buffer.byteLength(body);
-    expect(await list()).toEqual({ notes: [understood], nextCursor: 'more', bytes });
+    expect(await list()).toEqual({ notes: [parsedNote], nextCursor: 'more', bytes });
   });
 
-  it.each([{ next_cursor: null }, { next_cursor: '' }, {}])('with %j are the last page', async (end) => {
+  it.each([{ next_cursor: null }, { next_cursor: '' }, {}])('with %j is the last page', async (end) => {
     answer(200, { data: [], ...end });
     expect(await list()).toMatchObject({ notes: [], nextCursor: undefined });
   });
 
   it.each(['null', 'empty', 'absent'] as const)(
-    'of the sandbox end with a cursor that is %s',
+    'of the sandbox is the last page if its next cursor is %s',
     async (end) => {
       sandbox.notes.nextCursorAtEnd = end;
       expect(await notes.list(token, { limit: 100 })).toMatchObject({ nextCursor: undefined });
@@ -248,7 +251,7 @@ describe('answers', () => {
     ['a number for an id', { id: 17 }, { upstreamId: '17' }],
   ])('may hold a note with %s', async (_, given, seen) => {
     answer(200, { data: [{ ...note, ...given }] });
-    expect(await list()).toMatchObject({ notes: [{ ...understood, ...seen }] });
+    expect(await list()).toMatchObject({ notes: [{ ...parsedNote, ...seen }] });
   });
 
   it.each([
@@ -262,13 +265,13 @@ describe('answers', () => {
     { is_pinned: 'yes' },
     { created_at: undefined },
     { updated_at: 1_700_000_000 },
-  ])('with a note of the wrong shape are refused: %j', async (given) => {
+  ])('is refused if a note in it has the wrong shape: %j', async (given) => {
     answer(200, { data: [note, { ...note, ...given }] });
     await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   });
 
   it.each([{}, [], { data: {} }, { data: [null] }, { data: [], next_cursor: 7 }, 'null', '""', '<html>', ''])(
-    'that are no page are refused: %j',
+    'is refused if it is not a page: %j',
     async (body) => {
       answer(200, body);
       await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
@@ -277,7 +280,7 @@ describe('answers', () => {
 
   const counted = (count: number) => ({ tags: [{ name: 'a', count }] });
   it.each([{}, { tags: {} }, { tags: [{ name: 'a' }] }, counted(1.5), counted(2 ** 31), [], '<html>'])(
-    'that are no tags are refused: %j',
+    'is refused if it is not a list of tags: %j',
     async (body) => {
       answer(200, body);
       await expect(notes.tags(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
@@ -285,42 +288,45 @@ describe('answers', () => {
   );
 
   it.each([{}, { id: 'u', email: 'e', name: 'n' }, '', '[]'])(
-    'that are no user are refused: %j',
+    'is refused if it is not a user: %j',
     async (body) => {
       answer(200, body);
       await expect(notes.me(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
     },
   );
 
-  it.each([{ deleted: false }, {}, '', '<html>'])('that delete nothing are refused: %j', async (body) => {
-    answer(200, body);
-    await expect(notes.remove(token, 'n1')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-  });
+  it.each([{ deleted: false }, {}, '', '<html>'])(
+    'is refused if it does not confirm a deletion: %j',
+    async (body) => {
+      answer(200, body);
+      await expect(notes.remove(token, 'n1')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    },
+  );
 
-  it.each([200, 201, 202, 204])('of %i with an empty body are a share', async (status) => {
+  it.each([200, 201, 202, 204])('of %i with an empty body confirms a share', async (status) => {
     answer(status, '');
     expect(await notes.share(token, 'n1', { email: 'a@b', permission: 'edit' })).toBeUndefined();
   });
 
-  it('of the wrong content type are understood', async () => {
+  it('is parsed whatever its content type', async () => {
     answer(200, { data: [note] }, { 'content-type': 'text/html; charset=latin1' });
-    expect(await list()).toMatchObject({ notes: [understood] });
+    expect(await list()).toMatchObject({ notes: [parsedNote] });
   });
 
-  it('of 10 MB are refused', async () => {
+  it('of 10 MB is refused', async () => {
     answer(200, { data: [{ ...note, content: 'x'.repeat(10_000_000) }] });
     await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   });
 
-  it('with a hundred notes of 10,000 astral characters are taken', async () => {
+  it('with a hundred notes of 10,000 astral characters is accepted', async () => {
     const long = { ...note, content: '\u{1F600}'.repeat(10_000) };
     answer(200, { data: Array.from({ length: 100 }, () => long) });
     expect(await notes.list(token, { limit: 100 })).toHaveProperty('notes.length', 100);
   });
 });
 
-describe('an answer that is not what the documents show', () => {
-  const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+describe('an answer that apis/notes.md does not allow', () => {
+  const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
   it.each<[string, (client: NotesClient) => Promise<unknown>]>([
     ['GET /me', (client) => client.me(token)],
@@ -330,35 +336,35 @@ describe('an answer that is not what the documents show', () => {
     ['PATCH /notes/n1', (client) => client.update(token, 'n1', { title: secret })],
     ['DELETE /notes/n1', (client) => client.remove(token, 'n1')],
     ['POST /auth/token', (client) => client.signIn(secret, secret)],
-  ])('is told to the operator, without its words: %s', async (call, make) => {
+  ])('is logged without its text: %s', async (call, make) => {
     const [method = '', path = ''] = call.split(' ');
     for (const body of [`{"data":"${secret}","token":{}}`, `<p>${secret}`, `{"data":[{"id":"${secret}`]) {
       answer(200, body);
       await expect(make(notes)).rejects.toMatchObject({ reason: 'misshapen' });
     }
     const route = `/notes/v1${path}`;
-    expect(told()[0]).toMatchObject({ level: 40, method, route, reason: 'misshapen', status: 200 });
+    expect(logged()[0]).toMatchObject({ level: 40, method, route, reason: 'misshapen', status: 200 });
     expect(lines.join('')).not.toMatch(/secret|words/);
     expect(lines.join('')).not.toContain(token);
   });
 
   it.each<[string, number, (client: NotesClient) => Promise<unknown>]>([
-    ['a refusal of what nobody may be refused', 403, (client) => client.me(token)],
-    ['an address where no tokens are given', 404, (client) => client.signIn('a', 'b')],
-  ])('is told with its status where it is %s', async (_, status, make) => {
+    ['GET /me', 403, (client) => client.me(token)],
+    ['POST /auth/token', 404, (client) => client.signIn('a', 'b')],
+  ])('is logged with its status: %s answered %i', async (_, status, make) => {
     answer(status, secret);
     await expect(make(notes)).rejects.toMatchObject({ reason: 'misshapen' });
-    expect(told()).toMatchObject([{ reason: 'misshapen', status }]);
+    expect(logged()).toMatchObject([{ reason: 'misshapen', status }]);
   });
 
-  it('is told where it is a token that cannot be sent', async () => {
+  it('is logged if its token cannot be sent in a header', async () => {
     answer(200, { token: `${secret}\n` });
     await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ reason: 'unsendable' });
-    expect(told()).toMatchObject([{ reason: 'unsendable' }]);
+    expect(logged()).toMatchObject([{ reason: 'unsendable' }]);
     expect(lines.join('')).not.toContain(secret);
   });
 
-  it('is neither a refusal, nor the end of a session', async () => {
+  it('is the only kind logged: refusals and ended sessions are not', async () => {
     expect(await notes.list(token, { limit: 101 })).toEqual({ refused: 400 });
     expect(await notes.signIn('demo@example.com', 'wrong')).toBe('WRONG_CREDENTIALS');
     sandbox.notes.revokeTokens();
@@ -367,16 +373,16 @@ describe('an answer that is not what the documents show', () => {
   });
 });
 
-describe('a service that fails', () => {
+describe('a failing service', () => {
   const unavailable = 'UPSTREAM_UNAVAILABLE';
 
   it.each<[string, FaultAction, string, number]>([
-    ['refuses the connection', { kind: 'refuse' }, unavailable, 3],
+    ['closes the connection', { kind: 'refuse' }, unavailable, 3],
     ['hangs', { kind: 'hang' }, 'UPSTREAM_TIMEOUT', 1],
-    ['is cut', { kind: 'cut' }, unavailable, 3],
+    ['cuts its answer', { kind: 'cut' }, unavailable, 3],
     ['answers 500', { kind: 'answer', status: 500, body: secret }, unavailable, 3],
     ['answers HTML', { kind: 'answer', status: 200, body: `<p>${secret}` }, 'UPSTREAM_INVALID_RESPONSE', 1],
-  ])('and %s is told by a code, without its words', async (_, act, code, calls) => {
+  ])('is reported by a code, without its text, if it %s', async (_, act, code, calls) => {
     misbehave(act);
     const error: unknown = await notes.me(token).catch((failure: unknown) => failure);
     expect(error).toMatchObject({ code, extensions: { code } });
@@ -385,10 +391,10 @@ describe('a service that fails', () => {
   });
 
   it.each<[string, FaultAction]>([
-    ['cut', { kind: 'cut' }],
-    ['500', { kind: 'afterwards', act: { kind: 'answer', status: 500 } }],
+    ['a cut', { kind: 'cut' }],
+    ['a 500', { kind: 'afterwards', act: { kind: 'answer', status: 500 } }],
     ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }],
-  ])('writes once, with %s after it', async (_, act) => {
+  ])('receives a write once, whatever follows: %s', async (_, act) => {
     const before = sandbox.notes.noteCount('demo@example.com');
     misbehave(act);
     await expect(notes.create(token, { title: 'a', content: 'b' })).rejects.toMatchObject({
@@ -398,20 +404,23 @@ describe('a service that fails', () => {
     expect(sandbox.calls).toHaveLength(1);
   });
 
-  it('recovers within one call', async () => {
+  it('is retried within one call until it recovers', async () => {
     misbehave({ kind: 'refuse' }, 2);
     expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
   });
 
-  it.each([403, 404, 409])('with %i for the user or the tags is no refusal of ours', async (status) => {
-    answer(status, secret);
-    await expect(notes.me(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-    await expect(notes.tags(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-  });
+  it.each([403, 404, 409])(
+    'is reported as an invalid response if it answers %i for the user or the tags',
+    async (status) => {
+      answer(status, secret);
+      await expect(notes.me(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+      await expect(notes.tags(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    },
+  );
 });
 
 describe('a token', () => {
-  it('that the service does not know has ended its session, in every call, without a retry', async () => {
+  it('that the service rejects ends its session, in every call, without a retry', async () => {
     sandbox.notes.revokeTokens();
     const share = { email: 'a@b', permission: 'edit' } as const;
     const outcomes = await Promise.allSettled([
@@ -427,7 +436,7 @@ describe('a token', () => {
     expect(sandbox.calls).toHaveLength(7);
   });
 
-  it('that the service limits is told when to come again, and does not call until then', async () => {
+  it('that is rate limited reports the Retry-After, and makes no calls until then', async () => {
     answer(429, secret, { 'retry-after': '120' });
     const limited = { extensions: { code: 'RATE_LIMITED', retryAfter: 120 } };
     await expect(notes.me(token)).rejects.toMatchObject(limited);
@@ -440,12 +449,12 @@ describe('a token', () => {
     expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
   });
 
-  it('that is limited without a time waits a minute', async () => {
+  it('that is rate limited without a Retry-After waits for a minute', async () => {
     answer(429, '');
     await expect(notes.me(token)).rejects.toMatchObject({ extensions: { retryAfter: 60 } });
   });
 
-  it('makes a thousand calls an hour, and is stopped before the service has to', async () => {
+  it('makes a thousand calls an hour, and is limited before the service has to refuse one', async () => {
     const calls = Array.from(
       { length: 1000 },
       (_, limit) => () => notes.list(token, { limit: 1 + (limit % 100) }),
@@ -457,10 +466,10 @@ describe('a token', () => {
   });
 });
 
-describe('reads that are the same', () => {
+describe('identical reads', () => {
   const first = (signal?: LightAbortController) => notes.list(token, { limit: 20 }, signal);
 
-  it('are one call while it is in flight', async () => {
+  it('share one call while it is in flight', async () => {
     const pages = await Promise.all(Array.from({ length: 50 }, () => first()));
     expect(new Set(pages)).toHaveProperty('size', 1);
     expect(callsTo('/notes')).toBe(1);
@@ -468,7 +477,7 @@ describe('reads that are the same', () => {
     expect(callsTo('/notes')).toBe(2);
   });
 
-  it('are not shared with another token or another question', async () => {
+  it('do not share a call across tokens or queries', async () => {
     const { token: other } = await signIn();
     await Promise.all([
       first(),
@@ -478,7 +487,7 @@ describe('reads that are the same', () => {
     expect(callsTo('/notes')).toBe(3);
   });
 
-  it('go on for the others when one caller ends', async () => {
+  it('continue for the others when one caller aborts', async () => {
     misbehave({ kind: 'delay', ms: 100 });
     const ending = new LightAbortController();
     const [leaving, staying] = [first(ending), first(new LightAbortController())];
@@ -488,8 +497,8 @@ describe('reads that are the same', () => {
     expect(callsTo('/notes')).toBe(1);
   });
 
-  it('see a write that ended before them, though an older read is still in flight', async () => {
-    // The older read is answered from before the write, and arrives after it.
+  it('see a write that ended before them, even if an older read is still in flight', async () => {
+    // The service makes the answer to the older read before the write, and sends it after.
     sandbox.faults.add({
       service: 'notes',
       method: 'GET',
@@ -504,30 +513,30 @@ describe('reads that are the same', () => {
   });
 });
 
-describe('calls of one session that hang', () => {
-  const others = (count: number) =>
+describe('hanging calls of one session', () => {
+  const differentCalls = (count: number) =>
     Array.from({ length: count }, (_, at) => notes.list(token, { limit: 1 + at }).catch(String));
 
-  const late = 'UpstreamError: The notes service did not answer in time.';
-  const crowded =
+  const timedOut = 'UpstreamError: The notes service did not answer in time.';
+  const notSent =
     'UpstreamError: The notes service had too many calls of one caller in progress, so this one was not made in time.';
 
-  it('take no more than their share, and have nobody else turned away', async () => {
+  it('take only the slots of their session, and do not open the circuit breaker', async () => {
     const { token: other } = await signIn();
     sandbox.calls.length = 0;
     sandbox.faults.add({ service: 'notes', path: /^\/notes/, act: { kind: 'hang' } });
-    const outcomes = await Promise.all(others(100));
-    expect(outcomes).toEqual(Array.from(outcomes, (_, at) => (at < 16 ? late : crowded)));
-    // Two rounds, more than the failures in a row that have a service left alone.
+    const outcomes = await Promise.all(differentCalls(100));
+    expect(outcomes).toEqual(Array.from(outcomes, (_, at) => (at < 16 ? timedOut : notSent)));
+    // Two rounds of eight, more failures than open the circuit breaker; but one session's timeouts count as one.
     expect(callsTo('/notes')).toBe(16);
     expect(await notes.me(other)).toMatchObject({ email: 'demo@example.com' });
     expect(lines.join('')).not.toContain('circuit breaker opened');
   });
 
-  it('count once where they are shared', async () => {
+  it('take one slot if they share a call', async () => {
     misbehave({ kind: 'delay', ms: 100 });
     const same = Array.from({ length: 50 }, () => notes.list(token, { limit: 20 }));
-    const different = others(7);
+    const different = differentCalls(7);
     await expect.poll(() => sandbox.calls).toHaveLength(8);
     await Promise.all([...same, ...different]);
     expect(sandbox.calls).toHaveLength(8);

@@ -10,9 +10,9 @@ import { createService, type End, noteOf, type Service, type ServiceOptions } fr
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const place = { connection: 'notes', userId: 'me' };
-const usual: ServiceOptions = { cursors: 'key', greatest: 100, above: 'reject', end: 'at once' };
+const usual: ServiceOptions = { cursors: 'key', maxLimit: 100, aboveMax: 'reject', end: 'at once' };
 
-/** A reader of a list, with its own memory of the limit. */
+/** Reads pages of a list with a pager of its own, which has not yet learnt the service's maximum limit. */
 function reader(list: NoteList) {
   const pager = createPager();
   return async (first: number, after?: string) => {
@@ -24,7 +24,7 @@ function reader(list: NoteList) {
 
 const rangeOf = (count: number) => Array.from({ length: count }, (_, index) => (index + 1) * 100);
 
-/** Reads to the end, `first` at a time, with something happening between two pages. */
+/** Reads to the end, `first` at a time; calls `between` after each page. */
 async function readAll(
   service: Service,
   first: number,
@@ -43,13 +43,13 @@ async function readAll(
 
 const options = fc.record({
   cursors: fc.constantFrom('key' as const, 'offset' as const, 'page' as const),
-  greatest: fc.constantFrom(20, 30, 50, 100),
-  above: fc.constantFrom('reject' as const, 'clamp' as const),
+  maxLimit: fc.constantFrom(20, 30, 50, 100),
+  aboveMax: fc.constantFrom('reject' as const, 'clamp' as const),
   end: fc.constantFrom<End>('at once', 'after a full page', 'returning', 'repeated', 'counting'),
 });
 
-describe('a list at rest', () => {
-  test('is given whole and in order, whatever the service takes cursors and limits for', async () => {
+describe('a list that does not change', () => {
+  test('is read completely and in order, however the service handles cursors and limits', async () => {
     const sizes = fc.tuple(fc.integer({ min: 0, max: 130 }), fc.integer({ min: 1, max: 100 }));
     await fc.assert(
       fc.asyncProperty(options, sizes, async (service, [count, first]) => {
@@ -58,7 +58,7 @@ describe('a list at rest', () => {
     );
   });
 
-  test('goes on after any edge, with any size', async () => {
+  test('continues after any edge, with any page size', async () => {
     const sizes = fc.tuple(
       fc.integer({ min: 1, max: 90 }),
       fc.integer({ min: 1, max: 100 }),
@@ -77,13 +77,13 @@ describe('a list at rest', () => {
     );
   });
 
-  test('costs one call a page', async () => {
+  test('costs one call per page', async () => {
     const service = createService(rangeOf(60), usual);
     expect(await readAll(service, 20)).toHaveLength(60);
     expect(service.calls).toBe(3);
   });
 
-  test('costs one call a page at most, however few notes a page has', async () => {
+  test('costs one call per page, however small the pages', async () => {
     const service = createService(rangeOf(60), usual);
     const page = reader(service);
     for (let after: string | undefined, read = 0; read < 60; read += 5) {
@@ -94,7 +94,7 @@ describe('a list at rest', () => {
     }
   });
 
-  test('costs few calls after a page of one', async () => {
+  test('costs six calls for a page of 100 after a page of one', async () => {
     const service = createService(rangeOf(150), usual);
     const page = reader(service);
     const { pageInfo } = await page(1);
@@ -112,7 +112,7 @@ describe('a list at rest', () => {
     ['returning', 20, [20]],
     ['repeated', 0, [0]],
     ['counting', 0, [0]],
-  ] as const)('comes to its end where cursors are %s and it has %i notes', async (end, count, lengths) => {
+  ] as const)('ends if the cursors at the end are %s: %i notes', async (end, count, lengths) => {
     const page = reader(createService(rangeOf(count), { ...usual, end }));
     let after: string | undefined;
     for (const [at, length] of lengths.entries()) {
@@ -124,13 +124,13 @@ describe('a list at rest', () => {
     }
   });
 
-  test('seals the same cursor for the same place', async () => {
+  test('has the same cursor for the same place each time', async () => {
     const page = reader(createService(rangeOf(5), usual));
     const [one, two] = [await page(3), await page(3)];
     expect(one.edges.map(({ cursor }) => cursor)).toEqual(two.edges.map(({ cursor }) => cursor));
   });
 
-  test('seals what earlier gateways sealed: clients hold their cursors', async () => {
+  test('keeps the content of its cursors, as clients hold those of earlier versions', async () => {
     const { edges } = await reader(createService(rangeOf(25), usual))(20);
     const sealed = [edges[0]!, edges[19]!].map(({ cursor }) => cursors.open(place, cursor));
     const seen = (count: number) => expect.stringMatching(new RegExp(`^[\\w-]{${6 * count}}$`)) as string;
@@ -140,7 +140,7 @@ describe('a list at rest', () => {
     ]);
   });
 
-  test('is not asked for nothing, and may go on', async () => {
+  test('is not read for a page of 0 notes, which may have a next page', async () => {
     const service = createService(rangeOf(5), usual);
     const { edges, pageInfo } = await reader(service)(0);
     expect([edges, pageInfo.hasNextPage, pageInfo.endCursor, service.calls]).toEqual([[], true, null, 0]);
@@ -148,7 +148,7 @@ describe('a list at rest', () => {
 });
 
 describe('a list that changes between two pages', () => {
-  test('neither hides nor repeats what stays, where cursors stand for rows', async () => {
+  test('neither skips nor repeats notes that stay, if the service’s cursors are keys', async () => {
     const changes = fc.array(fc.record({ insert: fc.boolean(), at: fc.integer({ min: 0, max: 6_000 }) }), {
       maxLength: 12,
     });
@@ -183,7 +183,7 @@ describe('a list that changes between two pages', () => {
   });
 
   test.each(['offset', 'page'] as const)(
-    'repeats nothing after insertions, where cursors are an %s',
+    'repeats nothing after fewer insertions than a page holds, if cursors are of kind %s',
     async (kind) => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 2, max: 20 }), fc.nat(), async (first, seed) => {
@@ -200,7 +200,7 @@ describe('a list that changes between two pages', () => {
   );
 
   test.each(['offset', 'page'] as const)(
-    'repeats rows of earlier pages alone, and only after more insertions than a page, where cursors are an %s',
+    'repeats rows only after more insertions than a page holds, if cursors are of kind %s',
     async (kind) => {
       for (const [inserted, repeated] of [
         [20, []],
@@ -218,7 +218,7 @@ describe('a list that changes between two pages', () => {
     },
   );
 
-  test('goes on inside a page after the nearest row that is left', async () => {
+  test('continues within a page after the last row read that is left', async () => {
     const service = createService(rangeOf(20), usual);
     const page = reader(service);
     const { edges } = await page(10);
@@ -235,7 +235,7 @@ describe('a list that changes between two pages', () => {
     expect((await page(3, edges[4]!.cursor)).keys).toEqual([600, 700, 800]);
   });
 
-  test('begins the page again when all that was seen of it is gone', async () => {
+  test('starts the page again when all rows read of it are gone', async () => {
     const service = createService(rangeOf(80), usual);
     const page = reader(service);
     const { edges } = await page(10);
@@ -243,7 +243,7 @@ describe('a list that changes between two pages', () => {
     expect((await page(3, edges[2]!.cursor)).keys).toEqual([400, 500, 600]);
   });
 
-  test('gives each row once though a row seen before has moved on', async () => {
+  test('gives each row once, even if a row read before has moved back', async () => {
     let order = ['a', 'b', 'c', 'd', 'e', 'f'];
     const list: NoteList = {
       filter: {},
@@ -261,7 +261,7 @@ describe('a list that changes between two pages', () => {
     expect(next.nodes.map(({ upstreamId }) => upstreamId)).toEqual(['e', 'f']);
   });
 
-  test('goes on after a new note, wherever the service shows it', async () => {
+  test('continues after a new note, wherever the service lists it', async () => {
     const service = createService(rangeOf(5), usual);
     service.insert(250);
     const edge = newEdge({ cursors, place }, noteOf(250));
@@ -269,10 +269,10 @@ describe('a list that changes between two pages', () => {
   });
 });
 
-describe('after a new note', () => {
+describe('the cursor of a new note', () => {
   const edgeOf = (key: number) => newEdge({ cursors, place }, noteOf(key));
 
-  test('comes what follows it, in whatever order the service lists', async () => {
+  test('leads to the notes after it, wherever it is in the list', async () => {
     const counts = fc.tuple(fc.integer({ min: 1, max: 400 }), fc.nat());
     await fc.assert(
       fc.asyncProperty(options, counts, async (service, [count, at]) => {
@@ -285,23 +285,23 @@ describe('after a new note', () => {
   });
 
   test.each([
-    ['that is the last of many', rangeOf(131)],
-    ['that is gone again', rangeOf(130)],
-    ['that was the only one, and is gone again', []],
-  ])('%s comes the end, and never the beginning', async (_, keys) => {
+    ['is the last of many', rangeOf(131)],
+    ['has been deleted', rangeOf(130)],
+    ['was the only one, and has been deleted', []],
+  ])('leads to the end, never to the start, if the note %s', async (_, keys) => {
     const page = await reader(createService(keys, usual))(3, edgeOf(13_100).cursor);
     expect(page.keys).toEqual([]);
     expect(page.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true, endCursor: null });
   });
 
-  test('that stands behind more than are looked through comes an error', async () => {
+  test('is an error if the note is further back than is searched', async () => {
     const page = reader(createService(rangeOf(5_002), usual));
     expect((await page(3, edgeOf(499_900).cursor)).keys).toEqual([500_000, 500_100, 500_200]);
     await expect(page(3, edgeOf(500_100).cursor)).rejects.toMatchObject({ code: 'QUERY_TOO_COMPLEX' });
   });
 });
 
-describe('a page longer than was asked for', () => {
+describe('a page longer than requested', () => {
   test('is used in full', async () => {
     const all = rangeOf(65);
     const list: NoteList = {

@@ -3,28 +3,31 @@ import { describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
 import { startNotes } from './operations.js';
 
-test('an operation reads 250 pages of notes, and no fault of what is still read goes unheard', async () => {
+test('an operation reads at most 250 pages of notes, and handles the errors of reads still in flight', async () => {
   const room = await startNotes();
-  const unheard: unknown[] = [];
-  const hear = (reason: unknown) => void unheard.push(reason);
-  process.on('unhandledRejection', hear);
+  const unhandled: unknown[] = [];
+  const record = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', record);
   const ask = await room.as('many@example.com');
   const tags = Array.from({ length: 250 }, (_, at) => `tag${at}`);
   room.sandbox.notes.insert('many@example.com', { title: 'T', tags }, room.sandbox.clock.now());
   const list = (below: string) => `notes(first: 1) { nodes { tags { ${below} } } }`;
   const { errors } = await ask(`{ ${list(list('notes(first: 1) { nodes { id } }'))} }`);
   expect(errors).toEqual(['QUERY_TOO_COMPLEX']);
-  await sleep(300); // the first of those still read are there, and list notes themselves
-  process.off('unhandledRejection', hear);
-  expect(unheard).toEqual([]);
+  await sleep(300); // until the first reads in flight have arrived, and try to list notes themselves
+  process.off('unhandledRejection', record);
+  expect(unhandled).toEqual([]);
   await room.stop();
 });
 
-describe('an operation reads about 64 MiB of notes for connections', () => {
+describe('an operation reads at most about 64 MiB of notes for connections', () => {
   const email = 'heavy@example.com';
   const tagsOf = (count: number) => Array.from({ length: count }, (_, at) => `tag${at}`);
 
-  /** Asks for so many notes of each of so many tags, which all have the same notes; gives the errors, and the pages asked for. */
+  /**
+   * Reads the first `first` notes of each tag, all of which have the same notes; returns the error codes and the number
+   * of pages requested.
+   */
   async function ask(
     first: number,
     { tags, notes, kibibytes }: Record<'tags' | 'notes' | 'kibibytes', number>,
@@ -41,23 +44,23 @@ describe('an operation reads about 64 MiB of notes for connections', () => {
     return { codes, pages: calls.filter((call) => call.startsWith('GET /notes')).length };
   }
 
-  test('and begins no other page once it has', async () => {
+  test('and requests no further page after that', async () => {
     const note = { notes: 1, kibibytes: 7 * 1024 };
     expect(await ask(1, { ...note, tags: 9 })).toEqual({ codes: undefined, pages: 9 });
     const { codes, pages } = await ask(1, { ...note, tags: 30 });
     expect(codes).toEqual(['QUERY_TOO_COMPLEX']);
-    // Ten are more; three others are under way by then.
+    // The tenth exceeds the limit; three others may be in flight by then.
     expect(pages).toBeGreaterThanOrEqual(10);
     expect(pages).toBeLessThanOrEqual(13);
   });
 
-  test('counting those too large to be taken', async () => {
+  test('including pages too large to be accepted', async () => {
     const { codes, pages } = await ask(100, { tags: 30, notes: 100, kibibytes: 100 });
     expect(codes).toEqual(['QUERY_TOO_COMPLEX']);
     expect(pages).toBeLessThanOrEqual(13);
   });
 
-  test('not counting those among which one is looked for, which are not kept', async () => {
+  test('excluding pages that are only searched for a note', async () => {
     const room = await startNotes();
     const operation = await room.as(email);
     const fields = { content: '\u{1F600}'.repeat(9_000) };

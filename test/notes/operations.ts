@@ -12,7 +12,7 @@ import { createSealer } from '../../src/seal.js';
 import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
-/** What an operation gives, as a test reads it. */
+/** The data of an answer, whose shape a test knows from its query. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests pick members out of answers of every shape
 export type Data = any;
 
@@ -38,7 +38,7 @@ const schema = makeExecutableSchema<NotesContext>({
   ],
 });
 
-/** The notes service, and one gateway's part of it; `as` signs a user in. */
+/** The notes service and a gateway's notes domain; `as` signs a user in, and returns a function that asks as them. */
 export async function startNotes() {
   const sandbox = await startSandbox({ demo: false });
   const client = createNotesClient({

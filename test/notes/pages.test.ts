@@ -11,25 +11,25 @@ const codeOf = (work: Promise<unknown>) =>
   );
 
 async function count(pages: AsyncIterable<unknown>): Promise<number> {
-  let pagesSeen = 0;
-  for await (const _ of pages) pagesSeen += 1;
-  return pagesSeen;
+  let number = 0;
+  for await (const _ of pages) number += 1;
+  return number;
 }
 
 function refusing(status: number, filter: NoteFilter = {}): NoteList {
   return { filter, read: async () => ({ refused: status }) };
 }
 
-describe('the greatest limit', () => {
+describe('the maximum limit', () => {
   test.each([
     [20, 20],
     [49, 20],
     [50, 50],
     [99, 50],
     [100, 100],
-  ])('of a service that takes %i is found once', async (greatest, found) => {
+  ])('of a service that accepts up to %i is found once, as %i', async (maxLimit, found) => {
     const keys = Array.from({ length: 120 }, (_, index) => index);
-    const service = createService(keys, { cursors: 'key', greatest, above: 'reject', end: 'at once' });
+    const service = createService(keys, { cursors: 'key', maxLimit, aboveMax: 'reject', end: 'at once' });
     const pager = createPager();
     expect((await pager.read(service, 100)).limit).toBe(found);
     const before = service.calls;
@@ -37,20 +37,25 @@ describe('the greatest limit', () => {
     expect(service.calls - before).toBe(1);
   });
 
-  test('is not learned from a refusal of something else', async () => {
+  test('is not inferred from a refusal that has another reason', async () => {
     const pager = createPager();
     expect(await codeOf(pager.read(refusing(400), 100, 'gone'))).toBe('CURSOR_EXPIRED');
     const keys = Array.from({ length: 120 }, (_, index) => index);
-    const service = createService(keys, { cursors: 'key', greatest: 100, above: 'reject', end: 'at once' });
+    const service = createService(keys, {
+      cursors: 'key',
+      maxLimit: 100,
+      aboveMax: 'reject',
+      end: 'at once',
+    });
     expect((await pager.read(service, 100)).limit).toBe(100);
   });
 });
 
-describe('a page too large', () => {
+describe('a page that is too large', () => {
   const keys = Array.from({ length: 250 }, (_, index) => index);
-  const usual = { cursors: 'key', greatest: 100, above: 'reject', end: 'at once' } as const;
+  const usual = { cursors: 'key', maxLimit: 100, aboveMax: 'reject', end: 'at once' } as const;
 
-  /** Gives no page of more than `most` of the notes from `from` on. */
+  /** A service whose page is too large if it has more than `most` of the notes from key `from` on. */
   function heavy(most: number, options: Partial<ServiceOptions> = {}, from = 0): Service {
     const service = createService(keys, { ...usual, ...options });
     const { read } = service;
@@ -66,34 +71,34 @@ describe('a page too large', () => {
     [100, 100, 1],
     [99, 50, 2],
     [20, 20, 3],
-  ])('of more than %i is asked for by %i', async (most, limit, calls) => {
+  ])('beyond %i notes is read with limit %i, in %i calls', async (most, limit, calls) => {
     const service = heavy(most);
     expect((await createPager().read(service, 100)).limit).toBe(limit);
     expect(service.calls).toBe(calls);
   });
 
-  test('is not asked for twice by the same limit', async () => {
+  test('is not requested twice with the same limit', async () => {
     const service = heavy(19);
     expect(await codeOf(createPager().read(service, 50))).toBe('UPSTREAM_INVALID_RESPONSE');
     expect(service.calls).toBe(2);
   });
 
-  test('even by 20 is given up', async () => {
+  test('is an error if it is too large even with limit 20', async () => {
     const service = heavy(19);
     expect(await codeOf(createPager().read(service, 100))).toBe('UPSTREAM_INVALID_RESPONSE');
     expect(service.calls).toBe(3);
   });
 
-  test('is not remembered, but a refused limit is', async () => {
+  test('does not lower the limit of later reads, but a refused limit does', async () => {
     const pager = createPager();
     expect((await pager.read(heavy(20), 100)).limit).toBe(20);
     expect((await pager.read(heavy(100), 100)).limit).toBe(100);
-    expect((await pager.read(heavy(20, { greatest: 50 }), 100)).limit).toBe(20);
+    expect((await pager.read(heavy(20, { maxLimit: 50 }), 100)).limit).toBe(20);
     expect((await pager.read(heavy(100), 100)).limit).toBe(50);
   });
 
   test.each(['key', 'offset', 'page'] as const)(
-    'in the middle hides no note, where cursors are a %s',
+    'in the middle of a list hides no note, if cursors are of kind %s',
     async (cursors) => {
       const found = new Set<string>();
       for await (const { notes } of createPager().walk(heavy(60, { cursors }, 120), 100))
@@ -108,11 +113,11 @@ test.each([
   [400, { tag: 'a' }, undefined, 'BAD_USER_INPUT'],
   [400, { pinned: true }, undefined, 'UPSTREAM_INVALID_RESPONSE'],
   [403, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
-])('a refusal with %i of the filter %j at cursor %s is %s', async (status, filter, cursor, code) => {
+])('a refusal with %i, given filter %j and cursor %s, is %s', async (status, filter, cursor, code) => {
   expect(await codeOf(createPager().read(refusing(status, filter), 20, cursor))).toBe(code);
 });
 
-describe('pages without an end', () => {
+describe('an endless series of pages', () => {
   const walk = (nextCursor: (call: number) => string, rows: (call: number) => number[]) => {
     let calls = 0;
     const list: NoteList = {
@@ -123,27 +128,27 @@ describe('pages without an end', () => {
   };
 
   test.each([
-    ['the cursor that was sent', () => 'same', (call: number) => [call]],
-    ['cursors in a cycle', (call: number) => String(call % 3), (call: number) => [call]],
+    ['each page gives the cursor that was sent', () => 'same', (call: number) => [call]],
+    ['cursors form a cycle', (call: number) => String(call % 3), (call: number) => [call]],
     [
-      'an empty page that leads back',
+      'empty pages lead back',
       (call: number) => (call % 2 ? 'a' : 'b'),
       (call: number) => (call % 3 ? [call] : []),
     ],
-    ['the same rows for ever', String, () => [1, 2, 3]],
-  ])('are not read for ever: %s', async (_, nextCursor, rows) => {
+    ['each page has the same rows', String, () => [1, 2, 3]],
+  ])('is an error: %s', async (_, nextCursor, rows) => {
     expect(await walk(nextCursor, rows)).toBe('UPSTREAM_INVALID_RESPONSE');
   });
 
-  test('are not taken for it: a last page that leads to itself', async () => {
+  test('is not assumed if the last page leads to itself', async () => {
     const next = (call: number) => String(Math.min(call, 2));
     expect(await walk(next, (call) => [Math.min(call, 3)])).toBe('none');
   });
 
   test.each([
-    ['of other notes', (page: number) => [page]],
-    ['that begin with the last note of the one before', (page: number) => [page, page + 1]],
-  ])('are not taken for it: pages %s, however many', async (_, rows) => {
+    ['has other notes', (page: number) => [page]],
+    ['starts with the last note of the page before', (page: number) => [page, page + 1]],
+  ])('is not assumed of 401 pages if each %s', async (_, rows) => {
     const list: NoteList = {
       filter: {},
       read: async ({ cursor = '0' }) => ({
@@ -158,7 +163,7 @@ describe('pages without an end', () => {
 describe('empty pages', () => {
   const byTag = { tag: 'a' };
 
-  /** Three notes, each behind so many empty pages; then the end is marked, or cursors count on for ever. */
+  /** Three notes, each after `gap` empty pages; then either the end is marked, or empty pages follow for ever. */
   function sparse(gap: number, end: 'marked' | 'unmarked', filter: NoteFilter = {}): NoteList {
     return {
       filter,
@@ -184,20 +189,20 @@ describe('empty pages', () => {
   }
 
   test.each([
-    ['the first', 'repeated', 0, 1],
+    ['the first page', 'repeated', 0, 1],
     ['after a page that is not full', 'repeated', 45, 4],
     ['after a full page', 'repeated', 40, 3],
-    ['the first thirty', 'counting', 0, 30],
-    ['thirty after others', 'counting', 45, 33],
-  ] as const)('are the end: %s, cursors being %s', async (_, end, length, pages) => {
+    ['the first thirty pages', 'counting', 0, 30],
+    ['thirty after other pages', 'counting', 45, 33],
+  ] as const)('end a list: %s, if cursors at the end are %s', async (_, end, length, pages) => {
     const keys = Array.from({ length }, (__, index) => index);
     for (const cursors of ['key', 'offset', 'page'] as const) {
-      const service = createService(keys, { cursors, greatest: 100, above: 'reject', end });
+      const service = createService(keys, { cursors, maxLimit: 100, aboveMax: 'reject', end });
       expect(await walk(service)).toEqual({ notes: length, pages, nextCursor: undefined });
     }
   });
 
-  test('are the end where they lead to one another', async () => {
+  test('end a list if their cursors form a cycle', async () => {
     const nextOf: Record<string, string> = { a: 'b', b: 'c', c: 'b' };
     const list: NoteList = {
       filter: byTag,
@@ -210,10 +215,10 @@ describe('empty pages', () => {
   });
 
   test.each([
-    ['a list of all', {}, 30],
+    ['a list of all notes', {}, 30],
     ['a list by tag', byTag, 100],
     ['a list by pin', { pinned: false }, 100],
-  ])('are not the end of %s until there are many in a row', async (_, filter, most) => {
+  ])('end %s only after many in a row', async (_, filter, most) => {
     const fewer = sparse(most - 1, 'unmarked', filter);
     expect(await walk(fewer)).toMatchObject({ notes: 3, pages: 4 * most });
     expect(await walk(sparse(most, 'unmarked', filter))).toMatchObject({ notes: 0, pages: most });

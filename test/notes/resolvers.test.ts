@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterAll(() => room.stop());
 
-/** `count` notes, the first the newest, named 1, 2, … */
+/** Adds `count` notes titled 1, 2, …, newest first. */
 function addNotes(count: number, tags: readonly string[] = []) {
   const now = room.sandbox.clock.now();
   return Array.from({ length: count }, (_, index) =>
@@ -65,7 +65,7 @@ describe('reading', () => {
     ]);
   });
 
-  test('costs one call a page, and one more only where counts are asked for', async () => {
+  test('costs one call per page, and one more only if tag counts are selected', async () => {
     addNotes(30, ['Work', 'Home']);
     const page = `{ notes(first: 20) { edges { cursor node { title tags { name } } } pageInfo { hasNextPage endCursor } } }`;
     expect(await room.callsOf(() => ask(page))).toEqual(['GET /notes?limit=20']);
@@ -75,7 +75,7 @@ describe('reading', () => {
     expect(await room.callsOf(() => ask(skipped))).toEqual(['GET /notes?limit=20']);
   });
 
-  test('filters by tag, in any case, and by pin', async () => {
+  test('filters by tag, ignoring case, and by pin', async () => {
     addNotes(3, ['Work']);
     room.sandbox.notes.insert(email, { title: 'pinned', tags: ['work'], is_pinned: true });
     const { data } = await ask(`{ notes(filter: { tag: "WORK", pinned: true }) { nodes { title } }
@@ -89,17 +89,17 @@ describe('reading', () => {
     });
   });
 
-  test('takes a tag that the service refuses for bad input', async () => {
+  test('gives BAD_USER_INPUT for a tag that the service refuses', async () => {
     expect((await ask(`{ notes(filter: { tag: "" }) { nodes { id } } }`)).errors).toEqual(['BAD_USER_INPUT']);
   });
 
-  test('finds no tag that no note bears', async () => {
+  test('gives null for a tag that no note has', async () => {
     const id = toGlobalId('Tag', 'nothing');
     const { data, errors } = await ask(`{ tag(name: "nothing") { id } node(id: "${id}") { id } }`);
     expect([data, errors]).toEqual([{ tag: null, node: null }, undefined]);
   });
 
-  describe('spells a tag in one way throughout an answer', () => {
+  describe('spells a tag the same way throughout an answer', () => {
     const names = (value: unknown) => [...new Set(JSON.stringify(value).match(/(?<="name":")[^"]*/g))];
     const newest = 'WORK';
     const listed = 'work';
@@ -135,7 +135,7 @@ describe('reading', () => {
       ['name count', 'name', listed],
       ['name', 'name count', 'Work'],
       ['name count', 'name count', listed],
-    ])('also after a write: { %s }, then { %s }', async (before, after, spelling) => {
+    ])('after a write too: { %s }, then { %s }', async (before, after, spelling) => {
       const { id: upstreamId } = room.sandbox.notes.insert(email, { tags: ['Work'] });
       const { data, errors } = await ask(
         `mutation ($a: UpdateNoteInput!, $b: UpdateNoteInput!) {
@@ -148,14 +148,14 @@ describe('reading', () => {
       expect(new Set(counts)).toEqual(new Set([3]));
     });
 
-    test('also where the list lacks it', async () => {
+    test('even if GET /tags lacks the tag', async () => {
       const act = { kind: 'answer', status: 200, body: '{"tags":[]}' } as const;
       room.sandbox.faults.add({ service: 'notes', path: /tags/, act });
       const { data, errors } = await ask('{ notes { nodes { tags { name count } } } }');
       expect([errors, names(data)]).toEqual([undefined, [newest]]);
     });
 
-    test('where the list cannot be read, as the notes have it', async () => {
+    test('as in the notes, if GET /tags fails', async () => {
       room.sandbox.faults.add({ service: 'notes', path: /tags/, act: { kind: 'answer', status: 500 } });
       const { data, errors } = await ask('{ notes { nodes { tags { name } } } tag(name: "work") { name } }');
       expect(errors).toEqual(['UPSTREAM_UNAVAILABLE']);
@@ -178,7 +178,7 @@ describe('reading', () => {
     expect(two.tags.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
   });
 
-  test('knows of tags that are gone that nothing precedes the next page', async () => {
+  test('has no previous page if all tags before it are gone', async () => {
     const note = room.sandbox.notes.insert(email, { tags: ['a'] });
     room.sandbox.notes.insert(email, { tags: ['b'] }, room.sandbox.clock.now() - 1000);
     const list = `query ($after: String) { tags(after: $after) { nodes { name } pageInfo { hasPreviousPage startCursor } } }`;
@@ -191,7 +191,7 @@ describe('reading', () => {
     expect(rest.tags).toMatchObject({ nodes: [{ name: 'b' }], pageInfo: { hasPreviousPage: false } });
   });
 
-  test('pages on from where a tag was that is gone', async () => {
+  test('continues from the place of a tag that is gone', async () => {
     const [, middle] = [['a', 'b'], ['c'], ['d']].map((tags) => room.sandbox.notes.insert(email, { tags }));
     const list = `query ($after: String) { tags(first: 1, after: $after) { nodes { name } pageInfo { endCursor } } }`;
     const all = await ask('{ tags { edges { cursor node { name } } } }');
@@ -204,7 +204,7 @@ describe('reading', () => {
     expect((await other(list, { after: data.tags.pageInfo.endCursor })).errors).toEqual(['CURSOR_INVALID']);
   });
 
-  test('takes a cursor of a tag under another spelling, and of each connection in its own', async () => {
+  test('accepts a cursor under another spelling of its tag, but only in its own connection', async () => {
     addNotes(3, ['Work']);
     const filtered = `notes(first: 1, filter: { tag: "Work" }) { nodes { title } pageInfo { endCursor } }`;
     const ofTag = `notes(first: 1) { nodes { title } pageInfo { endCursor } }`;
@@ -235,7 +235,7 @@ describe('reading', () => {
     expect((await ask(tags, { after })).errors).toEqual(['CURSOR_INVALID']);
   });
 
-  test('asks for the notes of each tag once', async () => {
+  test('costs one call for the notes of each tag', async () => {
     room.sandbox.notes.insert(email, { tags: Array.from({ length: 12 }, (_, index) => `tag${index}`) });
     const calls = await room.callsOf(async () => {
       const { data } = await ask('{ tags(first: 12) { nodes { notes(first: 1) { nodes { id } } } } }');
@@ -244,7 +244,7 @@ describe('reading', () => {
     expect(calls).toHaveLength(13);
   });
 
-  test('wants its caller signed in', async () => {
+  test('requires a session', async () => {
     for (const field of ['notes { nodes { id } }', 'tags { nodes { id } }', 'tag(name: "a") { id }']) {
       const { errors } = await room.anonymous(`{ ${field} }`);
       expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['UNAUTHENTICATED']);
@@ -256,7 +256,7 @@ describe('node', () => {
   const get = 'query ($id: ID!) { node(id: $id) { id ... on Note { title } } }';
   const getAll = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Note { title } } }';
 
-  test('looks where the note was last seen: one call', async () => {
+  test('reads the page where the note was last seen, in one call', async () => {
     const notes = addNotes(60);
     const page = 'query ($after: String) { notes(first: 20, after: $after) { pageInfo { endCursor } } }';
     const { data } = await ask(page);
@@ -269,7 +269,7 @@ describe('node', () => {
     expect(calls[0]).toContain('limit=20&cursor=');
   });
 
-  test('scans for all at once what it has not seen, and gives null for what is not there', async () => {
+  test('finds notes not seen before in a single scan, and gives null for those that do not exist', async () => {
     const notes = addNotes(150);
     const ids = [notes[120]!.id, 'note_none', notes[3]!.id, notes[120]!.id].map(noteId);
     const calls = await room.callsOf(async () => {
@@ -280,7 +280,7 @@ describe('node', () => {
     expect(calls).toHaveLength(2);
   });
 
-  test('finds a note that has moved from its page, and not one that is deleted', async () => {
+  test('finds a note that has moved to another page, but not one that is deleted', async () => {
     const notes = addNotes(5);
     await ask('{ notes(first: 2) { nodes { id } } }');
     addNotes(30);
@@ -289,14 +289,14 @@ describe('node', () => {
     expect(data.nodes).toEqual([null, { title: '2' }]);
   });
 
-  test("gives nobody another's note", async () => {
+  test("gives null for another user's note", async () => {
     const [note] = addNotes(1);
     await ask('{ notes { nodes { id } } }');
     const other = await room.as(`other-${email}`);
     expect((await other(get, { id: noteId(note!.id) })).data).toEqual({ node: null });
   });
 
-  test('does not say null beyond the pages that it scans', async () => {
+  test('gives an error, not a mere null, if the scan reaches its limit', async () => {
     room.sandbox.notes.pageLimit.max = 20;
     addNotes(1001);
     room.sandbox.notes.requestsPerHour = 2000;
@@ -313,7 +313,7 @@ describe('writing', () => {
   const remove = `mutation ($input: DeleteNoteInput!) { deleteNote(input: $input) { deletedNoteId errors { code path } } }`;
   const share = `mutation ($input: ShareNoteInput!) { shareNote(input: $input) { sharedNoteId errors { code path } } }`;
 
-  test('creates a note, whose edge stands where the list shows it', async () => {
+  test('creates a note, whose edge has its place in the list', async () => {
     addNotes(3);
     room.sandbox.notes.insert(email, { title: 'soon' }, room.sandbox.clock.now() + 60_000);
     const { data } = await ask(create, {
@@ -343,7 +343,7 @@ describe('writing', () => {
         ['TOO_LONG', 'content'],
       ],
     ],
-  ])('finds what is wrong with a new note before any call: case %#', async (input, expected) => {
+  ])('checks a new note before any call: case %#', async (input, expected) => {
     const calls = await room.callsOf(async () => {
       const { data } = await ask(create, { input });
       expect(data.createNote).toEqual({
@@ -360,7 +360,7 @@ describe('writing', () => {
     expect(data.createNote.errors).toEqual([]);
   });
 
-  test('takes the refusal of content that others count as longer for TOO_LONG', async () => {
+  test('reports TOO_LONG if refused content is too long when counted in bytes', async () => {
     room.sandbox.faults.add({
       service: 'notes',
       method: 'POST',
@@ -371,7 +371,7 @@ describe('writing', () => {
     expect(data.createNote.errors).toEqual([{ code: 'TOO_LONG', path: ['content'] }]);
   });
 
-  test('sends an empty text on, and takes the refusal for REQUIRED', async () => {
+  test('sends empty texts on, and reports their refusal as REQUIRED', async () => {
     const calls = await room.callsOf(async () => {
       const { data } = await ask(create, { input: { title: '', content: '', isPinned: true } });
       expect(data.createNote.errors).toEqual([
@@ -382,7 +382,7 @@ describe('writing', () => {
     expect(calls).toEqual(['POST /notes']);
   });
 
-  test('says when 50 notes are pinned', async () => {
+  test('reports TOO_MANY_PINNED if 50 notes are pinned', async () => {
     for (let left = 50; left > 0; left -= 1) room.sandbox.notes.insert(email, { is_pinned: true });
     const [note] = addNotes(1);
     const { data: one } = await ask(create, { input: { title: 'T', content: 'C', isPinned: true } });
@@ -391,7 +391,7 @@ describe('writing', () => {
     expect([one.createNote.errors, two.updateNote.errors]).toEqual([expected, expected]);
   });
 
-  test('does not say so of a note that is among those 50', async () => {
+  test('does not report TOO_MANY_PINNED for a note that is one of the 50', async () => {
     const pinned = Array.from({ length: 50 }, () => room.sandbox.notes.insert(email, { is_pinned: true }));
     const act = { kind: 'answer', status: 422 } as const;
     room.sandbox.faults.add({ service: 'notes', method: 'PATCH', times: 1, act });
@@ -399,7 +399,7 @@ describe('writing', () => {
     expect(data.updateNote.errors).toEqual([{ code: 'INVALID', path: ['isPinned'] }]);
   });
 
-  test('names what it can of a refusal without a known reason', async () => {
+  test('names the input at fault, as far as known, if a write is refused', async () => {
     const refuse = () =>
       room.sandbox.faults.add({
         service: 'notes',
@@ -414,7 +414,7 @@ describe('writing', () => {
     expect(tagged.createNote.errors).toEqual([{ code: 'INVALID', path: ['tags', '1'] }]);
   });
 
-  test('changes what is there and leaves the rest', async () => {
+  test('changes the members that are given and leaves the others', async () => {
     const note = room.sandbox.notes.insert(email, { title: 'old', content: 'kept', tags: ['a'] });
     const { data } = await ask(update, { input: { id: noteId(note.id), title: 'new', tags: [] } });
     expect(data.updateNote).toEqual({
@@ -423,7 +423,7 @@ describe('writing', () => {
     });
   });
 
-  test('writes nothing where there is nothing to change', async () => {
+  test('writes nothing if there is nothing to change', async () => {
     const note = room.sandbox.notes.insert(email, { title: 'old' });
     const calls = await room.callsOf(async () => {
       const { data } = await ask(update, { input: { id: noteId(note.id) } });
@@ -432,7 +432,7 @@ describe('writing', () => {
     expect(calls.filter((call) => !call.startsWith('GET'))).toEqual([]);
   });
 
-  test('shows by each change of an operation what those before it have changed', async () => {
+  test('shows in each mutation of an operation what those before it have changed', async () => {
     const note = room.sandbox.notes.insert(email, { title: 'old', tags: ['a'] });
     const id = noteId(note.id);
     const shown = '{ note { title tags { name count notes { nodes { title } } } } }';
@@ -444,7 +444,7 @@ describe('writing', () => {
         four: updateNote(input: $none) ${shown} }`,
       { none: { id }, change: { id, title: 'new' }, new: { title: 'other', content: 'C', tags: ['a'] } },
     );
-    const telling = (title: string, ...titles: readonly string[]) => ({
+    const payloadOf = (title: string, ...titles: readonly string[]) => ({
       note: {
         title,
         tags: [
@@ -454,17 +454,17 @@ describe('writing', () => {
     });
     expect(errors).toBeUndefined();
     expect(data).toEqual({
-      one: telling('old', 'old'),
-      two: telling('new', 'new'),
+      one: payloadOf('old', 'old'),
+      two: payloadOf('new', 'new'),
       three: { errors: [] },
-      four: telling('new', expect.any(String), expect.any(String)),
+      four: payloadOf('new', expect.any(String), expect.any(String)),
     });
     expect(new Set(data.four.note.tags[0].notes.nodes.map((each: { title: string }) => each.title))).toEqual(
       new Set(['new', 'other']),
     );
   });
 
-  test('takes null for no value of a change', async () => {
+  test('refuses null for every member of a change', async () => {
     const [note] = addNotes(1);
     const input = { id: noteId(note!.id), title: null, content: null, tags: null, isPinned: null };
     const { data } = await ask(update, { input });
@@ -480,7 +480,7 @@ describe('writing', () => {
   });
 
   test.each([noteId('note_none'), toGlobalId('Tag', 'work'), 'no id', noteId('../me'), noteId('')])(
-    'finds no note to write for the id %s',
+    'reports NOT_FOUND for a write to the id %s',
     async (id) => {
       const { data: changed } = await ask(update, { input: { id, title: 'new' } });
       const { data: removed } = await ask(remove, { input: { id } });
@@ -522,7 +522,7 @@ describe('writing', () => {
       ],
     ],
     [{ email: 'nobody', permission: 'READ' }, [['INVALID', 'email']]],
-  ])('finds what is wrong with a share before any call: case %#', async (given, expected) => {
+  ])('checks a share before any call: case %#', async (given, expected) => {
     const [note] = addNotes(1);
     const calls = await room.callsOf(async () => {
       const { data } = await ask(share, { input: { id: noteId(note!.id), ...given } });
@@ -531,7 +531,7 @@ describe('writing', () => {
     expect(calls).toEqual([]);
   });
 
-  test('leaves open whether the note or the person is not there', async () => {
+  test('reports a share answered 404 without saying whether the note or the person is unknown', async () => {
     const input = { id: noteId('none'), email: 'friend@example.com', permission: 'EDIT' };
     const { data } = await ask(share.replace('code path', 'code message path'), { input });
     expect(data.shareNote.errors).toEqual([
@@ -542,7 +542,7 @@ describe('writing', () => {
   test.each([
     [409, 'CONFLICT'],
     [422, 'INVALID'],
-  ])('tells a share that is answered %i as %s', async (status, code) => {
+  ])('reports a share answered %i as %s', async (status, code) => {
     const [note] = addNotes(1);
     room.sandbox.faults.add({ service: 'notes', path: /share/, times: 1, act: { kind: 'answer', status } });
     const input = { id: noteId(note!.id), email: 'friend@example.com', permission: 'EDIT' };

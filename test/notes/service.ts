@@ -2,20 +2,24 @@ import type { Note } from '../../src/notes/model.js';
 import { toNote } from '../../src/notes/note.js';
 import type { NoteList } from '../../src/notes/pages.js';
 
-/** What a notes service's cursor may stand for: the next row's key, its offset, or the number of the page. */
+/** What a cursor may be: the key of the last row, the offset of the next row, or the number of the next page. */
 export type CursorKind = 'key' | 'offset' | 'page';
 
 /**
- * How a list ends: with a page that has no cursor, which after a full page may be one without notes; with a page that has
- * the cursor that it was asked by; or never, each empty page having that cursor, or the next in a row.
+ * How a list ends:
+ * - `at once`: its last row's page has no next cursor;
+ * - `after a full page`: likewise, unless that page is full: then an empty page without a next cursor follows;
+ * - `returning`: the next cursor of its last row's page is the one that the page was requested with;
+ * - `repeated`: it does not; an empty page's next cursor is the one that the page was requested with;
+ * - `counting`: it does not; an empty page's next cursor leads to another empty page.
  */
 export type End = 'at once' | 'after a full page' | 'returning' | 'repeated' | 'counting';
 
-/** How a service takes a `limit` above its greatest. */
+/** How a service pages; `aboveMax` is what it does with a `limit` above `maxLimit`. */
 export interface ServiceOptions {
   readonly cursors: CursorKind;
-  readonly greatest: number;
-  readonly above: 'reject' | 'clamp';
+  readonly maxLimit: number;
+  readonly aboveMax: 'reject' | 'clamp';
   readonly end: End;
 }
 
@@ -34,10 +38,10 @@ export function noteOf(key: number): Note {
   return toNote({ ...filler, upstreamId: String(key), createdAt: '', updatedAt: '' });
 }
 
-/** A service that holds notes with these keys. */
+/** A service that has notes with these keys. */
 export function createService(
   initial: readonly number[],
-  { cursors, greatest, above, end: ending }: ServiceOptions,
+  { cursors, maxLimit, aboveMax, end: ending }: ServiceOptions,
 ): Service {
   let keys = [...initial].toSorted((a, b) => a - b);
 
@@ -55,14 +59,14 @@ export function createService(
     return String(cursors === 'page' ? Math.ceil(end / limit) : keys[end - 1]);
   }
 
-  /** The cursor of an empty page where each page has one. */
-  function nextOfNone(cursor: string | undefined, limit: number): string | undefined {
+  /** The next cursor of an empty page, if each page has one. */
+  function nextOfEmpty(cursor: string | undefined, limit: number): string | undefined {
     if (ending === 'repeated') return cursor;
     return String(Number(cursor ?? 0) + (cursors === 'offset' ? limit : 1));
   }
 
   function nextCursor(start: number, end: number, limit: number, cursor: string | undefined) {
-    const next = end === start ? nextOfNone(cursor, limit) : nextOf(end, limit);
+    const next = end === start ? nextOfEmpty(cursor, limit) : nextOf(end, limit);
     if (ending === 'returning') return end < keys.length ? next : cursor;
     if (ending === 'at once') return end < keys.length ? next : undefined;
     return ending === 'after a full page' && end - start < limit ? undefined : next;
@@ -76,10 +80,10 @@ export function createService(
     },
     insert: (key) => void (keys = [...new Set([...keys, key])].toSorted((a, b) => a - b)),
     delete: (key) => void (keys = keys.filter((other) => other !== key)),
-    async read({ limit: asked, cursor }) {
+    async read({ limit: requested, cursor }) {
       service.calls += 1;
-      if (asked > greatest && above === 'reject') return { refused: 400 };
-      const limit = Math.min(asked, greatest);
+      if (requested > maxLimit && aboveMax === 'reject') return { refused: 400 };
+      const limit = Math.min(requested, maxLimit);
       const start = startOf(cursor, limit);
       const rows = keys.slice(start, start + limit);
       return {

@@ -9,7 +9,7 @@ const placeOf = (tag?: string, cursor?: string): PagePlace => ({
 });
 const notes = [noteOf(1), noteOf(2)];
 
-test('a place holds on to nothing of the request that named it', () => {
+test('a remembered page does not keep the text of its request in memory', () => {
   const sightings = createSightings();
   const before = heapInUse();
   for (let at = 0; at < 60; at += 1) {
@@ -23,7 +23,7 @@ test('a place holds on to nothing of the request that named it', () => {
   expect(heapInUse() - before).toBeLessThan(20 * mebibyte);
 });
 
-test('tags and cursors weigh, however few notes are seen there', () => {
+test('tags and cursors count towards the memory limit, even if their pages have few notes', () => {
   const sightings = createSightings(500_000);
   const long = (letter: string) => letter.repeat(30_000);
   sightings.remember('early', placeOf(), notes);
@@ -36,7 +36,7 @@ test('tags and cursors weigh, however few notes are seen there', () => {
   expect(heapInUse() - before).toBeLessThan(mebibyte);
 });
 
-test('a page without notes is not remembered, and takes the place of none but itself', () => {
+test('an empty page is not remembered, and replaces only what was known of the same page', () => {
   const sightings = createSightings();
   const before = heapInUse();
   sightings.remember('mine', placeOf('tag'), notes);
