@@ -57,7 +57,7 @@ function misbehave(service: 'appointments' | 'issuer', act: FaultAction, times =
   sandbox.faults.add({ service, act, times });
 }
 
-/** The error of a booking that has to fail. */
+/** Books, and returns the error; throws if the booking does not fail. */
 async function failure(from = client, signal?: LightAbortController): Promise<UpstreamError> {
   const outcome: unknown = await from.book(appointment, signal).catch((error: unknown) => error);
   if (outcome instanceof UpstreamError) return outcome;
@@ -88,7 +88,7 @@ afterEach(async () => {
 });
 
 describe('a booking', () => {
-  it('goes out in the service’s spelling, its date-times as they were written', async () => {
+  it('is sent in the service’s own names and values, with date-times as they were written', async () => {
     const outcome = await client.book(appointment);
     expect(sandbox.appointments.booked).toEqual([
       {
@@ -118,7 +118,7 @@ describe('a booking', () => {
     [201, '{"id":"a/b"}', 'a/b'],
     [201, '{"data":{"id":"apt"}}', 'apt'],
     [201, '{"id":null,"appointment":{"id":"apt"}}', 'apt'],
-  ])('is made by %i %j, with the id %j', async (status, body, upstreamId) => {
+  ])('is made if the service answers %i %j, and has the id %j', async (status, body, upstreamId) => {
     misbehave('appointments', { kind: 'answer', status, body });
     expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
   });
@@ -138,21 +138,24 @@ describe('a booking', () => {
     ['/v1/appointments/42/status', '', null],
     ['/v1/disappointments/42', '', null],
     ['', '', null],
-  ])('that is told to be at %j, with the body %j, has the id %j', async (location, body, upstreamId) => {
+  ])('answered with Location %j and body %j has the id %j', async (location, body, upstreamId) => {
     misbehave('appointments', { kind: 'answer', status: 201, headers: { location }, body });
     expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
   });
 
-  it.each([400, 404, 409, 410, 412, 413, 422, 451])('is refused by %i', async (status) => {
-    misbehave('appointments', { kind: 'answer', status, body: secret });
-    expect(await client.book(appointment)).toEqual({ refused: status });
-    expect(callsTo('appointments')).toBe(1);
-  });
+  it.each([400, 404, 409, 410, 412, 413, 422, 451])(
+    'is refused if the service answers %i',
+    async (status) => {
+      misbehave('appointments', { kind: 'answer', status, body: secret });
+      expect(await client.book(appointment)).toEqual({ refused: status });
+      expect(callsTo('appointments')).toBe(1);
+    },
+  );
 
   it.each([
     ...[403, 408, 421, 423, 425].map((status) => [status, 'UPSTREAM_UNAVAILABLE'] as const),
     ...[402, 405, 406, 411, 415, 426, 431].map((status) => [status, 'UPSTREAM_INVALID_RESPONSE'] as const),
-  ])('is certainly not made by %i, which nothing in it can mend', async (status, code) => {
+  ])('answered %i is %s, and certainly not made', async (status, code) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
     expect(await failure()).toMatchObject({ code, uncertain: false });
     expect(callsTo('appointments')).toBe(1);
@@ -165,7 +168,7 @@ describe('a booking', () => {
       .map((line) => JSON.parse(line) as object);
 
   it.each([401, 402, 403, 404, 405, 408, 410, 415])(
-    'that is refused by %i is told to the operator',
+    'refused with %i is logged as a warning',
     async (status) => {
       misbehave('appointments', { kind: 'answer', status, body: secret });
       await client.book(appointment).catch(() => {});
@@ -174,35 +177,35 @@ describe('a booking', () => {
     },
   );
 
-  it.each([201, 400, 409, 422])('that is answered by %i is not', async (status) => {
+  it.each([201, 400, 409, 422])('answered %i is not logged as a warning', async (status) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
     await client.book(appointment);
     expect(warnings()).toEqual([]);
   });
 
-  it('whose token is refused once is not', async () => {
+  it('whose token is refused once is not logged as a warning', async () => {
     misbehave('appointments', { kind: 'answer', status: 401 }, 1);
     await client.book(appointment);
     expect(warnings()).toEqual([]);
   });
 });
 
-describe('what is known of a booking that failed', () => {
+describe('a failed booking', () => {
   it.each<[string, FaultAction, string]>([
     ['a cut', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
     ['a lost connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
-    ['no answer', { kind: 'afterwards', act: { kind: 'hang' } }, 'UPSTREAM_TIMEOUT'],
+    ['a missing answer', { kind: 'afterwards', act: { kind: 'hang' } }, 'UPSTREAM_TIMEOUT'],
     ['500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],
     ['303', { kind: 'answer', status: 303, headers: { location: '/' } }, 'UPSTREAM_INVALID_RESPONSE'],
     ['302', { kind: 'answer', status: 302, headers: { location: '/' } }, 'UPSTREAM_INVALID_RESPONSE'],
     ['10 MB', { kind: 'answer', status: 201, body: 'x'.repeat(10_000_000) }, 'UPSTREAM_INVALID_RESPONSE'],
-  ])('after %s: nothing, and it is not sent again', async (_, act, code) => {
+  ])('has an unknown outcome after %s, and is not sent again', async (_, act, code) => {
     misbehave('appointments', act);
     expect(await failure()).toMatchObject({ code, uncertain: true });
     expect(callsTo('appointments')).toBe(1);
   });
 
-  it('after the operation has ended in the middle: nothing', async () => {
+  it('has an unknown outcome if its operation ends while it is in progress', async () => {
     await client.book(appointment);
     misbehave('appointments', { kind: 'afterwards', act: { kind: 'hang' } });
     const error = await failure(client, abortAfter(100));
@@ -210,25 +213,25 @@ describe('what is known of a booking that failed', () => {
     expect(booked()).toBe(2);
   });
 
-  it('where the service cannot be reached: it was not made', async () => {
+  it('was not made if the service cannot be reached', async () => {
     const other = connect({ baseUrl: 'http://127.0.0.1:1/v1' });
     expect(await failure(other)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
     await other.stop();
   });
 
-  it.each([301, 307, 308])('after %i, which sends it elsewhere: it was not made', async (status) => {
+  it.each([301, 307, 308])('was not made if the service redirects with %i', async (status) => {
     misbehave('appointments', { kind: 'answer', status, headers: { location: '/' } });
     expect(await failure()).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', uncertain: false });
     expect(callsTo('appointments')).toBe(1);
   });
 
-  it('after 429: it was not made, and when to come again', async () => {
+  it('was not made if the service answers 429, and reports when to retry', async () => {
     misbehave('appointments', { kind: 'answer', status: 429, headers: { 'retry-after': '7' } });
     const error = await failure();
     expect(error).toMatchObject({ uncertain: false, extensions: { code: 'RATE_LIMITED', retryAfter: 7 } });
   });
 
-  it('where the operation has ended before: it was not made', async () => {
+  it('was not made if its operation had already ended', async () => {
     expect(await failure(client, abortedSignal())).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       uncertain: false,
@@ -237,19 +240,19 @@ describe('what is known of a booking that failed', () => {
   });
 
   it.each<[string, FaultAction, string]>([
-    ['cut', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
-    ['hanging', { kind: 'hang' }, 'UPSTREAM_TIMEOUT'],
-    ['500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],
-    ['401', { kind: 'answer', status: 401, body: secret }, 'UPSTREAM_UNAVAILABLE'],
-    ['HTML', { kind: 'answer', status: 200, body: '<p>' }, 'UPSTREAM_INVALID_RESPONSE'],
-    ['{}', { kind: 'answer', status: 200, body: '{}' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['cuts its answer', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
+    ['hangs', { kind: 'hang' }, 'UPSTREAM_TIMEOUT'],
+    ['answers 500', { kind: 'answer', status: 500, body: secret }, 'UPSTREAM_UNAVAILABLE'],
+    ['answers 401', { kind: 'answer', status: 401, body: secret }, 'UPSTREAM_UNAVAILABLE'],
+    ['answers HTML', { kind: 'answer', status: 200, body: '<p>' }, 'UPSTREAM_INVALID_RESPONSE'],
+    ['answers {}', { kind: 'answer', status: 200, body: '{}' }, 'UPSTREAM_INVALID_RESPONSE'],
     [
-      'no header’s token',
+      'issues a token that no header can carry',
       { kind: 'answer', status: 200, body: '{"access_token":"\\n"}' },
       'UPSTREAM_INVALID_RESPONSE',
     ],
-    ['429', { kind: 'answer', status: 429, body: secret }, 'RATE_LIMITED'],
-  ])('where the issuer is %s: it was not made', async (_, act, code) => {
+    ['answers 429', { kind: 'answer', status: 429, body: secret }, 'RATE_LIMITED'],
+  ])('was not made if the token issuer %s', async (_, act, code) => {
     misbehave('issuer', act);
     expect(await failure()).toMatchObject({ code, uncertain: false });
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 0]);
@@ -258,7 +261,7 @@ describe('what is known of a booking that failed', () => {
   });
 
   it.each(['<p>secret words', '{"token":"secret words"}', '{"access_token":"secret words"}'])(
-    'where the issuer answers %s: that is told to the operator, without its words',
+    'is logged without the issuer’s answer if that is %s',
     async (body) => {
       misbehave('issuer', { kind: 'answer', status: 200, body });
       const { reason } = await failure();
@@ -271,7 +274,7 @@ describe('what is known of a booking that failed', () => {
     },
   );
 
-  it('is told without the words of the service, and logged without secrets', async () => {
+  it('is reported without the service’s answer, and logged without secrets', async () => {
     misbehave('appointments', { kind: 'answer', status: 500, body: secret });
     const error = await failure();
     expect(JSON.stringify([error, String(error)])).not.toContain(secret);
@@ -285,19 +288,19 @@ describe('what is known of a booking that failed', () => {
 });
 
 describe('the token', () => {
-  // A hundred calls at once may take their time on a busy machine.
+  // A hundred concurrent calls may take long on a busy machine.
   beforeEach(async () => {
     await client.stop();
     client = connect({ timeoutMs: 10_000 });
   });
 
-  it('is asked for once by a hundred first bookings', async () => {
+  it('is requested once for a hundred concurrent first bookings', async () => {
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => client.book(appointment)));
     expect(outcomes.every((outcome) => 'booked' in outcome)).toBe(true);
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 100, 100]);
   });
 
-  it('is asked for once by all replicas', async () => {
+  it('is requested once for all replicas', async () => {
     const replicas = [client, connect(), connect()];
     await Promise.all(replicas.flatMap((each) => [each.book(appointment), each.book(appointment)]));
     expect([callsTo('issuer'), booked()]).toEqual([1, 6]);
@@ -312,18 +315,18 @@ describe('the token', () => {
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 2, 2]);
   });
 
-  it('that was revoked costs one refresh for a hundred bookings', async () => {
+  it('that was revoked costs a hundred concurrent bookings one refresh', async () => {
     await client.book(appointment);
     sandbox.appointments.revokeTokens();
     sandbox.calls.length = 0;
     await Promise.all(Array.from({ length: 100 }, () => client.book(appointment)));
     expect([callsTo('issuer'), booked()]).toEqual([1, 101]);
-    // Those that begin when the new token is there are not refused.
+    // Bookings that begin once the new token is there are not refused.
     expect(callsTo('appointments')).toBeGreaterThan(100);
     expect(callsTo('appointments')).toBeLessThanOrEqual(200);
   });
 
-  it('that is refused for ever ends in an error, and books nothing', async () => {
+  it('that is always refused leads to an error, and to no booking', async () => {
     misbehave('appointments', { kind: 'answer', status: 401, body: secret });
     const error = await failure();
     expect(error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
@@ -345,7 +348,7 @@ describe('the token', () => {
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([3, 5, 1]);
   });
 
-  it('that lacks a scope is not used for long after a restart', async () => {
+  it('that lacks a scope is replaced after the first 403 following a restart', async () => {
     sandbox.appointments.grantScopes();
     await failure();
     sandbox.appointments.grantScopes('appointments:write');
@@ -355,7 +358,7 @@ describe('the token', () => {
     await restarted.stop();
   });
 
-  it('that a 403 has met goes on while the issuer fails', async () => {
+  it('that led to a 403 stays in use while the issuer fails', async () => {
     await client.book(appointment);
     misbehave('appointments', { kind: 'answer', status: 403 }, 1);
     await failure();
@@ -365,7 +368,7 @@ describe('the token', () => {
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 1]);
   });
 
-  it('that lacks a scope is told to the operator, with what it lacks', async () => {
+  it('that lacks a scope is logged with the missing scope', async () => {
     sandbox.appointments.grantScopes('records:read');
     const other = connect({ scope: 'records:read  appointments:write' });
     await failure(other);
@@ -376,7 +379,7 @@ describe('the token', () => {
     ]);
   });
 
-  it('that has every scope, or does not tell, is told to nobody', async () => {
+  it('that has every scope, or comes without its scopes, is not logged', async () => {
     await client.book(appointment);
     misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
     const other = connect({ clientId: 'another' });
@@ -385,14 +388,14 @@ describe('the token', () => {
     expect(log).not.toContain('granted less');
   });
 
-  it('is renewed before its hour is over', async () => {
+  it('is renewed before its hour ends', async () => {
     await client.book(appointment);
     await sandbox.clock.advance(59 * 60_000);
     expect(await client.book(appointment)).toMatchObject({ booked: true });
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([2, 2]);
   });
 
-  it.each(['1e400', '1e300', '1e14'])('is kept though it is to live for %s seconds', async (lifetime) => {
+  it.each(['1e400', '1e300', '1e14'])('is kept if its lifetime is given as %s seconds', async (lifetime) => {
     const body = `{"access_token":"one","expires_in":${lifetime}}`;
     misbehave('issuer', { kind: 'answer', status: 200, body });
     misbehave('appointments', { kind: 'answer', status: 201 });
@@ -402,7 +405,7 @@ describe('the token', () => {
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 2]);
   });
 
-  it('lives an hour where the issuer does not tell', async () => {
+  it('is kept for an hour if its lifetime is not given', async () => {
     misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
     misbehave('appointments', { kind: 'answer', status: 201 });
     await client.book(appointment);

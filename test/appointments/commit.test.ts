@@ -27,7 +27,7 @@ function participantOf(reference: string) {
   return { actor: { reference }, status: 'ACCEPTED' };
 }
 
-describe.each(engines)('steps of bookings, together, on %s', (_, freshUrl) => {
+describe.each(engines)('a batch of booking steps on %s', (_, freshUrl) => {
   const start = async () => {
     const database = await open(await freshUrl());
     const { engine, kysely } = database;
@@ -35,8 +35,8 @@ describe.each(engines)('steps of bookings, together, on %s', (_, freshUrl) => {
       database,
       commit: await database.procedure(procedure, null),
       undo: (...bookings: readonly Booking[]) => undoBookings({ engine, kysely }, bookings),
-      kept: () => kysely.selectFrom('bookings').selectAll().orderBy('id').execute(),
-      listed: async () => {
+      stored: () => kysely.selectFrom('bookings').selectAll().orderBy('id').execute(),
+      storedParticipants: async () => {
         const rows = await kysely.selectFrom('booking_participants').selectAll().execute();
         return rows.map(({ booking_id, reference }) => `${booking_id} ${reference}`).toSorted();
       },
@@ -49,8 +49,8 @@ describe.each(engines)('steps of bookings, together, on %s', (_, freshUrl) => {
     bookingOf('c'),
   ];
 
-  test('are all done, but for a booking whose key is taken', async () => {
-    const { commit, kept, listed } = await start();
+  test('is carried out, except for bookings whose key is taken', async () => {
+    const { commit, stored, storedParticipants } = await start();
     expect(await commit([{ begin: b }, { begin: a }])).toEqual([true, true]);
     const others = [
       bookingOf('d', { idempotency_key: 'k' }),
@@ -61,40 +61,42 @@ describe.each(engines)('steps of bookings, together, on %s', (_, freshUrl) => {
     const end = { id: 'a', state: 'CONFIRMED', upstream_id: 'app_1' } as const;
     const steps = [...others.map((begin) => ({ begin })), { end }, { erase: b }, { begin: c }];
     expect(await commit(steps)).toEqual([false, true, true, false, true, true, true]);
-    expect(await kept()).toEqual([
+    expect(await stored()).toEqual([
       { ...a, state: 'CONFIRMED', upstream_id: 'app_1' },
       c,
       ...others.slice(1, 3),
     ]);
     const ids = ['a', 'c', 'e', 'f'];
-    expect(await listed()).toEqual(ids.flatMap((id) => [`${id} Patient/42`, `${id} Person/${id}`]));
+    expect(await storedParticipants()).toEqual(
+      ids.flatMap((id) => [`${id} Patient/42`, `${id} Person/${id}`]),
+    );
   });
 
-  test('can be done again', async () => {
-    const { commit, kept, listed } = await start();
+  test('can be repeated', async () => {
+    const { commit, stored, storedParticipants } = await start();
     await commit([{ begin: a }, { begin: c }]);
     const end = { id: 'c', state: 'UNCONFIRMED', upstream_id: null } as const;
     expect(await commit([{ erase: a }, { end }])).toEqual([true, true]);
     expect(await commit([{ erase: a }, { end }])).toEqual([true, true]);
-    expect(await kept()).toEqual([{ ...c, state: 'UNCONFIRMED' }]);
-    expect(await listed()).toEqual(['c Patient/42', 'c Person/c']);
+    expect(await stored()).toEqual([{ ...c, state: 'UNCONFIRMED' }]);
+    expect(await storedParticipants()).toEqual(['c Patient/42', 'c Person/c']);
     expect(await commit([{ begin: { ...b, idempotency_key: 'k' } }])).toEqual([true]);
   });
 
-  test('are none of them done where one cannot be', async () => {
-    const { commit, kept, listed } = await start();
+  test('has no effect if one step fails', async () => {
+    const { commit, stored, storedParticipants } = await start();
     const nobody = { ...c, user_id: null as unknown as string };
     const error: unknown = await commit([{ begin: a }, { begin: nobody }]).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: expect.stringMatching(/null/i) as string });
     expect(isInDoubt(error)).toBe(false);
-    expect([await kept(), await listed()]).toEqual([[], []]);
+    expect([await stored(), await storedParticipants()]).toEqual([[], []]);
   });
 
-  test('are taken back, kept or not', async () => {
-    const { commit, undo, kept, listed } = await start();
+  test('can be undone, whether its bookings were stored or not', async () => {
+    const { commit, undo, stored, storedParticipants } = await start();
     await commit([{ begin: a }, { begin: c }]);
     await undo(a, b);
-    expect(await kept()).toEqual([c]);
-    expect(await listed()).toEqual(['c Patient/42', 'c Person/c']);
+    expect(await stored()).toEqual([c]);
+    expect(await storedParticipants()).toEqual(['c Patient/42', 'c Person/c']);
   });
 });

@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.stop());
 
-/** A gateway that ends with the test. */
+/** Starts a gateway that is stopped at the end of the test. */
 async function startHere(databaseUrl: string): Promise<Testbed> {
   const testbed = await startTestbed({ sandbox, settings: { ...settings, DATABASE_URL: databaseUrl } });
   onTestFinished(testbed.stop);
@@ -46,7 +46,7 @@ async function bookings(url: string, token: string): Promise<unknown> {
   return (await postGraphql(url, list, {}, { token })).data.appointments.nodes;
 }
 
-/** Lets nobody write bookings until it is let go; what waits to write then does not. */
+/** Blocks writes of bookings until the returned function is called, which cancels those that still wait. */
 async function holdBookings(url: string): Promise<() => Promise<void>> {
   if (url.startsWith('sqlite:')) {
     const file = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 5_000 });
@@ -57,7 +57,7 @@ async function holdBookings(url: string): Promise<() => Promise<void>> {
   await client.connect();
   await client.query('begin; lock table bookings in share mode');
   return async () => {
-    // Postgres would do for a client that is gone what it was asked before.
+    // Postgres would otherwise still carry out what a client sent before it was killed.
     await execute(
       url,
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -67,7 +67,7 @@ async function holdBookings(url: string): Promise<() => Promise<void>> {
   };
 }
 
-/** What the service does, and how much it has booked, when the gateway is killed. */
+/** What the service does when the gateway is killed, and how many bookings it has made by then. */
 interface Moment {
   readonly act: FaultAction;
   readonly booked: number;
@@ -79,23 +79,23 @@ const moments: readonly (readonly [string, Moment])[] = [
   ['before its answer is written', { act: { kind: 'delay', ms: 500 }, booked: 1 }],
 ];
 
-/** Books through a gateway in a process of its own, which is killed in the middle of it. */
+/** Books through a gateway in a process of its own, and kills it in the middle of the booking. */
 async function killWhileBooking(url: string, token: string, { act, booked }: Moment): Promise<void> {
   const gateway = await startGatewayProcess({ ...settings, DATABASE_URL: url });
   onTestFinished(async () => void (await gateway.end('SIGKILL')));
   sandbox.faults.add({ service: 'appointments', method: 'POST', act });
   const gone = book(gateway.url, token).catch(() => 'gone');
   await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(1);
-  const letGo = await holdBookings(url);
+  const release = await holdBookings(url);
   await expect.poll(() => sandbox.appointments.booked.length, { timeout: 10_000 }).toBe(booked);
-  await sleep(200); // an answer may be on its way, and nothing shows when it is there
+  await sleep(200); // an answer may be in flight, and nothing shows when it has arrived
   expect(await gateway.end('SIGKILL')).toBe('SIGKILL');
   expect(await gone).toBe('gone');
-  await letGo();
+  await release();
   sandbox.faults.clear();
 }
 
-/** What a gateway answers for a booking that another was killed in. */
+/** The answers of a gateway about a booking during which another one was killed. */
 async function answersOf({ url, signIn }: Testbed, token: string) {
   const atOnce = await bookings(url, token);
   const withOtherInput = await book(url, token, { end: '2026-11-21T11:00:00Z' });
@@ -110,14 +110,14 @@ async function answersOf({ url, signIn }: Testbed, token: string) {
   return { atOnce, withOtherInput, sameAtOnce, sameLater, sameMuchLater, muchLater };
 }
 
-/** The one answer; where there may be replicas, it may for all that a gateway knows still be under way on one at first. */
-function unconfirmed({ atOnce }: { readonly atOnce: unknown }, mayBeUnderWay: boolean) {
+/** The answers that are expected; with replicas, the booking may at first still be in progress on another one. */
+function unconfirmed({ atOnce }: { readonly atOnce: unknown }, mayBeInProgress: boolean) {
   const [booking] = atOnce as unknown[];
   const same = { appointment: booking, errors: [] };
   return {
     atOnce: [{ id: expect.any(String) as string, confirmation: 'UNCONFIRMED', upstreamId: null }],
     withOtherInput: { appointment: null, errors: [{ code: 'CONFLICT' }] },
-    sameAtOnce: mayBeUnderWay ? 'waits' : same,
+    sameAtOnce: mayBeInProgress ? 'waits' : same,
     sameLater: same,
     sameMuchLater: same,
     muchLater: [booking],
@@ -128,27 +128,33 @@ describe.each(engines)(
   'a gateway killed in the middle of a booking on %s',
   { timeout: 60_000 },
   (_, freshUrl) => {
-    test.each(moments)('%s, and started again: UNCONFIRMED, and never posted again', async (__, moment) => {
-      const url = await freshUrl();
-      const before = await startHere(url);
-      const token = await before.signIn();
-      await before.stop();
-      await killWhileBooking(url, token, moment);
-      const answers = await answersOf(await startHere(url), token);
-      expect(answers).toEqual(unconfirmed(answers, url.startsWith('postgres:')));
-      expect(postsOf(sandbox)).toBe(1);
-    });
+    test.each(moments)(
+      '%s: reports it UNCONFIRMED after a restart, and never posts it again',
+      async (__, moment) => {
+        const url = await freshUrl();
+        const before = await startHere(url);
+        const token = await before.signIn();
+        await before.stop();
+        await killWhileBooking(url, token, moment);
+        const answers = await answersOf(await startHere(url), token);
+        expect(answers).toEqual(unconfirmed(answers, url.startsWith('postgres:')));
+        expect(postsOf(sandbox)).toBe(1);
+      },
+    );
   },
 );
 
 describe.skipIf(noPostgres)('a replica killed in the middle of a booking', { timeout: 60_000 }, () => {
-  test.each(moments)('%s: UNCONFIRMED through the other, and never posted again', async (_, moment) => {
-    const url = await createTestDatabase();
-    const other = await startHere(url);
-    const token = await other.signIn();
-    await killWhileBooking(url, token, moment);
-    const answers = await answersOf(other, token);
-    expect(answers).toEqual(unconfirmed(answers, true));
-    expect(postsOf(sandbox)).toBe(1);
-  });
+  test.each(moments)(
+    '%s: the other replica reports it UNCONFIRMED, and never posts it again',
+    async (_, moment) => {
+      const url = await createTestDatabase();
+      const other = await startHere(url);
+      const token = await other.signIn();
+      await killWhileBooking(url, token, moment);
+      const answers = await answersOf(other, token);
+      expect(answers).toEqual(unconfirmed(answers, true));
+      expect(postsOf(sandbox)).toBe(1);
+    },
+  );
 });

@@ -7,11 +7,11 @@ import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { bookedBy, postsOf, startReplica } from './room.js';
 
-const crowd = Array.from({ length: 60 }, (_, number) => `key ${number}`);
+const keys = Array.from({ length: 60 }, (_, number) => `key ${number}`);
 
-describe.skipIf(noPostgres)('a crowd of bookings that hang in the database', () => {
+describe.skipIf(noPostgres)('many bookings that hang in the database', () => {
   test(
-    'leaves connections to all else, and is booked when they hang no more',
+    'leave connections for everything else, and are made once the database goes on',
     { timeout: 60_000 },
     async () => {
       const sandbox = await startSandbox({ demo: false });
@@ -24,42 +24,42 @@ describe.skipIf(noPostgres)('a crowd of bookings that hang in the database', () 
       onTestFinished(() => other.end());
 
       await other.query('begin; lock table bookings in exclusive mode');
-      const asked = Promise.all(crowd.map((idempotencyKey) => bookedBy(replica, { idempotencyKey })));
+      const asked = Promise.all(keys.map((idempotencyKey) => bookedBy(replica, { idempotencyKey })));
       const waiting =
         "select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
       const hanging = async () => ((await execute(url, waiting)) as { count: number }[])[0]!.count;
       await expect.poll(hanging, { timeout: 10_000 }).toBe(1);
-      await Promise.all(crowd.map(() => replica.database.ping()));
+      await Promise.all(keys.map(() => replica.database.ping()));
       await replica.database.ready();
       expect(await hanging()).toBe(1);
       await other.query('commit');
-      expect(new Set((await asked).map(({ upstreamId }) => upstreamId)).size).toBe(crowd.length);
-      expect(postsOf(sandbox)).toBe(crowd.length);
+      expect(new Set((await asked).map(({ upstreamId }) => upstreamId)).size).toBe(keys.length);
+      expect(postsOf(sandbox)).toBe(keys.length);
     },
   );
 });
 
-describe('those who look for bookings by their keys', () => {
+describe('look-ups of bookings by their keys', () => {
   const toKey = (text: string) => ({ user_id: 'user_1', idempotency_key: text });
 
-  test('share their looks, one at a time', async () => {
+  test('share queries, which run one at a time', async () => {
     const reads: number[] = [];
-    let under = 0;
-    const find = createLookups(async (keys) => {
-      expect(++under).toBe(1);
-      reads.push(keys.length);
+    let running = 0;
+    const find = createLookups(async (asked) => {
+      expect(++running).toBe(1);
+      reads.push(asked.length);
       await Promise.resolve();
-      under -= 1;
-      return keys.filter((key) => key.idempotency_key !== 'key 1').map((key) => key as BookingTable);
+      running -= 1;
+      return asked.filter((key) => key.idempotency_key !== 'key 1').map((key) => key as BookingTable);
     });
-    const found = await Promise.all([...crowd, ...crowd].map((text) => find(toKey(text))));
+    const found = await Promise.all([...keys, ...keys].map((text) => find(toKey(text))));
     expect(found.map((it) => it?.idempotency_key)).toEqual(
-      [...crowd, ...crowd].map((text) => (text === 'key 1' ? undefined : text)),
+      [...keys, ...keys].map((text) => (text === 'key 1' ? undefined : text)),
     );
-    expect(reads).toEqual([60, 20]); // of the first hundred who ask, and of the others
+    expect(reads).toEqual([60, 20]); // for the first hundred look-ups, and for the others
   });
 
-  test('are told of a look that failed, and may look again', async () => {
+  test('reject if their query fails, and can be repeated', async () => {
     let fails = true;
     const find = createLookups(async () => {
       if (fails) throw new Error('away');

@@ -6,8 +6,8 @@ import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { postsOf, requestOf, startReplica, unbounded } from './room.js';
 
-/** A way to Postgres that is cut just when the first booking has been committed, before its client hears of it. */
-async function openWay(url: string) {
+/** A proxy to Postgres that closes the first booking's connection once it is committed, before the client is told. */
+async function startProxy(url: string) {
   const { port, hostname } = new URL(url);
   const sockets = new Set<Socket>();
   let isArmed = true;
@@ -40,14 +40,14 @@ async function openWay(url: string) {
 }
 
 describe.skipIf(noPostgres)(
-  'a booking whose connection is lost after it is committed, before it is posted,',
+  'a booking whose database connection is lost after its commit, before it is posted',
   () => {
     test.each([undefined, 'k'])(
-      'leaves nothing behind, and is made by the next call (key: %s)',
+      'leaves no row, and is made by the next call (key: %s)',
       async (idempotencyKey) => {
         const sandbox = await startSandbox({ demo: false });
         onTestFinished(() => sandbox.stop());
-        const replica = await startReplica(sandbox, await openWay(await createTestDatabase()));
+        const replica = await startReplica(sandbox, await startProxy(await createTestDatabase()));
         onTestFinished(() => replica.stop());
         const book = () =>
           replica.ledger.book(requestOf(idempotencyKey === undefined ? {} : { idempotencyKey }));

@@ -14,7 +14,7 @@ import {
   unbounded,
 } from './room.js';
 
-/** What every ledger keeps to, on either engine. `freshUrl` gives the address of a new, empty database. */
+/** The tests of the ledger that hold on every engine; `freshUrl` gives the address of a new, empty database. */
 export function ledgerContract(freshUrl: () => Promise<string>): void {
   let sandbox: Sandbox;
   let url: string;
@@ -40,7 +40,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     sandbox.faults.add({ service: 'appointments', times, act });
   const list = () => replica.ledger.list({ backward: false, limit: 100 }, unbounded);
 
-  test('posts nothing where the row was kept too late', async () => {
+  test('posts nothing if storing the row took too long', async () => {
     let at = sandbox.clock.now();
     const slow = await startReplica(sandbox, await freshUrl(), { clock: { now: () => (at += 6_000) } });
     await expect(book({}, slow)).rejects.toThrow('took too long');
@@ -48,7 +48,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     await slow.stop();
   });
 
-  test('keeps what the service has booked, as it was written', async () => {
+  test('stores what the service has booked, with date-times as they were written', async () => {
     const made = await booked();
     const upstream = sandbox.appointments.booked.at(-1)!;
     expect(made).toEqual({
@@ -71,7 +71,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect(await replica.ledger.find('no\0id')).toBeNull();
   });
 
-  test('books each request without a key for itself', async () => {
+  test('makes a new booking for each request without a key', async () => {
     const [one, two] = [await booked(), await booked()];
     expect([one.ledgerId === two.ledgerId, posts()]).toEqual([false, 2]);
   });
@@ -87,60 +87,65 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
 
   const keys = ['\0', '\ud800', '\ud800'.repeat(255), '"\\'];
   test.each(keys.map((key) => [JSON.stringify(key).slice(0, 40), key] as const))(
-    'takes the key %s as it is',
+    'accepts the key %s as it is',
     async (__, idempotencyKey) => {
       const [one, two] = [await booked({ idempotencyKey }), await booked({ idempotencyKey })];
       expect([one, posts()]).toEqual([two, 1]);
     },
   );
 
-  test('posts once for fifty at the same moment', async () => {
+  test('posts once for fifty concurrent requests with the same key', async () => {
     fail({ kind: 'delay', ms: 100 });
     const all = await Promise.all(Array.from({ length: 50 }, () => booked({ idempotencyKey: 'k' })));
     const ids = new Set(all.map(({ upstreamId }) => upstreamId));
     expect([ids, posts()]).toEqual([new Set([sandbox.appointments.booked.at(-1)!.id]), 1]);
   });
 
-  test('tells another input at the same moment of its conflict at once', async () => {
+  test('reports a conflict for another input at once, while the first is in progress', async () => {
     fail({ kind: 'delay', ms: 100 });
     const one = booked({ idempotencyKey: 'k' });
     expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
     expect((await one).confirmation).toBe('CONFIRMED');
   });
 
-  test('frees the key of what the service refused', async () => {
+  test('frees the key of a booking that the service refused', async () => {
     fail({ kind: 'answer', status: 422 });
     expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
     expect(await list()).toEqual([]);
     expect((await booked({ idempotencyKey: 'k', appointment: other })).status).toBe('FULFILLED');
   });
 
-  test('frees the key of what was never sent', async () => {
-    const back = sandbox.faults.add({ service: 'issuer', act: { kind: 'answer', status: 503 } });
-    const lost = await startReplica(sandbox, await freshUrl());
+  test('frees the key of a booking that was never sent', async () => {
+    const restoreIssuer = sandbox.faults.add({ service: 'issuer', act: { kind: 'answer', status: 503 } });
+    const withoutToken = await startReplica(sandbox, await freshUrl());
     sandbox.appointments.revokeTokens();
-    await expect(book({ idempotencyKey: 'k' }, lost)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
-    back();
-    expect(await lost.ledger.list({ backward: false, limit: 1 }, unbounded)).toEqual([]);
-    expect((await booked({ idempotencyKey: 'k' }, lost)).confirmation).toBe('CONFIRMED');
-    await lost.stop();
+    await expect(book({ idempotencyKey: 'k' }, withoutToken)).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+    });
+    restoreIssuer();
+    expect(await withoutToken.ledger.list({ backward: false, limit: 1 }, unbounded)).toEqual([]);
+    expect((await booked({ idempotencyKey: 'k' }, withoutToken)).confirmation).toBe('CONFIRMED');
+    await withoutToken.stop();
   });
 
   test.each([
-    ['cut', { kind: 'cut' }],
-    ['failing', { kind: 'answer', status: 500 }],
-    ['failing after all', { kind: 'afterwards', act: { kind: 'answer', status: 502 } }],
-    ['hanging', { kind: 'hang' }],
-  ] as const)('does not know what became of a call that is %s, and never posts it again', async (__, act) => {
-    const quick = await startReplica(sandbox, await freshUrl(), { timeoutMs: 1_000 });
-    fail(act);
-    const one = await booked({ idempotencyKey: 'k' }, quick);
-    expect([one.confirmation, one.upstreamId]).toEqual(['UNCONFIRMED', null]);
-    expect([await booked({ idempotencyKey: 'k' }, quick), posts()]).toEqual([one, 1]);
-    await quick.stop();
-  });
+    ['cuts its answer', { kind: 'cut' }],
+    ['fails', { kind: 'answer', status: 500 }],
+    ['books and then fails', { kind: 'afterwards', act: { kind: 'answer', status: 502 } }],
+    ['hangs', { kind: 'hang' }],
+  ] as const)(
+    'reports a booking as UNCONFIRMED, and never posts it again, if the service %s',
+    async (__, act) => {
+      const quick = await startReplica(sandbox, await freshUrl(), { timeoutMs: 1_000 });
+      fail(act);
+      const one = await booked({ idempotencyKey: 'k' }, quick);
+      expect([one.confirmation, one.upstreamId]).toEqual(['UNCONFIRMED', null]);
+      expect([await booked({ idempotencyKey: 'k' }, quick), posts()]).toEqual([one, 1]);
+      await quick.stop();
+    },
+  );
 
-  test('reads what a crash left behind as unconfirmed, and gives up waiting for it', async () => {
+  test('reads a booking left pending by a crash as UNCONFIRMED, after waiting for it', async () => {
     const one = await booked({ idempotencyKey: 'k' });
     await replica.database.kysely
       .updateTable('bookings')
@@ -153,56 +158,56 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect([posts(), await list()]).toEqual([1, [await late]]);
   });
 
-  /** The table is not there until it is put back. */
-  const takeAway = async (table = 'bookings') => {
+  /** Hides a table until the returned function is called. */
+  const hideTable = async (table = 'bookings') => {
     const { schema } = replica.database.kysely;
     await schema.alterTable(table).renameTo(`${table}_away`).execute();
     return () => schema.alterTable(`${table}_away`).renameTo(table).execute();
   };
 
-  test('books nothing where the token cannot be looked up, which is no fault of the issuer', async () => {
-    const putBack = await takeAway('keyv');
+  test('books nothing if the token cannot be looked up in the database', async () => {
+    const restoreTable = await hideTable('keyv');
     await expect(book({ idempotencyKey: 'k' })).rejects.toBeInstanceOf(NotSent);
-    await putBack();
+    await restoreTable();
     expect([posts(), await list()]).toEqual([0, []]);
     expect((await booked({ idempotencyKey: 'k' })).confirmation).toBe('CONFIRMED');
   });
 
-  test('answers what it knows when the row cannot be settled, and settles it later', async () => {
+  test('returns the known outcome if the row cannot be settled, and settles it later', async () => {
     fail({ kind: 'delay', ms: 200 });
-    const under = booked({ idempotencyKey: 'k' });
+    const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const putBack = await takeAway();
-    const back = sleep(2_000).then(putBack);
-    const made = await under;
+    const restoreTable = await hideTable();
+    const restored = sleep(2_000).then(restoreTable);
+    const made = await inProgress;
     expect(made.confirmation).toBe('CONFIRMED');
     expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
     expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
-    await back;
+    await restored;
     expect((await list())[0]!.confirmation).toBe('UNCONFIRMED');
     expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
     await expect.poll(list, { timeout: 15_000 }).toEqual([made]);
     expect([await booked({ idempotencyKey: 'k' }), posts()]).toEqual([made, 1]);
   });
 
-  test('frees the key of what was refused later, when it cannot at once', async () => {
+  test('frees the key of a refused booking later if it cannot at once', async () => {
     fail({ kind: 'delay', ms: 200, act: { kind: 'answer', status: 422 } });
-    const under = book({ idempotencyKey: 'k' });
+    const inProgress = book({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const putBack = await takeAway();
-    expect(await under).toEqual({ refused: 422 });
+    const restoreTable = await hideTable();
+    expect(await inProgress).toEqual({ refused: 422 });
     expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
-    await putBack();
+    await restoreTable();
     await expect.poll(list, { timeout: 15_000 }).toEqual([]);
     expect((await booked({ idempotencyKey: 'k', appointment: other })).status).toBe('FULFILLED');
   });
 
-  test('leaves what it could not settle before its end as unconfirmed, and never posts it again', async () => {
+  test('leaves a booking UNCONFIRMED if it stops before settling it, and never posts it again', async () => {
     fail({ kind: 'delay', ms: 200 });
-    const under = booked({ idempotencyKey: 'k' });
+    const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     await replica.database.stop();
-    const made = await under;
+    const made = await inProgress;
     expect(made.confirmation).toBe('CONFIRMED');
     await replica.ledger.stop();
     replica = await startReplica(sandbox, url);
@@ -211,19 +216,19 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect([again.ledgerId, again.confirmation, posts()]).toEqual([made.ledgerId, 'UNCONFIRMED', 1]);
   });
 
-  test('stops when what is under way is settled, and hurries', async () => {
+  test('settles the bookings in progress before it stops, with shorter pauses between retries', async () => {
     fail({ kind: 'delay', ms: 200 });
-    const under = booked();
+    const inProgress = booked();
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const putBack = await takeAway();
-    const back = sleep(1_200).then(putBack);
+    const restoreTable = await hideTable();
+    const restored = sleep(1_200).then(restoreTable);
     await replica.ledger.stop();
-    await back;
-    expect(await list()).toEqual([await under]);
-    expect((await under).confirmation).toBe('CONFIRMED');
+    await restored;
+    expect(await list()).toEqual([await inProgress]);
+    expect((await inProgress).confirmation).toBe('CONFIRMED');
   });
 
-  test('keeps a thousand participants and more', async () => {
+  test('stores a booking of 2,500 participants', async () => {
     const participants = Array.from({ length: 2_500 }, (__, index) => ({
       actor: { reference: `Patient/${index}` },
       status: 'TENTATIVE' as const,

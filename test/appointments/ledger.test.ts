@@ -25,13 +25,13 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     await sandbox.stop();
   });
 
-  /** The first booking misbehaves so. */
+  /** Makes the service misbehave on the next booking. */
   const fail = (act: FaultAction) => sandbox.faults.add({ service: 'appointments', times: 1, act });
   const posted = async (count: number) => {
     await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(count);
   };
 
-  test('post once for fifty of the same key at the same moment', async () => {
+  test('post once for fifty concurrent requests with the same key', async () => {
     fail({ kind: 'delay', ms: 100 });
     const all = Array.from({ length: 50 }, (_, at) => bookedBy(at % 2 === 0 ? one : two, { idempotencyKey }));
     const answers = await Promise.all(all);
@@ -40,34 +40,34 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     expect(postsOf(sandbox)).toBe(1);
   });
 
-  test('tell another input of its conflict while the first is under way elsewhere', async () => {
+  test('report a conflict for another input while the first is in progress on another replica', async () => {
     fail({ kind: 'delay', ms: 500 });
-    const under = bookedBy(one, { idempotencyKey });
+    const first = bookedBy(one, { idempotencyKey });
     await posted(1);
     expect(await two.ledger.book(requestOf({ idempotencyKey, appointment: other }))).toEqual({
       conflict: true,
     });
-    expect((await under).confirmation).toBe('CONFIRMED');
+    expect((await first).confirmation).toBe('CONFIRMED');
   });
 
-  test('wait for one that is refused elsewhere, and then book', async () => {
+  test('wait for a booking on another replica, and book if that one is refused', async () => {
     fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
-    const under = one.ledger.book(requestOf({ idempotencyKey }));
+    const first = one.ledger.book(requestOf({ idempotencyKey }));
     await posted(1);
     const waiting = bookedBy(two, { idempotencyKey });
-    expect(await under).toEqual({ refused: 422 });
+    expect(await first).toEqual({ refused: 422 });
     expect((await waiting).confirmation).toBe('CONFIRMED');
     expect(postsOf(sandbox)).toBe(2);
   });
 
-  test('never post again what another does not know the outcome of', async () => {
+  test('never repeat a booking whose outcome another replica does not know', async () => {
     fail({ kind: 'afterwards', act: { kind: 'delay', ms: 500, act: { kind: 'refuse' } } });
-    const under = bookedBy(one, { idempotencyKey });
+    const first = bookedBy(one, { idempotencyKey });
     await posted(1);
     const waiting = bookedBy(two, { idempotencyKey });
-    expect(await under).toMatchObject({ confirmation: 'UNCONFIRMED', upstreamId: null });
-    expect(await waiting).toEqual(await under);
-    expect(await bookedBy(two, { idempotencyKey })).toEqual(await under);
+    expect(await first).toMatchObject({ confirmation: 'UNCONFIRMED', upstreamId: null });
+    expect(await waiting).toEqual(await first);
+    expect(await bookedBy(two, { idempotencyKey })).toEqual(await first);
     expect(postsOf(sandbox)).toBe(1);
   });
 });

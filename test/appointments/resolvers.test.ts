@@ -86,7 +86,7 @@ const input = {
   participants: [patient],
 };
 
-/** Books a minute's appointments at these hours of a day, UTC, in this order. */
+/** Books appointments that start at these hours of a day (UTC), in this order. */
 async function bookAt(hours: readonly number[], more: object = {}, userId = user): Promise<void> {
   for (const hour of hours) {
     const start = `2027-01-01T${String(hour).padStart(2, '0')}:00:00Z`;
@@ -98,7 +98,7 @@ const hoursOf = ({ appointments }: Data): readonly number[] =>
   appointments.nodes.map(({ start }: { start: string }) => Number(start.slice(11, 13)));
 
 describe('createAppointment', () => {
-  test('gives every field of what it booked', async () => {
+  test('returns every field of the booking', async () => {
     const { data, errors } = await ask(create, { input });
     expect(errors).toBeUndefined();
     const { appointment, appointmentEdge } = data.createAppointment;
@@ -176,7 +176,7 @@ describe('createAppointment', () => {
     [{ ...input, idempotencyKey: '' }, [['INVALID', 'idempotencyKey']]],
     [{ ...input, idempotencyKey: 'k'.repeat(256) }, [['INVALID', 'idempotencyKey']]],
     [{ ...input, idempotencyKey: '\u{1f511}'.repeat(256) }, [['INVALID', 'idempotencyKey']]],
-  ])('finds all that is wrong before any call: case %#', async (given, expected) => {
+  ])('reports all input errors before any call: case %#', async (given, expected) => {
     const before = postsOf(sandbox);
     const { data } = await ask(create, { input: given });
     expect(data.createAppointment).toEqual({
@@ -187,17 +187,17 @@ describe('createAppointment', () => {
     expect(postsOf(sandbox)).toBe(before);
   });
 
-  test('lets an appointment end as it starts, in another offset', async () => {
+  test('accepts an end equal to the start, in another offset', async () => {
     const { data } = await ask(create, { input: { ...input, end: '2026-11-21T08:30:00Z' } });
     expect(data.createAppointment.errors).toEqual([]);
   });
 
-  test.each(['k', '\u{1f511}', '\n'])('takes a key of 255 characters: %j', async (character) => {
+  test.each(['k', '\u{1f511}', '\n'])('accepts a key of 255 characters: %j', async (character) => {
     const { data } = await ask(create, { input: { ...input, idempotencyKey: character.repeat(255) } });
     expect(data.createAppointment.errors).toEqual([]);
   });
 
-  test('tells refusal and conflict as data', async () => {
+  test('reports refusals and conflicts as data', async () => {
     sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status: 400 } });
     const refused = await ask(create, { input: { ...input, idempotencyKey: 'k' } });
     expect(refused.data.createAppointment.errors).toEqual([{ code: 'INVALID', path: [] }]);
@@ -206,7 +206,7 @@ describe('createAppointment', () => {
     expect(data.createAppointment.errors).toEqual([{ code: 'CONFLICT', path: ['idempotencyKey'] }]);
   });
 
-  test('tells an unknown outcome as data without errors', async () => {
+  test('reports an unknown outcome as UNCONFIRMED, without errors', async () => {
     sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status: 503 } });
     const { data, errors } = await ask(create, { input });
     expect(errors).toBeUndefined();
@@ -217,14 +217,14 @@ describe('createAppointment', () => {
     });
   });
 
-  test('needs its grant', async () => {
+  test('requires its grant', async () => {
     const { errors } = await ask(create, { input: {} }, { grants: ['APPOINTMENTS_READ'] });
     expect(errors).toEqual(['FORBIDDEN']);
   });
 });
 
 describe('appointments', () => {
-  test('are given newest booking first, from either end', async () => {
+  test('are paged from either end, newest booking first', async () => {
     await bookAt([3, 1, 4, 15, 9]);
     const { data: one } = await ask(list, { first: 2 });
     expect(hoursOf(one)).toEqual([9, 15]);
@@ -253,7 +253,7 @@ describe('appointments', () => {
     expect(await filtered({ from: null, status: null, participant: 'Patient/42' })).toEqual([11, 10, 9, 8]);
   });
 
-  test("are one's own, or everybody's with the grant, by list and by node", async () => {
+  test("are the caller's own, or everybody's with the grant, in the list and through node", async () => {
     const { data: mine } = await ask(create, { input });
     const { id } = mine.createAppointment.appointment;
     const get = 'query ($id: ID!) { node(id: $id) { id } }';
@@ -276,7 +276,7 @@ describe('appointments', () => {
     expect((await ask(list, { first: 1, last: 1 })).errors).toEqual(['BAD_USER_INPUT']);
   });
 
-  test('are read a page in a turn of the event loop, until the operation ends', async () => {
+  test('are read one page per turn of the event loop, until the operation ends', async () => {
     const signal = new LightAbortController();
     let pages = 0;
     const appointments: Ledger = {
@@ -297,7 +297,7 @@ describe('appointments', () => {
     expect(pages).toBeLessThan(10);
   });
 
-  test('are no more than an operation may read', async () => {
+  test('are refused beyond what one operation may read', async () => {
     await bookAt([1, 2, 3]);
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
     const errorsWithin = async (mebibytes: number) => {
@@ -310,7 +310,7 @@ describe('appointments', () => {
     expect([await errorsWithin(1), await errorsWithin(1e-5)]).toEqual([undefined, ['QUERY_TOO_COMPLEX']]);
   });
 
-  test('want their caller signed in', async () => {
+  test('require a session', async () => {
     const contextValue = { caller: null, appointments: replica.ledger, cursors };
     const { errors } = await graphql({ schema, source: list, contextValue });
     expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['UNAUTHENTICATED']);

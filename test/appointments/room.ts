@@ -14,7 +14,7 @@ import { createTelemetry } from '../../src/telemetry.js';
 const sealer = createSealer([randomBytes(32)]);
 const telemetry = createTelemetry('silent');
 
-/** An appointment, and one that differs. */
+/** An appointment, and a different one. */
 export const appointment = {
   status: 'BOOKED',
   start: '2026-11-21T09:30:00.125+01:00',
@@ -26,7 +26,7 @@ export const appointment = {
 } as const;
 export const other = { ...appointment, status: 'FULFILLED' } as const;
 
-/** One as the mutation takes it, under a key. */
+/** An input of the mutation, with an idempotency key. */
 export const input = {
   status: 'BOOKED',
   start: '2026-11-21T09:30:00Z',
@@ -35,15 +35,15 @@ export const input = {
   idempotencyKey: 'once',
 };
 
-/** One user's request for it, without a key unless given. */
+/** A user's request for `appointment`, without a key unless one is given. */
 export function requestOf(more: Partial<BookingRequest> = {}): BookingRequest {
   return { userId: 'user_1', email: 'one@example.com', appointment, ...more };
 }
 
-/** A replica, as its tests hold it. */
+/** A replica's part of the appointments. */
 export type Replica = Awaited<ReturnType<typeof startReplica>>;
 
-/** What a replica has booked; rejects where it was refused. */
+/** Books through a replica; rejects if the booking is refused or conflicts with another. */
 export async function bookedBy(
   { ledger }: Pick<Replica, 'ledger'>,
   more?: Partial<BookingRequest>,
@@ -53,7 +53,7 @@ export async function bookedBy(
   return result.appointment;
 }
 
-/** One replica's part of the appointment service, on the database at this address. */
+/** Starts one replica's ledger, client and database; `url` is the database's address. */
 export async function startReplica(
   sandbox: Sandbox,
   url: string,
@@ -90,5 +90,5 @@ export function postsOf(sandbox: Sandbox): number {
     .length;
 }
 
-/** In the place of an operation's reads: counts nothing. */
+/** In place of an operation's reads: no limit. */
 export const unbounded: Pick<Reads, 'take'> = { take: () => undefined };
