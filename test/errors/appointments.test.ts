@@ -34,7 +34,7 @@ const listed = async (variables: object = {}, by = person) => only(await by.ask(
 const booked = () => room.sandbox.appointments.booked;
 
 describe('createAppointment', () => {
-  test('books, sends date-times as they were written, and tells who booked when', async () => {
+  test('books, sends date-times as they were written, and returns who booked and when', async () => {
     const before = room.sandbox.clock.now();
     const { appointment, appointmentEdge, errors } = await book(valid);
     const upstream = booked().at(-1)!;
@@ -67,7 +67,7 @@ describe('createAppointment', () => {
     expect(await listed({ filter: { participant: 'Practitioner/7' }, first: 1 })).toEqual([appointment]);
   });
 
-  test('gives an edge that is good in `appointments`', async () => {
+  test('returns an edge whose cursor is valid in `appointments`', async () => {
     const older = await book(valid);
     await room.sandbox.clock.advance(1000);
     const { appointmentEdge } = await book(valid, person);
@@ -76,21 +76,21 @@ describe('createAppointment', () => {
   });
 
   test.each(['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.123456789Z', '2026-11-21T09:30-03:30'])(
-    'sends %s on as it is written',
+    'sends the start %s as it is written',
     async (start) => {
       const { appointment } = await book({ ...valid, start, end: '2026-11-22T00:00:00Z' });
       expect([appointment.start, booked().at(-1)!.start]).toEqual([start, start]);
     },
   );
 
-  test('takes an end that is its start, in whatever offset', async () => {
+  test('accepts an end equal to the start, in another offset', async () => {
     const same = { start: '2026-11-21T09:30:00.5+01:00', end: '2026-11-21T08:30:00.500Z' };
     expect((await book({ ...valid, ...same })).errors).toEqual([]);
   });
 
   test.each<[string, object, readonly string[]]>([
     [
-      'nothing at all',
+      'missing members',
       { status: null, start: undefined, end: null, participants: undefined },
       ['REQUIRED status', 'REQUIRED start', 'REQUIRED end', 'REQUIRED participants'],
     ],
@@ -102,25 +102,25 @@ describe('createAppointment', () => {
       ['REQUIRED participants'],
     ],
     [
-      'a patient by a wrong name',
+      'a patient spelled in lower case',
       { participants: [{ actor: { reference: 'patient/7' }, status: 'ACCEPTED' }] },
       ['REQUIRED participants'],
     ],
-    ['a date alone', { start: '2026-11-21' }, ['INVALID start']],
-    ['no date', { end: 'tomorrow' }, ['INVALID end']],
-    ['a day that is not', { start: '2026-02-30T09:00:00Z' }, ['INVALID start']],
+    ['a date without a time', { start: '2026-11-21' }, ['INVALID start']],
+    ['a text that is not a date', { end: 'tomorrow' }, ['INVALID end']],
+    ['a day that does not exist', { start: '2026-02-30T09:00:00Z' }, ['INVALID start']],
     [
-      'an end before the start, by the offset alone',
+      'an end before the start by its offset',
       { start: '2026-11-21T09:30:00+01:00', end: '2026-11-21T09:30:00+02:00' },
       ['INVALID end'],
     ],
     [
-      'an end before the start, by a fraction alone',
+      'an end before the start by a fraction',
       { start: '2026-11-21T09:30:00.0000002Z', end: '2026-11-21T09:30:00.0000001Z' },
       ['INVALID end'],
     ],
     [
-      'a participant without anything',
+      'an empty participant',
       { participants: [patient, {}] },
       ['REQUIRED participants.1.actor.reference', 'REQUIRED participants.1.status'],
     ],
@@ -138,7 +138,7 @@ describe('createAppointment', () => {
     ),
     ['an empty key', { idempotencyKey: '' }, ['INVALID idempotencyKey']],
     [
-      'several at once',
+      'several errors at once',
       { status: null, start: 'soon', participants: [{ actor: { reference: 'Room' }, status: null }] },
       [
         'REQUIRED status',
@@ -148,7 +148,7 @@ describe('createAppointment', () => {
         'REQUIRED participants.0.status',
       ],
     ],
-  ])('finds %s before any call', async (_, change, expected) => {
+  ])('reports %s before any call', async (_, change, expected) => {
     const calls = await room.callsOf(async () => {
       const payload = await book({ ...valid, ...change });
       expect(payload).toMatchObject({ appointment: null, appointmentEdge: null });
@@ -157,7 +157,7 @@ describe('createAppointment', () => {
     expect(calls).toEqual([]);
   });
 
-  test.each([400, 404, 409, 422])('refused with %i books nothing', async (status) => {
+  test.each([400, 404, 409, 422])('books nothing if refused with %i', async (status) => {
     room.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status } });
     const payload = await book(valid);
     expect(payload).toMatchObject({ appointment: null, appointmentEdge: null });
@@ -181,7 +181,7 @@ describe('an idempotency key', () => {
     expect(count).toBe(1);
   });
 
-  test('posts once for fifty at the same moment', async () => {
+  test('posts once for fifty concurrent requests', async () => {
     room.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'delay', ms: 50 } });
     const before = booked().length;
     const answers = await Promise.all(Array.from({ length: 50 }, () => book(keyed)));
@@ -194,8 +194,8 @@ describe('an idempotency key', () => {
     ['start', { start: '2026-11-21T09:29:00Z', end: '2026-11-21T10:29:00Z' }],
     ['end', { end: '2026-11-21T11:00:00+01:00' }],
     ['participants', { participants: [patient] }],
-    ['a participant’s status', { participants: [{ ...patient, status: 'DECLINED' }, valid.participants[1]] }],
-    ['the spelling of a date-time', { start: '2026-11-21T08:30:00.125Z' }],
+    ['participant status', { participants: [{ ...patient, status: 'DECLINED' }, valid.participants[1]] }],
+    ['spelling of a date-time', { start: '2026-11-21T08:30:00.125Z' }],
   ])('with another %s is a CONFLICT', async (_, change) => {
     const count = await posts(async () => {
       await book(keyed);
@@ -206,7 +206,7 @@ describe('an idempotency key', () => {
     expect(count).toBe(1);
   });
 
-  test('is the caller’s own', async () => {
+  test('is independent of the same key of another user', async () => {
     const count = await posts(async () => {
       const one = await book(keyed);
       const two = await book({ ...keyed, status: 'NOSHOW' }, await room.join());
@@ -222,7 +222,7 @@ describe('an idempotency key', () => {
     expect(again).toMatchObject({ appointment: { status: 'FULFILLED' }, errors: [] });
   });
 
-  test('is not needed: null is none, and each request books for itself', async () => {
+  test('is optional: with null, each request makes a booking', async () => {
     const count = await posts(async () => {
       await book({ ...valid, idempotencyKey: null });
       await book({ ...valid, idempotencyKey: null });
@@ -232,7 +232,7 @@ describe('an idempotency key', () => {
 });
 
 describe('appointments', () => {
-  test('filters by status, by participant, and by start from … up to', async () => {
+  test('filters by status, by participant, and by a range of starts', async () => {
     const whose = (await room.join()).email.replace(/@.*/, '');
     const me = { actor: { reference: `Patient/${whose}` }, status: 'ACCEPTED' };
     const made = async (start: string, status = 'BOOKED') =>
@@ -258,7 +258,7 @@ describe('appointments', () => {
     expect(codesOf(wrong)).toEqual(['BAD_USER_INPUT']);
   });
 
-  test('shows only one’s own without APPOINTMENTS_READ, and everybody’s with it', async () => {
+  test('shows the caller’s own bookings without APPOINTMENTS_READ, and everybody’s with it', async () => {
     const { appointment } = await book(valid);
     const node = `query ($id: ID!) { node(id: $id) { ... on Appointment { bookedBy } } }`;
     const stranger = await room.join('none.example');

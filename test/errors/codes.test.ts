@@ -13,7 +13,7 @@ const createAppointment = `mutation { createAppointment(input: { status: BOOKED
 const rotate =
   'mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) { errors { code } } }';
 
-/** Every root field that needs a session, and the grant it needs beside. */
+/** Every root field that needs a session, and the grant that it also needs. */
 const rootFields: readonly (readonly [field: string, grant: string | null])[] = [
   ['{ node(id: "x") { id } }', null],
   ['{ nodes(ids: []) { id } }', null],
@@ -85,10 +85,13 @@ describe('FORBIDDEN', () => {
     expect(calls).toEqual([]);
   });
 
-  test.each(rootFields.filter(([, grant]) => grant === null))('is not said of %s', async (query) => {
-    const stranger = await room.join('none.example');
-    expect(codesOf(await stranger.ask(query))).toEqual([]);
-  });
+  test.each(rootFields.filter(([, grant]) => grant === null))(
+    'is not given for %s, which needs no grant',
+    async (query) => {
+      const stranger = await room.join('none.example');
+      expect(codesOf(await stranger.ask(query))).toEqual([]);
+    },
+  );
 });
 
 describe('BAD_USER_INPUT', () => {
@@ -184,7 +187,7 @@ describe('CURSOR_INVALID', () => {
 });
 
 describe('RATE_LIMITED', () => {
-  test('when the notes service’s hour is used up, with the seconds until the next', async () => {
+  test('when the calls of a notes token are used up, with the seconds until its next hour', async () => {
     insert(1);
     room.sandbox.notes.requestsPerHour = 2; // one of them was the sign-in's
     expect(codesOf(await ask('{ notes { nodes { id } } }'))).toEqual([]);
@@ -219,7 +222,7 @@ describe('the codes of upstream failures', () => {
     expect(leaksOf(room.testbed, [answer], [secret])).toEqual([]);
   });
 
-  test('are told of a query that came before at no more cost, its other fields with them', async () => {
+  test('leave the other fields of a compiled query intact, without extra calls', async () => {
     insert(1);
     const query =
       '{ notes(first: 3) { nodes { id } } tag(name: "a") { name } payment(paymentId: "x") { id } }';
@@ -244,7 +247,7 @@ describe('the codes of upstream failures', () => {
 });
 
 describe('QUERY_TOO_COMPLEX', () => {
-  test('when there are so many tags that too many pages of their notes are asked for', async () => {
+  test('when one operation needs more than 250 pages of notes', async () => {
     const own = await startRoom();
     const busy = await own.join();
     for (let at = 0; at < 100; at += 1)
@@ -266,23 +269,23 @@ describe('QUERY_TOO_COMPLEX', () => {
     await own.stop();
   });
 
-  test('when a note is not among those looked through; the others of the operation are found', async () => {
+  test('when a note is not in the pages that are scanned, while others are still found', async () => {
     Object.assign(room.sandbox.notes.pageLimit, { max: 2, mode: 'clamp' });
-    const ids = only(
+    const farId = only(
       await ask('mutation { createNote(input: { title: "T", content: "C" }) { note { id } } }'),
     ).note.id as string;
     await room.sandbox.clock.advance(1000);
     for (let left = 110; left > 0; left -= 1) room.sandbox.notes.insert(person.email, {});
-    const far = await ask('query ($id: ID!) { node(id: $id) { id } }', { id: ids });
+    const far = await ask('query ($id: ID!) { node(id: $id) { id } }', { id: farId });
     expect([far.data, codesOf(far)]).toEqual([{ node: null }, ['QUERY_TOO_COMPLEX']]);
     const nearId = only(await ask('{ notes(first: 1) { nodes { id } } }')).nodes[0].id as string;
-    const both = await ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [nearId, ids] });
+    const both = await ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [nearId, farId] });
     expect([both.data.nodes, codesOf(both)]).toEqual([[{ id: nearId }, null], ['QUERY_TOO_COMPLEX']]);
   });
 });
 
 describe('INTERNAL_SERVER_ERROR', () => {
-  test('is masked; the request’s id finds the cause in the log', async () => {
+  test('is masked, and the request’s id leads to the cause in the log', async () => {
     const own = await startRoom();
     const victim = await own.join();
     const file = new DatabaseSync(join(own.testbed.folder, 'gateway.db'));
@@ -323,7 +326,7 @@ describe('CURSOR_EXPIRED', () => {
     return undefined;
   }
 
-  test('when the cursor is older than what is kept, and not before', async () => {
+  test('when the cursor is older than the retention, but not before', async () => {
     const settings = { EVENT_RETENTION_DAYS: '2' };
     const { sandbox } = room;
     const folder = await mkdtemp(join(inject('testDirectory'), 'retention-'));
@@ -346,7 +349,7 @@ describe('CURSOR_EXPIRED', () => {
     await second.stop();
   });
 
-  test('when the cursor is of another log, and CURSOR_INVALID when nobody here sealed it', async () => {
+  test('when the cursor is of another log; CURSOR_INVALID when it is sealed with an unknown key', async () => {
     const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
     const { sandbox } = room;
     const [one, two] = [await startRoom({ sandbox, settings }), await startRoom({ sandbox, settings })];
@@ -359,7 +362,7 @@ describe('CURSOR_EXPIRED', () => {
     await Promise.all([one.stop(), two.stop()]);
   });
 
-  test('when the notes service no longer takes the cursor behind ours', async () => {
+  test('when the notes service no longer accepts the cursor inside ours', async () => {
     insert(30);
     const page = only(await ask('{ notes(first: 20) { pageInfo { endCursor } } }')).pageInfo;
     room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: { kind: 'answer', status: 400 } });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => room.stop());
 
-/** Asked for again, it comes from the lane. */
+/** Asks three times, as repeated queries are compiled and answered by the lane; expects equal answers. */
 async function ask(query: string, variables: object = {}) {
   const answers = [];
   for (let times = 0; times < 3; times += 1) {
@@ -53,7 +53,7 @@ describe('more than 64 MiB of events are refused', () => {
     expect(await ask(list, { ids })).toEqual(refused);
   });
 
-  test('in parts of one operation, each of which would do; the same part counts once', async () => {
+  test('in several fields of one operation, counting equal fields once', async () => {
     const part = (name: string, which: string) =>
       `${name}: payment(paymentId: "pay_1") { events(${which}) { nodes { id } } }`;
     const same = `{ ${part('a', 'first: 8')} ${part('b', 'first: 8')} }`;
@@ -61,7 +61,7 @@ describe('more than 64 MiB of events are refused', () => {
     expect(await ask(`{ ${part('a', 'first: 8')} ${part('b', 'last: 8')} }`)).toEqual(refused);
   });
 
-  test('as often as the operation is asked for, not as often as it is run for it', async () => {
+  test('counting each event once, even if the operation is run again after an error', async () => {
     const { data, errors } = await ask(
       `{ ok: payment(paymentId: "pay_1") { events(first: 12) { nodes { id } } } not: payments(first: 101) { nodes { id } } }`,
     );

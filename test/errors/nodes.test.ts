@@ -55,7 +55,7 @@ afterAll(() => room.stop());
 const node = async (id: string, by = owner) => only(await by.ask(query, { id }));
 
 describe('node', () => {
-  test('knows all eight types', async () => {
+  test('finds objects of all eight types', async () => {
     const found = await Promise.all(types.map((type) => node(ids[type])));
     const expected = [
       { email: owner.email },
@@ -77,18 +77,18 @@ describe('node', () => {
       expect(await node(toGlobalId(type, id))).toBeNull();
   });
 
-  test.each(types)('gives null for a %s to somebody whose it is not, or without its grant', async (type) => {
+  test.each(types)('gives null for a %s that the caller may not see', async (type) => {
     const stranger = await room.join('none.example');
     expect(await node(ids[type], stranger)).toBeNull();
   });
 
-  test.each(types)('gives a %s to another who may see it', async (type) => {
+  test.each(types)('gives a %s to another user only if they may see it', async (type) => {
     const another = await room.join();
     const seen = behindGrants.includes(type) || type === 'Appointment';
     expect((await node(ids[type], another))?.id ?? null).toBe(seen ? ids[type] : null);
   });
 
-  test('gives null for what is no id of ours', async () => {
+  test('gives null for an invalid id or type, without a call', async () => {
     const altered = [`${ids.Note}=`, `${ids.Note} `, ids.Note.slice(1), '', '{}', 'null', '🤷'];
     const made = ['Nothing', 'Query', '__proto__', 'constructor', 'NoteEdge'].map((type) =>
       toGlobalId(type, '1'),
@@ -102,7 +102,7 @@ describe('node', () => {
 });
 
 describe('nodes', () => {
-  test('gives each in its place, the same twice, and null for what is not there', async () => {
+  test('returns objects in the order of the ids, the same one twice, and null for missing ones', async () => {
     const asked = [ids.Payment, 'nothing', ids.Note, ids.User, ids.Note, toGlobalId('Note', 'gone')];
     const found = only(await owner.ask(several, { ids: asked })) as ({ id: string } | null)[];
     expect(found.map((one) => one?.id ?? null)).toEqual([
@@ -115,14 +115,14 @@ describe('nodes', () => {
     ]);
   });
 
-  test('tells of the failure of one item alone', async () => {
-    const back = room.sandbox.faults.add({
+  test('reports the failure of one item, and returns the others', async () => {
+    const restore = room.sandbox.faults.add({
       service: 'notes',
       path: /tags/,
       act: { kind: 'answer', status: 400 },
     });
     const answer = await owner.ask(several, { ids: [ids.Tag, ids.Shipment] });
-    back();
+    restore();
     expect(answer.data.nodes).toEqual([null, { __typename: 'Shipment', id: ids.Shipment }]);
     expect(codesOf(answer)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
     expect(answer.errors![0]!.path).toEqual(['nodes', 0]);

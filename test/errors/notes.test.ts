@@ -30,7 +30,7 @@ const stored = async () => only(await person.ask(`{ notes { nodes { ${fields} } 
 
 describe('createNote', () => {
   test.each<[string, object, readonly string[]]>([
-    ['nothing', {}, ['REQUIRED title', 'REQUIRED content']],
+    ['missing members', {}, ['REQUIRED title', 'REQUIRED content']],
     [
       'nulls',
       { title: null, content: null, tags: null, isPinned: null },
@@ -40,8 +40,8 @@ describe('createNote', () => {
     ['no content', { title: 'T' }, ['REQUIRED content']],
     ['10,001 letters', { title: 'T', content: 'x'.repeat(10_001) }, ['TOO_LONG content']],
     ['10,001 emoji', { title: 'T', content: '😀'.repeat(10_001) }, ['TOO_LONG content']],
-    ['two faults', { content: 'x'.repeat(10_001) }, ['REQUIRED title', 'TOO_LONG content']],
-  ])('finds %s before any call', async (_, input, expected) => {
+    ['two errors', { content: 'x'.repeat(10_001) }, ['REQUIRED title', 'TOO_LONG content']],
+  ])('reports %s before any call', async (_, input, expected) => {
     const calls = await room.callsOf(async () => {
       const payload = await ask(create, input);
       expect(payload).toMatchObject({ note: null, noteEdge: null });
@@ -50,7 +50,7 @@ describe('createNote', () => {
     expect(calls).toEqual([]);
   });
 
-  test('keeps 10,000 emoji, and every other member', async () => {
+  test('stores 10,000 emoji, and every other member', async () => {
     const input = { title: 'T', content: '😀'.repeat(10_000), tags: ['Work', 'Zürich'], isPinned: true };
     const payload = await ask(create, input);
     expect(payload.errors).toEqual([]);
@@ -60,12 +60,12 @@ describe('createNote', () => {
     expect(await stored()).toEqual([payload.note]);
   });
 
-  test('leaves out what is null or absent', async () => {
+  test('uses the defaults for members that are null or absent', async () => {
     const { note } = await ask(create, { title: 'T', content: 'C', tags: null, isPinned: null });
     expect(note).toMatchObject({ tags: [], isPinned: false });
   });
 
-  test('gives an edge that is good in `notes`', async () => {
+  test('returns an edge whose cursor is valid in `notes`', async () => {
     insert({ title: 'older' });
     const { noteEdge } = await ask(create, { title: 'newer', content: 'C' });
     const list = 'query ($after: String) { notes(after: $after) { nodes { title } } }';
@@ -77,7 +77,7 @@ describe('createNote', () => {
     [{ title: '', content: 'C' }, ['REQUIRED title']],
     [{ title: 'T', content: '' }, ['REQUIRED content']],
     [{ title: '', content: '' }, ['REQUIRED title', 'REQUIRED content']],
-  ])('sends %j on, and takes the refusal for REQUIRED', async (input, expected) => {
+  ])('sends %j on, and reports its refusal as REQUIRED', async (input, expected) => {
     const calls = await room.callsOf(async () => {
       const payload = await ask(create, input);
       expect(payload).toMatchObject({ note: null, noteEdge: null });
@@ -86,7 +86,7 @@ describe('createNote', () => {
     expect(calls).toEqual(['POST /notes']);
   });
 
-  test('keeps an empty text where the service does', async () => {
+  test('accepts an empty text if the service does', async () => {
     const note = { id: 'n1', title: '', content: '', created_at: '2026-01-01T00:00:00Z' };
     const body = JSON.stringify({ ...note, updated_at: note.created_at });
     room.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'answer', status: 201, body } });
@@ -96,12 +96,12 @@ describe('createNote', () => {
     });
   });
 
-  test('tells a tag that the service does not take', async () => {
+  test('reports which tag the service does not accept', async () => {
     const payload = await ask(create, { title: 'T', content: 'C', tags: ['good', ''] });
     expect(faultsOf(payload)).toEqual(['INVALID tags.1']);
   });
 
-  test('takes what is not of the schema for BAD_USER_INPUT, without a call', async () => {
+  test('gives BAD_USER_INPUT for input that does not match the schema, without a call', async () => {
     const calls = await room.callsOf(async () => {
       for (const input of [{ title: 1 }, { tags: [null] }, { unknown: '' }, { isPinned: 'yes' }]) {
         const { errors } = await person.ask(create, { input });
@@ -127,14 +127,17 @@ describe('with 50 notes pinned', () => {
     expect(faultsOf(plain)).not.toContain('TOO_MANY_PINNED isPinned');
   });
 
-  test.each([405, 423])('so it is with %i, which would else say nothing of the note', async (status) => {
-    for (let left = 50; left > 0; left -= 1) insert({ is_pinned: true });
-    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
-    const created = await ask(create, { title: 'T', content: 'C', isPinned: true });
-    expect(faultsOf(created)).toEqual(['TOO_MANY_PINNED isPinned']);
-  });
+  test.each([405, 423])(
+    'a pin refused with %i is TOO_MANY_PINNED, though that status does not concern the note',
+    async (status) => {
+      for (let left = 50; left > 0; left -= 1) insert({ is_pinned: true });
+      room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+      const created = await ask(create, { title: 'T', content: 'C', isPinned: true });
+      expect(faultsOf(created)).toEqual(['TOO_MANY_PINNED isPinned']);
+    },
+  );
 
-  test('what is pinned already may be changed, and a pin taken off makes room', async () => {
+  test('a pinned note can be changed, and unpinning one makes room for another', async () => {
     const [first] = Array.from({ length: 50 }, () => insert({ is_pinned: true }));
     const again = await ask(update, { id: idOf(first!), isPinned: true, title: 'still' });
     expect(again).toMatchObject({ note: { title: 'still', isPinned: true }, errors: [] });
@@ -145,7 +148,7 @@ describe('with 50 notes pinned', () => {
     expect((await ask(create, { title: 'T', content: 'C', isPinned: true })).errors).toEqual([]);
   });
 
-  test('49 are not too many: the refusal is another', async () => {
+  test('a refused pin is INVALID if only 49 are pinned', async () => {
     for (let left = 49; left > 0; left -= 1) insert({ is_pinned: true });
     room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status: 422 } });
     expect(faultsOf(await ask(create, { title: 'T', content: 'C', isPinned: true }))).toEqual(['INVALID ']);
@@ -166,7 +169,7 @@ describe('updateNote', () => {
       { title: 'new', isPinned: true },
       { title: 'new', isPinned: true },
     ],
-  ])('changes only what is sent: %#', async (change, expected) => {
+  ])('changes only what is sent: case %#', async (change, expected) => {
     const note = insert(before);
     const payload = await ask(update, { id: idOf(note), ...change });
     expect(payload.errors).toEqual([]);
@@ -182,7 +185,7 @@ describe('updateNote', () => {
     [{ tags: null }, ['INVALID tags']],
     [{ isPinned: null }, ['INVALID isPinned']],
     [{ title: null, content: '😀'.repeat(10_001) }, ['INVALID title', 'TOO_LONG content']],
-  ])('finds faults before any call: %#', async (change, expected) => {
+  ])('reports errors before any call: case %#', async (change, expected) => {
     const note = insert(before);
     const calls = await room.callsOf(async () => {
       const payload = await ask(update, { id: idOf(note), ...change });
@@ -191,7 +194,7 @@ describe('updateNote', () => {
     expect(calls).toEqual([]);
   });
 
-  test('finds an id that is no note’s together with other faults, before any call', async () => {
+  test('reports an id that is not a note’s along with other errors, before any call', async () => {
     const calls = await room.callsOf(async () => {
       const payload = await ask(update, { id: toGlobalId('Tag', 'a'), title: null });
       expect(faultsOf(payload)).toEqual(['NOT_FOUND id', 'INVALID title']);
@@ -202,7 +205,7 @@ describe('updateNote', () => {
   test.each([
     [{ title: '' }, ['REQUIRED title']],
     [{ content: '' }, ['REQUIRED content']],
-  ])('sends %j on, and takes the refusal for REQUIRED', async (change, expected) => {
+  ])('sends %j on, and reports its refusal as REQUIRED', async (change, expected) => {
     const note = insert(before);
     const calls = await room.callsOf(async () => {
       expect(faultsOf(await ask(update, { id: idOf(note), ...change }))).toEqual(expected);
@@ -210,7 +213,7 @@ describe('updateNote', () => {
     expect(calls).toEqual([`PATCH /notes/${note.id}`]);
   });
 
-  test('does not find what is not there, is deleted, or is another’s', async () => {
+  test('reports NOT_FOUND for a note that does not exist, is deleted, or is another user’s', async () => {
     const stranger = await room.join();
     const gone = insert();
     room.sandbox.notes.delete(person.email, gone.id);
@@ -225,7 +228,7 @@ describe('updateNote', () => {
 describe('deleteNote', () => {
   const node = 'query ($id: ID!) { node(id: $id) { id } }';
 
-  test('deletes: then neither `node` nor `notes` have it', async () => {
+  test('deletes a note, which `node` and `notes` then no longer have', async () => {
     const note = insert();
     const id = idOf(note);
     expect(only(await person.ask(node, { id }))).toEqual({ id });
@@ -238,7 +241,7 @@ describe('deleteNote', () => {
   });
 
   test.each(['', 'no id', toGlobalId('User', 'user_1'), toGlobalId('Note', '..')])(
-    'finds no note for %j, without a call',
+    'reports NOT_FOUND for the id %j, without a call',
     async (id) => {
       const calls = await room.callsOf(async () => {
         for (const query of [remove, update, share]) {
@@ -270,7 +273,7 @@ describe('shareNote', () => {
     [204, ''],
     [200, 'Shared.'],
     [200, '{"shared":true}'],
-  ])('is done by %i %j', async (status, body) => {
+  ])('succeeds if the service answers %i %j', async (status, body) => {
     room.sandbox.faults.add({
       service: 'notes',
       path: /share/,
@@ -287,7 +290,7 @@ describe('shareNote', () => {
     [{ email: 'friend@example.com' }, ['REQUIRED permission']],
     [{ email: 'friend', permission: 'READ' }, ['INVALID email']],
     [{ email: 'friend' }, ['INVALID email', 'REQUIRED permission']],
-  ])('finds faults before any call: %j', async (given, expected) => {
+  ])('reports errors before any call: %j', async (given, expected) => {
     const note = insert();
     const calls = await room.callsOf(async () => {
       const payload = await ask(share, { id: idOf(note), ...given });
@@ -308,13 +311,13 @@ describe('shareNote', () => {
   });
 });
 
-describe('refused for what lies in no note', () => {
+describe('a refused write', () => {
   const unavailable = [408, 421, 423, 425].map((status) => [status, 'UPSTREAM_UNAVAILABLE'] as const);
   const invalid = [405, 406, 411, 415, 426, 431].map(
     (status) => [status, 'UPSTREAM_INVALID_RESPONSE'] as const,
   );
 
-  test.each([...unavailable, ...invalid])('with %i, a write is %s', async (status, code) => {
+  test.each([...unavailable, ...invalid])('with %i is the error %s', async (status, code) => {
     const id = idOf(insert());
     for (const method of ['POST', 'PATCH', 'DELETE'])
       room.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
@@ -332,7 +335,7 @@ describe('refused for what lies in no note', () => {
     }
   });
 
-  test.each([402, 403, 413, 422])('but with %i it is data', async (status) => {
+  test.each([402, 403, 413, 422])('with %i is reported as data', async (status) => {
     room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
     expect(faultsOf(await ask(create, { title: 'T', content: 'C' }))).toEqual(['INVALID ']);
     expect(room.testbed.logged()).not.toContain(`"status":${status},"msg"`);
@@ -345,7 +348,7 @@ describe('reading', () => {
       .map(({ title }) => title)
       .toSorted();
 
-  test('filters notes by tag in any case, by pin, and by both', async () => {
+  test('filters notes by tag, ignoring case, by pin, and by both', async () => {
     insert({ title: '1', tags: ['Work'], is_pinned: true });
     insert({ title: '2', tags: ['work', 'home'] });
     insert({ title: '3', tags: ['home'], is_pinned: true });
@@ -357,7 +360,7 @@ describe('reading', () => {
     expect(await titles(list, { filter: null })).toEqual(['1', '2', '3']);
   });
 
-  test('gives one tag for all its spellings, with its notes', async () => {
+  test('gives one tag for all its spellings, with the notes of all of them', async () => {
     insert({ title: '1', tags: ['Work'], is_pinned: true });
     insert({ title: '2', tags: ['WORK'] });
     const tag = only(

@@ -6,13 +6,13 @@ import {
   startTestbed,
 } from '../support/testbed.js';
 
-/** Somebody signed in, and their address. */
+/** A signed-in user. */
 export interface Person {
   readonly email: string;
   readonly ask: (query: string, variables?: object) => Promise<Answered>;
 }
 
-/** What a payload bears of its errors. */
+/** An error in a payload. */
 export interface Fault {
   readonly code: string;
   readonly message: string;
@@ -21,11 +21,11 @@ export interface Fault {
 
 let people = 0;
 
-/** A testbed for many people: those of `@all.example` have every grant, others none. */
+/** Starts a testbed for many users: those of `@all.example` have every grant, others none. */
 export async function startRoom(options: TestbedOptions = {}) {
   const settings = { GRANTS: JSON.stringify({ '*@all.example': allGrants }), ...options.settings };
   const testbed = await startTestbed({ ...options, settings });
-  /** Somebody new, with all grants unless the domain of the address is another. */
+  /** Signs a new user in, who has every grant unless another domain is given. */
   async function join(domain = 'all.example'): Promise<Person> {
     const email = `person${(people += 1)}@${domain}`;
     testbed.sandbox.notes.addUser({ email, password: 'secret words', name: email });
@@ -43,23 +43,23 @@ export async function startRoom(options: TestbedOptions = {}) {
   return { testbed, sandbox: testbed.sandbox, join, callsOf, stop: () => testbed.stop() };
 }
 
-/** A room, as its tests hold it. */
+/** A testbed for many users. */
 export type Room = Awaited<ReturnType<typeof startRoom>>;
 
-/** The errors as `CODE path.to.member`; a message that is no sentence stands out. */
+/** The errors as `CODE path.to.member`; if a message is not a sentence, that is shown instead. */
 export function faultsOf({ errors }: { readonly errors: readonly Fault[] }): readonly string[] {
   return errors.map(({ code, message, path }) =>
     /^[A-Z0-9].*\.$/.test(message) ? `${code} ${path.join('.')}` : `without a sentence: ${message}`,
   );
 }
 
-/** The only data of an answer that has no errors. */
+/** The value of the first root field; throws if the answer has errors. */
 export function only({ data, errors }: Answered) {
   if (errors) throw new Error(`There are errors: ${JSON.stringify(errors)}`);
   return Object.values(data as Record<string, unknown>)[0] as Answered['data'];
 }
 
-/** What a testbed's answers and logs hold of texts that must never be in them. */
+/** Those of the secrets that occur in the testbed's log or in the answers. */
 export function leaksOf(
   testbed: Testbed,
   answers: readonly Answered[],

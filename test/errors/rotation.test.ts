@@ -22,7 +22,7 @@ afterAll(() => room.stop());
 const ask = (endpointId: string, by = person) => by.ask(rotate, { input: { endpointId } });
 const secret = () => room.sandbox.webhooks.endpoints().find(({ id }) => id === 'pe_demo')!.secret;
 
-/** The receiver's answer to a payment event signed so; each signature is made by the secret given for its scheme. */
+/** Sends a payment event, signed by each scheme with the secret given for it; returns the receiver's status. */
 async function send(secrets: { readonly v1?: string; readonly v0?: string }): Promise<number> {
   const t = Math.floor(room.sandbox.clock.now() / 1000);
   const body = JSON.stringify({
@@ -42,7 +42,7 @@ async function send(secrets: { readonly v1?: string; readonly v0?: string }): Pr
 }
 
 describe('rotatePaymentWebhookSecret', () => {
-  test('finds no endpoint that is not configured, without a call', async () => {
+  test('reports NOT_FOUND for an endpoint that is not configured, without a call', async () => {
     const calls = await room.callsOf(async () => {
       for (const id of ['pe_none', '', 'sub_demo', '../pe_demo', '\0']) {
         const payload = only(await ask(id));
@@ -53,14 +53,14 @@ describe('rotatePaymentWebhookSecret', () => {
     expect(calls).toEqual([]);
   });
 
-  test('finds no endpoint that the payment service does not know', async () => {
+  test('reports NOT_FOUND for an endpoint that the payment service does not know', async () => {
     const act = { kind: 'answer', status: 404, body: 'no such thing' } as const;
     room.sandbox.faults.add({ service: 'payments', times: 1, act });
     expect(faultsOf(only(await ask('pe_demo')))).toEqual(['NOT_FOUND endpointId']);
     expect(await send({ v1: secret() })).toBe(200);
   });
 
-  test('takes the new secret into use; the old one holds for 24 hours', async () => {
+  test('accepts the new secret at once, and the old one for 24 hours', async () => {
     const old = secret();
     const before = room.sandbox.clock.now();
     const answer = await ask('pe_demo');
@@ -84,7 +84,7 @@ describe('rotatePaymentWebhookSecret', () => {
     expect(leaksOf(room.testbed, [answer], [old, fresh])).toEqual([]);
   });
 
-  test('keeps each replaced secret for its own 24 hours, whatever rotations follow', async () => {
+  test('accepts each replaced secret for its own 24 hours, whatever rotations follow', async () => {
     const first = secret();
     await ask('pe_demo');
     const second = secret();
@@ -96,13 +96,13 @@ describe('rotatePaymentWebhookSecret', () => {
     expect(await send({ v1: first })).toBe(401);
   });
 
-  test('rotates once for each request of a crowd, and the last secret holds', async () => {
+  test('rotates once for each of five concurrent requests, and accepts the last secret', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask('pe_demo')));
     expect(answers.map((answer) => only(answer).errors)).toEqual([[], [], [], [], []]);
     expect((await room.sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
   });
 
-  test('needs its grant', async () => {
+  test('requires its grant', async () => {
     const calls = await room.callsOf(async () => {
       const answer = await ask('pe_demo', await room.join('none.example'));
       expect([codesOf(answer), answer.data]).toEqual([['FORBIDDEN'], null]);

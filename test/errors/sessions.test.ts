@@ -31,7 +31,7 @@ const refuse = (status: number, headers = {}) =>
   });
 
 describe('signIn', () => {
-  test('gives a session, its end and its viewer', async () => {
+  test('returns a session token, its expiry and the viewer', async () => {
     const { sessionToken, expiresAt, viewer: user, errors } = only(await ask({ email, password }));
     expect(errors).toEqual([]);
     expect(Buffer.from(sessionToken, 'base64url')).toHaveLength(32);
@@ -49,7 +49,7 @@ describe('signIn', () => {
     [{ email: '', password: '' }, ['REQUIRED email', 'REQUIRED password']],
     [{ email: 'a@example.com' }, ['REQUIRED password']],
     [{ password }, ['REQUIRED email']],
-  ])('finds what is missing in %j before any call', async (input, expected) => {
+  ])('reports what is missing in %j before any call', async (input, expected) => {
     const calls = await room.callsOf(async () => {
       const payload = only(await ask(input));
       expect(payload).toMatchObject({ sessionToken: null, expiresAt: null, viewer: null });
@@ -58,7 +58,7 @@ describe('signIn', () => {
     expect(calls).toEqual([]);
   });
 
-  test('tells wrong credentials, and does not say which', async () => {
+  test('reports wrong credentials without saying which one is wrong', async () => {
     const answers = [await ask({ email, password: 'wrong' }), await ask({ email: `no${email}`, password })];
     for (const answer of answers) {
       expect(only(answer)).toMatchObject({ sessionToken: null, expiresAt: null, viewer: null });
@@ -67,25 +67,25 @@ describe('signIn', () => {
     expect(only(answers[0]!)).toEqual(only(answers[1]!));
   });
 
-  test.each([400, 401, 403, 422])('takes %i for WRONG_CREDENTIALS', async (status) => {
+  test.each([400, 401, 403, 422])('reports %i as WRONG_CREDENTIALS', async (status) => {
     refuse(status);
     const answer = await ask({ email, password });
     expect(faultsOf(only(answer))).toEqual(['WRONG_CREDENTIALS ']);
     expect(leaksOf(room.testbed, [answer], [password])).toEqual([]);
   });
 
-  test.each([404, 405, 409])('takes %i for an answer of no use', async (status) => {
+  test.each([404, 405, 409])('reports %i as UPSTREAM_INVALID_RESPONSE', async (status) => {
     refuse(status);
     expect(codesOf(await ask({ email, password }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
   });
 
-  test('hands on when the service takes no more calls, and until when', async () => {
+  test('passes on the service’s rate limit, with its Retry-After', async () => {
     refuse(429, { 'retry-after': '17' });
     const { errors } = await ask({ email, password });
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 17 });
   });
 
-  test('is throttled after ten failures, for that address alone', async () => {
+  test('is throttled after ten failures, for that address only', async () => {
     for (let left = 10; left > 0; left -= 1) await ask({ email, password: 'wrong' });
     let answer: Answered | undefined;
     const calls = await room.callsOf(async () => (answer = await ask({ email, password })));
@@ -103,10 +103,10 @@ describe('signIn', () => {
 });
 
 describe('a session', () => {
-  const enter = async () => only(await ask({ email, password })).sessionToken as string;
+  const openSession = async () => only(await ask({ email, password })).sessionToken as string;
 
   test('ends with signOut', async () => {
-    const token = await enter();
+    const token = await openSession();
     const signOut = 'mutation { signOut { signedOut errors { code } } }';
     expect(only(await room.testbed.ask(signOut, {}, token))).toEqual({ signedOut: true, errors: [] });
     expect(only(await room.testbed.ask(viewer, {}, token))).toBeNull();
@@ -114,7 +114,7 @@ describe('a session', () => {
   });
 
   test('ends when the notes service answers 401 for its token', async () => {
-    const token = await enter();
+    const token = await openSession();
     room.sandbox.notes.revokeTokens();
     const list = '{ notes { nodes { id } } }';
     expect(codesOf(await room.testbed.ask(list, {}, token))).toEqual(['UNAUTHENTICATED']);
@@ -124,7 +124,7 @@ describe('a session', () => {
   });
 
   test('ends with the notes token, after 24 hours', async () => {
-    const token = await enter();
+    const token = await openSession();
     await room.sandbox.clock.advance(86_400_000);
     expect(only(await room.testbed.ask(viewer, {}, token))).toBeNull();
   });
