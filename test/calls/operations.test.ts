@@ -11,13 +11,13 @@ beforeAll(async () => {
   testbed = await startTestbed();
   token = await testbed.signIn();
   await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_calls' } });
-  before = await look(await testbed.signIn());
+  before = await readBefore(await testbed.signIn());
 });
 
 afterAll(() => testbed.stop());
 
-/** What the operations are told, read in another session: to the session that is measured all of it is new. */
-async function look(other: string): Promise<Before> {
+/** Reads the operations' variables in another session, so that the measured session has seen none of it. */
+async function readBefore(other: string): Promise<Before> {
   const { data } = await testbed.ask(
     `{ viewer { id } notes(first: 40) { nodes { id } } shipment(shipmentId: "shp_calls") { id }
        tags { nodes { name } } page: notes(first: 20) { pageInfo { endCursor } } }`,
@@ -36,7 +36,7 @@ async function look(other: string): Promise<Before> {
   };
 }
 
-/** The calls of one operation, by name; whatever is an id in a path is `:id`. */
+/** The calls of one operation, sorted; ids in paths are replaced by `:id`. */
 async function callsOf({ document, variables }: Costed): Promise<readonly string[]> {
   const start = testbed.sandbox.calls.length;
   const { data, errors } = await testbed.ask(document, variables?.(before), token);
@@ -55,7 +55,7 @@ test.each(operations)('$operation', async (costed) => {
   expect(await callsOf(costed)).toEqual(costed.calls);
 });
 
-describe('what they cost', () => {
+describe('the table of what operations cost', () => {
   const heads = ['operation', 'calls to the services', 'why no fewer will do'];
   const rows = operations.map(({ operation, calls, why }) => [operation, counted(calls), why]);
 
@@ -68,7 +68,7 @@ describe('what they cost', () => {
     return names.map((name) => `\`${name}\``).join(', ') || 'none';
   }
 
-  test('is what ARCHITECTURE.md says', () => {
+  test('is the one in ARCHITECTURE.md', () => {
     const lines = readFileSync('ARCHITECTURE.md', 'utf8').split('\n');
     const head = lines.findIndex((line) => line.includes(heads.at(-1)!));
     const end = lines.findIndex((line, index) => index > head && !line.startsWith('|'));
@@ -77,17 +77,17 @@ describe('what they cost', () => {
         .split('|')
         .slice(1, -1)
         .map((cell) => cell.trim());
-    const told = lines.slice(head, end).map(cells);
+    const documented = lines.slice(head, end).map(cells);
     const table = [heads, heads.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
     // oxlint-disable-next-line no-console -- the table is what this file is read for
     console.log(table);
     expect(
-      told.filter((_, index) => index !== 1),
+      documented.filter((_, index) => index !== 1),
       `ARCHITECTURE.md should say:\n${table}`,
     ).toEqual([heads, ...rows]);
   });
 
-  test('is told of each once', () => {
+  test('lists each operation once', () => {
     expect(new Set(operations.map(({ operation }) => operation)).size).toBe(operations.length);
     expect(operations.length).toBeGreaterThanOrEqual(20);
   });

@@ -1,18 +1,18 @@
 import { toGlobalId } from '../../src/relay.js';
 
-/** What an operation is told of what went before it. */
+/** What was read beforehand, for the variables of the operations. */
 export interface Before {
-  /** The ids of twenty notes on one page, the latest of them first. */
+  /** The ids of twenty notes on one page, newest first. */
   readonly seen: readonly string[];
   readonly endCursor: string;
-  /** Twenty notes of which this process has shown nothing to the session. */
+  /** Twenty notes that the measured session has not read. */
   readonly unseen: readonly string[];
   readonly tag: string;
   readonly user: string;
   readonly shipment: string;
 }
 
-/** One operation of the list, the calls that it makes in order of their names, and why it takes them all. */
+/** An operation, the calls that it makes, sorted, and why it needs all of them. */
 export interface Costed {
   readonly operation: string;
   readonly document: string;
@@ -31,19 +31,19 @@ const firstNote = ({ seen }: Before) => ({ id: seen[0] });
 const nodesOf =
   'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename ... on Note { title tags { name } } } }';
 
-/** Run in this order, in one session, each with nothing in flight beside it. */
+/** Run one after the other, in this order and in one session. */
 export const operations: readonly Costed[] = [
   {
     operation: '`viewer`',
     document: '{ viewer { name } again: viewer { email grants } }',
     calls: ['GET /me'],
-    why: 'The profile is not kept, and it is this call that tells whether the notes token still holds.',
+    why: 'The profile is not cached, and this call shows whether the notes token is still valid.',
   },
   {
     operation: '`notes(first: 20)` with the names of their tags',
     document: '{ notes(first: 20) { nodes { title content tags { name } } pageInfo { hasNextPage } } }',
     calls: ['GET /notes'],
-    why: 'Nothing is kept once it was answered: another client may have written.',
+    why: 'Answers are not cached, since another client may have written since.',
   },
   {
     operation: 'the next page of it',
@@ -56,7 +56,7 @@ export const operations: readonly Costed[] = [
     operation: '`notes(first: 20)` with the counts of their tags',
     document: '{ notes(first: 20) { nodes { title tags { name count } } } }',
     calls: ['GET /notes', 'GET /tags'],
-    why: 'A note has the names of its tags alone; one list has the counts of all, read beside the page.',
+    why: 'A note has only the names of its tags; one list has all counts, and is read at the same time.',
   },
   {
     operation: '`tags` and `tag(name)`',
@@ -70,27 +70,27 @@ export const operations: readonly Costed[] = [
     document: 'query ($tag: String!) { tag(name: $tag) { name notes(first: 5) { nodes { title } } } }',
     variables: ({ tag }) => ({ tag }),
     calls: ['GET /notes', 'GET /tags'],
-    why: 'Whether the tag is there, and how it is spelled, only the one list tells; its notes only the other.',
+    why: 'Only one list shows whether the tag exists and how it is spelled; only the other has its notes.',
   },
   {
     operation: 'three `tags`, each with its notes',
     document: '{ tags(first: 3) { nodes { name notes(first: 5) { nodes { title } } } } }',
     calls: ['GET /notes', 'GET /notes', 'GET /notes', 'GET /tags'],
-    why: 'The service’s list takes one tag at a time.',
+    why: 'The service’s list can be filtered by one tag only.',
   },
   {
     operation: '`nodes` of 20 notes seen on a page',
     document: nodesOf,
     variables: ({ seen }) => ({ ids: seen }),
     calls: ['GET /notes'],
-    why: 'No call reads a note by its id: the page where they were last seen has them all.',
+    why: 'No call reads a note by its id, but the page where they were last seen has all of them.',
   },
   {
     operation: '`nodes` of 20 notes never seen',
     document: nodesOf,
     variables: ({ unseen }) => ({ ids: unseen }),
     calls: ['GET /notes'],
-    why: 'One scan looks for all of them, by 100 notes a call, and ends with the last that is found.',
+    why: 'One scan looks for all of them, 100 notes per call, and ends once all are found.',
   },
   {
     operation: '`nodes` of four types',
@@ -99,14 +99,14 @@ export const operations: readonly Costed[] = [
       ids: [seen[0], toGlobalId('Tag', tag.toLowerCase()), user, shipment, 'none'],
     }),
     calls: ['GET /me', 'GET /notes', 'GET /tags'],
-    why: 'A note, a tag and a user are in three places of the service; a shipment is ours.',
+    why: 'Notes, tags and the user come from three different calls; shipments are in our own database.',
   },
   {
     operation: '`createNote` with its `noteEdge`',
     document: `mutation { createNote(input: { title: "New", content: "Words.", tags: ["work"], isPinned: false }) {
       note { title tags { name } } noteEdge { cursor node { id } } errors { code } } }`,
     calls: ['POST /notes'],
-    why: 'The answer to the write is the note; the cursor of its edge is made of that.',
+    why: 'The answer to the write is the note, from which the cursor of its edge is made.',
   },
   {
     operation: '`updateNote`',
@@ -114,7 +114,7 @@ export const operations: readonly Costed[] = [
       'mutation ($id: ID!) { updateNote(input: { id: $id, title: "Else" }) { note { title content } errors { code } } }',
     variables: firstNote,
     calls: ['PATCH /notes/:id'],
-    why: 'The service changes what is sent and answers with the whole note: nothing is read before or after.',
+    why: 'The service changes what is sent and answers with the whole note, so nothing else is read.',
   },
   {
     operation: '`shareNote`',
@@ -122,7 +122,7 @@ export const operations: readonly Costed[] = [
       shareNote(input: { id: $id, email: "a@example.com", permission: READ }) { sharedNoteId errors { code } } }`,
     variables: firstNote,
     calls: ['POST /notes/:id/share'],
-    why: 'That the note is there is for the service to say, in the same call.',
+    why: 'The same call shows whether the note exists.',
   },
   {
     operation: 'two mutations in one document',
@@ -131,27 +131,27 @@ export const operations: readonly Costed[] = [
       two: deleteNote(input: { id: $id }) { deletedNoteId errors { code } } }`,
     variables: firstNote,
     calls: ['DELETE /notes/:id', 'PATCH /notes/:id'],
-    why: 'Each is a write of its own, one after the other.',
+    why: 'Each is a call of its own, one after the other.',
   },
   {
-    operation: 'a mutation whose input has faults',
+    operation: 'a mutation with invalid input',
     document: `mutation { createNote(input: { title: "No content" }) { errors { code } }
       shareNote(input: { id: "none", email: "x" }) { errors { code } } }`,
     calls: [],
-    why: 'What the documents of the service forbid is told without asking it.',
+    why: 'What the service’s documentation forbids is reported without a call.',
   },
   {
     operation: '`createAppointment`, the first one of all',
     document: booking,
     calls: ['POST /appointments', 'POST /oauth/token'],
-    why: 'There is no booking without a token, and none is asked for before it is needed.',
+    why: 'A booking needs a token, and none is requested before it is needed.',
   },
   {
     operation: '`createAppointment`, the next one',
     document: booking,
     variables: () => ({ key: 'one' }),
     calls: ['POST /appointments'],
-    why: 'The token is kept for its hour, sealed, for every caller and replica.',
+    why: 'The token is kept for its lifetime, sealed, for all callers and replicas.',
   },
   {
     operation: '`createAppointment` with the same key again',
@@ -172,19 +172,19 @@ export const operations: readonly Costed[] = [
     document: `mutation {
       rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) { rotatedAt errors { code } } }`,
     calls: ['POST /webhooks/:id/rotate-secret'],
-    why: 'The service makes the secret and tells it once, in this answer.',
+    why: 'The service creates the secret, and returns it only in this answer.',
   },
   {
     operation: '`signIn`',
     document: `mutation { signIn(input: { email: "demo@example.com", password: "demo-password" }) {
       sessionToken viewer { name } errors { code } } }`,
     calls: ['GET /me', 'POST /auth/token'],
-    why: 'The token call does not show whose token it is; grants and bookings go by who `/me` says it is.',
+    why: 'The token call does not show whose token it is; grants and bookings depend on the user from `/me`.',
   },
   {
     operation: '`signOut`',
     document: 'mutation { signOut { signedOut errors { code } } }',
     calls: [],
-    why: 'The service has no call that ends a token: the session that holds it is forgotten.',
+    why: 'The service has no call to revoke a token; the session that holds it is deleted.',
   },
 ];

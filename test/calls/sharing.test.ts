@@ -16,7 +16,7 @@ afterAll(async () => {
   console.table(figures);
 });
 
-/** Runs it, and gives its outcome with the calls that the services received meanwhile, as `GET /notes`. */
+/** Returns the outcome of `run`, and the calls that the services received meanwhile, as `GET /notes`. */
 async function during<T>(run: () => Promise<T>): Promise<{ outcome: T; calls: readonly string[] }> {
   const before = testbed.sandbox.calls.length;
   const outcome = await run();
@@ -33,16 +33,16 @@ function show(what: string, calls: readonly string[]): void {
   });
 }
 
-/** The next answers of the notes service are made at once and kept back for so long. */
-function holdReads(ms: number, times = 1): void {
+/** Delays the next answers of the notes service, which are made before the delay. */
+function delayReads(ms: number, times = 1): void {
   const act = { kind: 'afterwards', act: { kind: 'delay', ms } } as const;
   testbed.sandbox.faults.add({ service: 'notes', method: 'GET', times, act });
 }
 
-/** Begins to read the titles, from an answer that the service makes now and keeps back. */
+/** Starts to read the titles, from an answer that the service makes now and sends later. */
 async function readSlowly(): Promise<{ readonly stale: Promise<readonly string[]> }> {
   const before = testbed.sandbox.calls.length;
-  holdReads(1500);
+  delayReads(1500);
   const stale = titles();
   await expect.poll(() => testbed.sandbox.calls.length, { interval: 5 }).toBe(before + 1);
   return { stale };
@@ -80,7 +80,7 @@ function book(start: number) {
 }
 
 describe('bookings', () => {
-  test('a hundred at once, the first ones of all, ask for one token', async () => {
+  test('a hundred concurrent first bookings request one token', async () => {
     const { outcome, calls } = await during(() => Promise.all(times(100).map(book)));
     show('100 concurrent first bookings', calls);
     expect(outcome.map(({ data }) => data?.createAppointment.appointment?.confirmation)).toEqual(
@@ -90,7 +90,7 @@ describe('bookings', () => {
     expect(calls.filter((call) => call === 'POST /appointments')).toHaveLength(100);
   });
 
-  test('one more uses the token that is there', async () => {
+  test('the next booking uses the same token', async () => {
     const { calls } = await during(() => book(0));
     show('the next booking', calls);
     expect(calls).toEqual(['POST /appointments']);
@@ -104,7 +104,7 @@ describe('bookings', () => {
     expect(calls).toEqual(['POST /appointments', 'POST /oauth/token', 'POST /appointments']);
   });
 
-  test('twenty at once with a revoked token refresh it once', async () => {
+  test('twenty concurrent bookings with a revoked token refresh it once', async () => {
     testbed.sandbox.appointments.revokeTokens();
     const { outcome, calls } = await during(() => Promise.all(times(20).map(book)));
     show('20 concurrent bookings with a revoked token', calls);
@@ -117,7 +117,7 @@ describe('bookings', () => {
 });
 
 describe('reading notes', () => {
-  test('a page of twenty with its tags is one call, and so is the next', async () => {
+  test('a page of twenty with the names of their tags costs one call, and so does the next', async () => {
     const first = await during(() => page('id tags { name }', { first: 20 }));
     show('notes(first: 20), tags without count', first.calls);
     expect(first.calls).toEqual(['GET /notes']);
@@ -129,14 +129,14 @@ describe('reading notes', () => {
     expect(next.outcome.nodes).toHaveLength(20);
   });
 
-  test('the counts of all their tags are one call more', async () => {
+  test('tag counts cost one more call', async () => {
     const { outcome, calls } = await during(() => page('id tags { name count }', { first: 20 }));
     show('notes(first: 20) with the counts of their tags', calls);
     expect(calls.toSorted()).toEqual(['GET /notes', 'GET /tags']);
     expect(outcome.nodes[0].tags[0].count).toBeGreaterThan(0);
   });
 
-  test('twenty notes seen before are fetched again by a call for each page they were on', async () => {
+  test('twenty notes seen on two pages are read again with two calls', async () => {
     const first = await page('id', { first: 10 });
     const second = await page('id', { first: 10, after: first.pageInfo.endCursor });
     const ids = [...first.nodes, ...second.nodes].map(({ id }) => id);
@@ -149,7 +149,7 @@ describe('reading notes', () => {
     expect(calls.length).toBeLessThanOrEqual(2);
   });
 
-  test('fifty aliases of the viewer are one call', async () => {
+  test('fifty aliases of the viewer cost one call', async () => {
     const aliases = times(50).map((index) => `v${index}: viewer { name }`);
     const { outcome, calls } = await during(() => testbed.ask(`{ ${aliases.join(' ')} }`, {}, token));
     show('50 aliases of viewer in one operation', calls);
@@ -157,8 +157,8 @@ describe('reading notes', () => {
     expect(calls).toEqual(['GET /me']);
   });
 
-  test('fifty times the same query at once is one call', async () => {
-    holdReads(600);
+  test('fifty concurrent identical queries cost one call', async () => {
+    delayReads(600);
     const { outcome, calls } = await during(() =>
       Promise.all(times(50).map(() => page('id title', { first: 20 }))),
     );
@@ -167,9 +167,9 @@ describe('reading notes', () => {
     expect(outcome).toEqual(times(50).map(() => outcome[0]));
   });
 
-  test('what is in flight for one session is not shared with another', async () => {
+  test('a call in flight is not shared with another session', async () => {
     const other = await testbed.signIn();
-    holdReads(400, 2);
+    delayReads(400, 2);
     const query = '{ notes(first: 3) { nodes { id } } }';
     const { outcome, calls } = await during(() =>
       Promise.all([testbed.ask(query, {}, token), testbed.ask(query, {}, other)]),
@@ -180,7 +180,7 @@ describe('reading notes', () => {
   });
 });
 
-describe('a note written is the note read next', () => {
+describe('a read shows a write that ended before it', () => {
   async function create(title: string): Promise<string> {
     const { data } = await testbed.ask(
       `mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { id } errors { code } } }`,
@@ -190,7 +190,7 @@ describe('a note written is the note read next', () => {
     return data.createNote.note.id;
   }
 
-  test('by call', async () => {
+  test('with one call each', async () => {
     const { calls } = await during(async () => {
       await create('Written, then read');
       expect(await titles()).toContain('Written, then read');
@@ -203,7 +203,7 @@ describe('a note written is the note read next', () => {
     ['create', ['After create', 'Before create']],
     ['update', ['After update']],
     ['delete', []],
-  ] as const)('%s, while an older read is on its way', async ([kind, shown]) => {
+  ] as const)('%s, while an older read is in flight', async ([kind, shown]) => {
     const id = await create(`Before ${kind}`);
     const { stale } = await readSlowly();
     const input = {
@@ -216,14 +216,14 @@ describe('a note written is the note read next', () => {
     const write = `mutation ($input: ${type}!) { ${name}(input: $input) { errors { code } } }`;
     expect((await testbed.ask(write, { input: input[kind] }, token)).data[name].errors).toEqual([]);
     expect((await titles()).filter((title) => title.endsWith(kind))).toEqual(shown);
-    // The read that began before the write may show either; it is here to see that it was held and still answered.
+    // The older read may show either state; this checks that it was delayed and still answered.
     expect(await stale).toContain(`Before ${kind}`);
   });
 
-  test('by everybody who asks after it, all in one call, while older reads are on their way', async () => {
+  test('fifty concurrent reads, which share one call, while an older read is in flight', async () => {
     const { stale } = await readSlowly();
     await create('For fifty readers');
-    holdReads(600);
+    delayReads(600);
     const { outcome, calls } = await during(() => Promise.all(times(50).map(titles)));
     show('50 concurrent identical queries after a write, an older one in flight', calls);
     expect(outcome.every((seen) => seen.includes('For fifty readers'))).toBe(true);
@@ -231,7 +231,7 @@ describe('a note written is the note read next', () => {
     await stale;
   });
 
-  test('by a change of the notes past this gateway too: nothing is kept once it was answered', async () => {
+  test('a write by another client, as answers are not cached', async () => {
     await page('id', { first: 3 });
     const { title } = testbed.sandbox.notes.insert(demo.email, { title: 'From elsewhere' });
     expect(await titles()).toContain(title);
