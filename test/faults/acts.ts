@@ -1,7 +1,7 @@
 import type { FaultAction } from '../../src/sandbox/faults.js';
 
-/** Words that a service may say, and that nobody beyond the gateway may hear. */
-export const serviceWords = 'the words of the service';
+/** Text of a service's answers that must not get past the gateway. */
+export const serviceText = 'the words of the service';
 
 /** An answer with this body instead of the service's own. */
 export function answer(status: number, body: unknown = '', contentType = 'application/json'): FaultAction {
@@ -13,31 +13,31 @@ export function answer(status: number, body: unknown = '', contentType = 'applic
   };
 }
 
-/** How a service fails whatever it is asked, and the code that tells of it. */
+/** Failures that any call may meet: a name, what the service does, and the code that reports it. */
 export const failures: readonly (readonly [string, FaultAction, string])[] = [
-  ['ends the connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
-  ['answers 500', answer(500, serviceWords), 'UPSTREAM_UNAVAILABLE'],
-  ['answers 503 in HTML', answer(503, `<h1>${serviceWords}</h1>`, 'text/html'), 'UPSTREAM_UNAVAILABLE'],
+  ['closes the connection', { kind: 'refuse' }, 'UPSTREAM_UNAVAILABLE'],
+  ['answers 500', answer(500, serviceText), 'UPSTREAM_UNAVAILABLE'],
+  ['answers 503 in HTML', answer(503, `<h1>${serviceText}</h1>`, 'text/html'), 'UPSTREAM_UNAVAILABLE'],
   [
     'redirects',
-    { kind: 'answer', status: 302, headers: { location: 'http://127.0.0.1:1/' }, body: serviceWords },
+    { kind: 'answer', status: 302, headers: { location: 'http://127.0.0.1:1/' }, body: serviceText },
     'UPSTREAM_INVALID_RESPONSE',
   ],
-  ['answers 10 MB', answer(200, `"${serviceWords.repeat(420_000)}"`), 'UPSTREAM_INVALID_RESPONSE'],
+  ['answers 10 MB', answer(200, `"${serviceText.repeat(420_000)}"`), 'UPSTREAM_INVALID_RESPONSE'],
 ];
 
-/** Answers of success that are of no use, wherever something is to be read from them. */
+/** Successful answers from which nothing can be read. */
 export const misshapen: readonly (readonly [string, FaultAction])[] = [
-  ['HTML', answer(200, `<html>${serviceWords}</html>`, 'text/html')],
-  ['nothing', answer(200)],
-  ['no content', answer(204)],
-  ['half a JSON', answer(200, `{"data":["${serviceWords}`)],
-  ...[null, [], {}, 0, true, serviceWords, [serviceWords], { data: null }].map(
+  ['HTML', answer(200, `<html>${serviceText}</html>`, 'text/html')],
+  ['an empty body', answer(200)],
+  ['204 without a body', answer(204)],
+  ['incomplete JSON', answer(200, `{"data":["${serviceText}`)],
+  ...[null, [], {}, 0, true, serviceText, [serviceText], { data: null }].map(
     (body) => [JSON.stringify(body), answer(200, JSON.stringify(body))] as const,
   ),
 ];
 
-/** The promises of this process that failed without anybody to hear of it, from now on. */
+/** Collects the reasons of unhandled promise rejections from now on. */
 export function unhandled(): readonly unknown[] {
   const reasons: unknown[] = [];
   process.on('unhandledRejection', (reason) => void reasons.push(reason));

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
 import { type Answered, codesOf } from '../support/testbed.js';
-import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
+import { answer, failures, misshapen, serviceText, unhandled } from './acts.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
   appointment { id upstreamId confirmation } errors { code message path } } }`;
@@ -28,7 +28,7 @@ afterAll(async () => {
   await room.stop();
 });
 
-/** An input that nobody has sent before. */
+/** An input with a new idempotency key. */
 function newInput() {
   return {
     status: 'BOOKED',
@@ -51,7 +51,7 @@ const booked = () => room.sandbox.appointments.booked.length;
 const own = async (by = person) =>
   (only(await by.ask(list)).nodes as { bookedBy: string }[]).filter(({ bookedBy }) => bookedBy === by.email);
 
-/** The calls of `run` that post a booking. */
+/** How many bookings `run` posts. */
 async function postsOf(run: () => Promise<unknown>): Promise<number> {
   const calls = await room.callsOf(run);
   return calls.filter((call) => call === 'POST /appointments').length;
@@ -63,28 +63,28 @@ describe('a booking whose outcome is unknown', () => {
     ...failures.map(([name, act]) => [`the service ${name}`, act] as const),
     ['the answer is cut', { kind: 'cut' }],
     ['the answer is cut at once', { kind: 'cut', afterBytes: 0 }],
-    ['it is booked, and the connection ends', { kind: 'afterwards', act: { kind: 'refuse' } }],
-    ['it is booked, and 502 is answered', { kind: 'afterwards', act: answer(502, serviceWords) }],
+    ['the service books, and the connection closes', { kind: 'afterwards', act: { kind: 'refuse' } }],
+    ['the service books, and answers 502', { kind: 'afterwards', act: answer(502, serviceText) }],
   ];
   const hanging: readonly (readonly [string, FaultAction])[] = [
     ['the service hangs', hang],
-    ['it is booked, and the service hangs', { kind: 'afterwards', act: hang }],
+    ['the service books, and then hangs', { kind: 'afterwards', act: hang }],
   ];
 
-  /** Books while the service misbehaves so, and again with the same key; gives how often that was posted. */
-  async function tried(act: FaultAction, by: Person): Promise<number> {
+  /** Books while the service misbehaves, and again with the same key; returns how often that was posted. */
+  async function postsDuring(act: FaultAction, by: Person): Promise<number> {
     const input = newInput();
     const before = booked();
     const posts = await postsOf(async () => {
-      const back = fail(act);
+      const restore = fail(act);
       const given = only(await book(input, by));
       expect(given).toEqual({
         appointment: { id: expect.any(String), upstreamId: null, confirmation: 'UNCONFIRMED' },
         errors: [],
       });
       expect(only(await book(input, by))).toEqual(given);
-      back();
-      // The service works again: the key still stands for what may have been booked.
+      restore();
+      // The service works again, but the key still belongs to the booking that may have been made.
       expect(only(await book(input, by))).toEqual(given);
       expect(faultsOf(only(await book({ ...input, status: 'NOSHOW' }, by)))).toEqual([
         'CONFLICT idempotencyKey',
@@ -97,14 +97,14 @@ describe('a booking whose outcome is unknown', () => {
   }
 
   test.each(unknown)('is UNCONFIRMED and never posted again: %s', async (_, act) => {
-    expect(await tried(act, person)).toBe(1);
+    expect(await postsDuring(act, person)).toBe(1);
   });
 
   test.each(hanging)('is UNCONFIRMED and never posted again: %s', async (_, act) => {
-    expect(await tried(act, await quick.join())).toBe(1);
+    expect(await postsDuring(act, await quick.join())).toBe(1);
   });
 
-  test('is one for all who ask at the same moment', async () => {
+  test('is the same booking for all concurrent requests', async () => {
     const input = newInput();
     const before = booked();
     fail({ kind: 'afterwards', act: { kind: 'delay', ms: 50, act: { kind: 'refuse' } } });
@@ -120,7 +120,7 @@ describe('a booking that is answered with success', () => {
   const ids: readonly (readonly [FaultAction, string | null])[] = [
     ...[200, 201, 202, 204].map((status) => [answer(status), null] as const),
     [answer(201, 'Booked.', 'text/plain'), null],
-    [answer(200, `<html>${serviceWords}</html>`, 'text/html'), null],
+    [answer(200, `<html>${serviceText}</html>`, 'text/html'), null],
     [answer(201, '{"id":"apt_1"}', 'text/html'), 'apt_1'],
     [answer(201, '{"id":7}'), '7'],
     [answer(201, '{"id":""}'), null],
@@ -134,21 +134,21 @@ describe('a booking that is answered with success', () => {
 
   test('is CONFIRMED, whatever its body', async () => {
     for (const [act, upstreamId] of ids) {
-      const back = fail(act);
+      const restore = fail(act);
       const input = newInput();
       const given = only(await book(input));
       const expected = { appointment: { upstreamId, confirmation: 'CONFIRMED' }, errors: [] };
       expect([act, given]).toMatchObject([act, expected]);
       expect(only(await book(input))).toEqual(given);
-      back();
+      restore();
     }
     expect(await own()).toHaveLength(ids.length);
   });
 });
 
 describe('a booking that is certainly not made', () => {
-  /** It leaves nothing behind, and its key is free; gives the codes and how often it was posted. */
-  async function refused(by: Person, seconds = 0): Promise<readonly [codes: unknown, posts: number]> {
+  /** Checks that the booking leaves no row, and its key free; returns the codes and how often it was posted. */
+  async function bookInVain(by: Person, seconds = 0): Promise<readonly [codes: unknown, posts: number]> {
     const input = newInput();
     const before = booked();
     let given: Answered | undefined;
@@ -173,56 +173,56 @@ describe('a booking that is certainly not made', () => {
     ...misshapen.map(([name, act]) => [`answers ${name}`, act, 'UPSTREAM_INVALID_RESPONSE'] as const),
     ...badTokens.map((body) => [`answers ${body}`, answer(200, body), 'UPSTREAM_INVALID_RESPONSE'] as const),
     ['cuts its answer', { kind: 'cut' }, 'UPSTREAM_UNAVAILABLE'],
-    ['refuses us', answer(401, serviceWords), 'UPSTREAM_UNAVAILABLE'],
-    ['refuses the scope', answer(400, serviceWords), 'UPSTREAM_UNAVAILABLE'],
-    ['takes no more calls', answer(429, serviceWords), 'RATE_LIMITED'],
-  ])('when the token issuer %s', async (_, act, code) => {
+    ['refuses the credentials', answer(401, serviceText), 'UPSTREAM_UNAVAILABLE'],
+    ['refuses the scope', answer(400, serviceText), 'UPSTREAM_UNAVAILABLE'],
+    ['answers 429', answer(429, serviceText), 'RATE_LIMITED'],
+  ])('leaves no row, and its key free, when the token issuer %s', async (_, act, code) => {
     room.sandbox.appointments.revokeTokens();
     fail(act, 'issuer');
-    // The post is that of the old token, which is refused; the first of all has none.
+    // The one post is with the old token, which is refused; the very first booking has no old token.
     const posts = booked() === 0 ? 0 : 1;
-    expect(await refused(person)).toEqual([[code], posts]);
+    expect(await bookInVain(person)).toEqual([[code], posts]);
   });
 
-  test('when the token issuer hangs', async () => {
+  test('leaves no row, and its key free, when the token issuer hangs', async () => {
     const by = await quick.join();
     await book(newInput(), by);
     const other = await quick.join();
     room.sandbox.appointments.revokeTokens();
     fail({ kind: 'hang' }, 'issuer');
-    expect(await refused(other)).toEqual([['UPSTREAM_TIMEOUT'], 1]);
+    expect(await bookInVain(other)).toEqual([['UPSTREAM_TIMEOUT'], 1]);
   });
 
-  test('when the service says 401 for ever: one new token is tried', async () => {
-    fail(answer(401, serviceWords));
+  test('is posted with one new token when the service answers 401', async () => {
+    fail(answer(401, serviceText));
     const calls = await room.callsOf(async () => {
-      expect(await refused(person)).toEqual([['UPSTREAM_UNAVAILABLE'], 2]);
+      expect(await bookInVain(person)).toEqual([['UPSTREAM_UNAVAILABLE'], 2]);
     });
     expect(calls.filter((call) => call.includes('/oauth/token')).length).toBeLessThanOrEqual(2);
   });
 
   test.each([
-    ['403: its scope is too small', 403, 'UPSTREAM_UNAVAILABLE'],
-    ['405: it is not where we call', 405, 'UPSTREAM_INVALID_RESPONSE'],
-    ['408: it waited too long', 408, 'UPSTREAM_UNAVAILABLE'],
-    ['415: it takes no JSON', 415, 'UPSTREAM_INVALID_RESPONSE'],
-  ])('when the service says %s', async (_, status, code) => {
-    fail(answer(status, serviceWords));
-    expect(await refused(person)).toEqual([[code], 1]);
+    ['403, as the scope is too small', 403, 'UPSTREAM_UNAVAILABLE'],
+    ['405, as the address is wrong', 405, 'UPSTREAM_INVALID_RESPONSE'],
+    ['408, as it waited too long', 408, 'UPSTREAM_UNAVAILABLE'],
+    ['415, as it accepts no JSON', 415, 'UPSTREAM_INVALID_RESPONSE'],
+  ])('leaves no row, and its key free, when the service answers %s', async (_, status, code) => {
+    fail(answer(status, serviceText));
+    expect(await bookInVain(person)).toEqual([[code], 1]);
     expect(room.testbed.logged()).toContain(`"status":${status},"msg":"the appointment service refused`);
   });
 
   test.each([
     [{ 'retry-after': '17' }, 17],
     [{}, 60],
-  ])('when the service says 429 with %j: again after %i seconds', async (headers, seconds) => {
-    fail({ kind: 'answer', status: 429, headers, body: serviceWords });
-    expect(await refused(person, seconds)).toEqual([['RATE_LIMITED'], 1]);
+  ])('is RATE_LIMITED when the service answers 429 with %j, for %i seconds', async (headers, seconds) => {
+    fail({ kind: 'answer', status: 429, headers, body: serviceText });
+    expect(await bookInVain(person, seconds)).toEqual([['RATE_LIMITED'], 1]);
     expect(answers.at(-2)!.errors![0]!.extensions).toEqual({ code: 'RATE_LIMITED', retryAfter: seconds });
   });
 
   test.each(['APPOINTMENTS_BASE_URL', 'APPOINTMENTS_AUTH_URL'])(
-    'when nothing listens at %s',
+    'leaves no row when nothing listens at %s',
     async (name) => {
       const settings = { [name]: 'http://127.0.0.1:1/v1' };
       const lost = await startRoom({ sandbox: room.sandbox, settings });
@@ -234,10 +234,10 @@ describe('a booking that is certainly not made', () => {
   );
 });
 
-describe('a service that fails again and again', () => {
+describe('a service that fails repeatedly', () => {
   afterEach(() => vi.useRealTimers());
 
-  test('is left alone: then nothing is booked, and it is asked again later', async () => {
+  test('is not called for some seconds, in which nothing is booked, and then called again', async () => {
     const by = await (await startedOwn()).join();
     fail({ kind: 'refuse' });
     for (let left = 10; left > 0; left -= 1)
@@ -258,30 +258,30 @@ describe('a service that fails again and again', () => {
   afterEach(() => started?.stop());
 });
 
-describe('what is shown and logged', () => {
-  test('holds neither a token, the client’s secret nor a word of the service', async () => {
+describe('answers and logs', () => {
+  test('contain no token, no client secret and no text of the service', async () => {
     const token = 'token-of-the-appointment-service';
     room.sandbox.appointments.revokeTokens();
-    const back = fail(answer(200, `{"access_token":"${token}","expires_in":3600}`), 'issuer');
+    const restore = fail(answer(200, `{"access_token":"${token}","expires_in":3600}`), 'issuer');
     for (const act of [
       ...failures.map(([, one]) => one),
-      answer(422, serviceWords),
-      answer(401, serviceWords),
+      answer(422, serviceText),
+      answer(401, serviceText),
     ]) {
       const end = fail(act);
       await book(newInput());
       end();
       fail(answer(201), 'appointments', 1);
-      await book(newInput()); // so that the service is not left alone
+      await book(newInput()); // so that the circuit breaker stays closed
     }
-    back();
-    const secrets = [token, serviceWords, room.sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!, 'Bearer '];
+    restore();
+    const secrets = [token, serviceText, room.sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!, 'Bearer '];
     expect(answers.length).toBeGreaterThan(100);
     expect(leaksOf(room.testbed, answers, secrets)).toEqual([]);
     expect(leaksOf(quick.testbed, [], secrets)).toEqual([]);
   });
 });
 
-test('no promise was left to fail alone', () => {
+test('no promise rejection was left unhandled', () => {
   expect(rejections).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { FaultAction } from '../../src/sandbox/faults.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
 import { type Answered, codesOf } from '../support/testbed.js';
-import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
+import { answer, failures, misshapen, serviceText, unhandled } from './acts.js';
 
 interface Operation {
   readonly query: string;
@@ -56,8 +56,8 @@ const share: Operation = {
   input: { id, email: 'friend@example.com', permission: 'READ' },
   call: { method: 'POST', path: /share$/ },
 };
-const told = { ...reads, ...noteWrites };
-const all = Object.entries({ ...told, 'POST /notes/:id/share': share });
+const readable = { ...reads, ...noteWrites };
+const all = Object.entries({ ...readable, 'POST /notes/:id/share': share });
 
 const signIn = mutation('signIn', 'sessionToken viewer { email }');
 const password = 'secret words';
@@ -82,18 +82,18 @@ function misbehave({ call }: Operation, act: FaultAction, times = Infinity): () 
   return room.sandbox.faults.add({ service: 'notes', ...call, act, times });
 }
 
-/** Asks while the service misbehaves so, and sees that it works again afterwards. */
+/** Asks while the service misbehaves, and checks that the gateway works again afterwards. */
 async function askMeanwhile(operation: Operation, act: FaultAction): Promise<Answered> {
   const person = await room.join();
-  const back = misbehave(operation, act);
+  const restore = misbehave(operation, act);
   const given = await ask(person, operation);
-  back();
+  restore();
   expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
   return given;
 }
 
 describe.each(all)('%s', (_, operation) => {
-  test.each(failures)('when the service %s', async (__, act, code) => {
+  test.each(failures)('gives its error code when the service %s', async (__, act, code) => {
     const calls = await room.callsOf(async () => {
       const given = await askMeanwhile(operation, act);
       expect(codesOf(given)).toEqual([code]);
@@ -106,9 +106,9 @@ describe.each(all)('%s', (_, operation) => {
     expect(made).toHaveLength(repeated ? 3 : 1);
   });
 
-  test('when the service says 401 for ever: the session has ended', async () => {
+  test('ends the session when the service answers 401', async () => {
     const person = await room.join();
-    misbehave(operation, answer(401, serviceWords));
+    misbehave(operation, answer(401, serviceText));
     expect(codesOf(await ask(person, operation))).toEqual(['UNAUTHENTICATED']);
     await expect.poll(async () => (await person.ask('{ viewer { email } }')).data).toEqual({ viewer: null });
   });
@@ -122,21 +122,24 @@ describe.each(all)('%s', (_, operation) => {
     [429, { 'retry-after': '99999999' }, 3600],
     [403, { 'retry-after': '18' }, 18],
     [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '900' }, 900],
-  ])('when the service says %i with %j: again after %i seconds', async (status, headers, seconds) => {
-    const person = await room.join();
-    const back = misbehave(operation, { kind: 'answer', status, headers, body: serviceWords });
-    const given = await ask(person, operation);
-    expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
-      { code: 'RATE_LIMITED', retryAfter: seconds },
-    ]);
-    back();
-    const calls = await room.callsOf(() => ask(person, operation));
-    expect(calls).toEqual([]);
-    await room.sandbox.clock.advance(seconds * 1000);
-    expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
-  });
+  ])(
+    'is RATE_LIMITED when the service answers %i with %j, for %i seconds',
+    async (status, headers, seconds) => {
+      const person = await room.join();
+      const restore = misbehave(operation, { kind: 'answer', status, headers, body: serviceText });
+      const given = await ask(person, operation);
+      expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
+        { code: 'RATE_LIMITED', retryAfter: seconds },
+      ]);
+      restore();
+      const calls = await room.callsOf(() => ask(person, operation));
+      expect(calls).toEqual([]);
+      await room.sandbox.clock.advance(seconds * 1000);
+      expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
+    },
+  );
 
-  test('when the service says 503 and when to come again: it is asked once', async () => {
+  test('is not retried when the service answers 503 with a Retry-After', async () => {
     const person = await room.join();
     misbehave(operation, { kind: 'answer', status: 503, headers: { 'retry-after': '20' } });
     const calls = await room.callsOf(async () => {
@@ -149,26 +152,26 @@ describe.each(all)('%s', (_, operation) => {
   });
 });
 
-describe.each(Object.entries(told))('%s', (_, operation) => {
-  test.each(misshapen)('when the answer is %s', async (__, act) => {
+describe.each(Object.entries(readable))('%s', (_, operation) => {
+  test.each(misshapen)('is UPSTREAM_INVALID_RESPONSE when the answer is %s', async (__, act) => {
     expect(codesOf(await askMeanwhile(operation, act))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
   });
 
-  test('when the answer is cut in the middle', async () => {
+  test('is UPSTREAM_UNAVAILABLE when the answer is cut in the middle', async () => {
     const person = await room.join();
     const { id: upstreamId } = room.sandbox.notes.insert(person.email, { tags: ['a'] });
-    const cut = room.sandbox.faults.add({ service: 'notes', act: { kind: 'cut' } });
+    const restore = room.sandbox.faults.add({ service: 'notes', act: { kind: 'cut' } });
     const input = {
       ...operation.input,
       ...('input' in operation && 'id' in operation.input && { id: toGlobalId('Note', upstreamId) }),
     };
     expect(codesOf(await ask(person, { ...operation, input }))).toEqual(['UPSTREAM_UNAVAILABLE']);
-    cut();
+    restore();
     expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
   });
 });
 
-describe('shapes', () => {
+describe('answers of the service', () => {
   const list = (...data: unknown[]) => ({ data, next_cursor: null });
   const badDates = [
     '',
@@ -231,13 +234,13 @@ describe('shapes', () => {
     ...badDates.map((date) => [reads['GET /me']!, { ...user, created_at: date }] as const),
   ];
 
-  test('that are not those of the documents are refused, each', async () => {
+  test('are refused if their shape is not documented', async () => {
     const person = await room.join();
     for (const [operation, body] of bad) {
-      const back = misbehave(operation, answer(200, JSON.stringify(body)));
+      const restore = misbehave(operation, answer(200, JSON.stringify(body)));
       const given = await ask(person, operation);
       expect([body, codesOf(given)]).toEqual([body, ['UPSTREAM_INVALID_RESPONSE']]);
-      back();
+      restore();
     }
   });
 
@@ -253,7 +256,7 @@ describe('shapes', () => {
     '2026-01-01',
     '20260101T000000Z',
     '20260101',
-  ])('may have dates as ISO 8601 has them, given as they were written: %s', async (date) => {
+  ])('may have dates in any form of ISO 8601, which are passed on as they were written: %s', async (date) => {
     const person = await room.join();
     misbehave(reads['GET /notes']!, answer(200, list({ ...whole, created_at: date, updated_at: date })));
     expect(only(await person.ask('{ notes { nodes { createdAt updatedAt } } }'))).toEqual({
@@ -272,7 +275,7 @@ describe('shapes', () => {
       { nodes: [{ title: 'T' }] },
     ],
     [
-      'a bare note',
+      'a note without tags or a pin',
       reads['GET /notes']!,
       { data: [{ ...whole, tags: undefined, is_pinned: null }] },
       { nodes: [{ title: 'T' }] },
@@ -284,7 +287,7 @@ describe('shapes', () => {
       { nodes: [{ name: 'a', count: 1 }] },
     ],
     [
-      'a tag used as often as can be told',
+      'a tag with the greatest count',
       reads['GET /tags']!,
       { tags: [{ name: 'a', count: 2 ** 31 - 1 }] },
       { nodes: [{ name: 'a', count: 2 ** 31 - 1 }] },
@@ -309,13 +312,13 @@ describe('shapes', () => {
       { deletedNoteId: id, errors: [] },
     ],
   ])(
-    'of %s are read under any content type, whatever else they hold',
+    'with %s are read whatever their content type and other members',
     async (_, operation, body, expected) => {
       const person = await room.join();
       for (const contentType of ['text/html', 'text/plain; charset=latin1', 'nonsense', '']) {
-        const back = misbehave(operation, answer(200, JSON.stringify(body), contentType));
+        const restore = misbehave(operation, answer(200, JSON.stringify(body), contentType));
         expect(only(await ask(person, operation))).toEqual(expected);
-        back();
+        restore();
       }
     },
   );
@@ -324,7 +327,7 @@ describe('shapes', () => {
 describe('POST /auth/token', () => {
   const credentials = { email: 'sleeper@all.example', password };
   const token: Operation = { query: signIn, input: credentials, call: { method: 'POST', path: /auth/ } };
-  const enter = async () => {
+  const trySignIn = async () => {
     const given = await room.testbed.ask(signIn, { input: credentials });
     answers.push(given);
     return given;
@@ -333,12 +336,12 @@ describe('POST /auth/token', () => {
   beforeAll(() => room.sandbox.notes.addUser({ ...credentials, name: 'Sleeper' }));
   afterEach(async () => {
     room.sandbox.faults.clear();
-    await room.testbed.signIn(credentials); // it works again
+    await room.testbed.signIn(credentials); // which works again
   });
 
-  test.each(failures)('when the service %s', async (_, act, code) => {
+  test.each(failures)('gives its error code, after one call, when the service %s', async (_, act, code) => {
     misbehave(token, act);
-    const calls = await room.callsOf(async () => expect(codesOf(await enter())).toEqual([code]));
+    const calls = await room.callsOf(async () => expect(codesOf(await trySignIn())).toEqual([code]));
     expect(calls).toEqual(['POST /auth/token']);
   });
 
@@ -353,21 +356,21 @@ describe('POST /auth/token', () => {
       { access_token: 'a\nb' },
       { access_token: 'é' },
     ].map((body) => [JSON.stringify(body), answer(200, JSON.stringify(body))] as const),
-  ] as const)('when the answer is %s', async (_, act) => {
+  ] as const)('gives its error code when the answer is %s', async (_, act) => {
     misbehave(token, act);
-    expect(codesOf(await enter())).toEqual([
+    expect(codesOf(await trySignIn())).toEqual([
       act.kind === 'cut' ? 'UPSTREAM_UNAVAILABLE' : 'UPSTREAM_INVALID_RESPONSE',
     ]);
   });
 
-  test('when the service says 401 for ever', async () => {
-    misbehave(token, answer(401, serviceWords));
-    expect(faultsOf(only(await enter()))).toEqual(['WRONG_CREDENTIALS ']);
+  test('is WRONG_CREDENTIALS when the service answers 401', async () => {
+    misbehave(token, answer(401, serviceText));
+    expect(faultsOf(only(await trySignIn()))).toEqual(['WRONG_CREDENTIALS ']);
   });
 
-  test('when /me fails after it: there is no session', async () => {
-    room.sandbox.faults.add({ service: 'notes', path: /me/, act: answer(500, serviceWords) });
-    const given = await enter();
+  test('starts no session when /me fails afterwards', async () => {
+    room.sandbox.faults.add({ service: 'notes', path: /me/, act: answer(500, serviceText) });
+    const given = await trySignIn();
     expect([codesOf(given), given.data]).toEqual([['UPSTREAM_UNAVAILABLE'], null]);
   });
 });
@@ -379,33 +382,33 @@ describe('a service that hangs', () => {
   });
   afterAll(() => quick.stop());
 
-  test.each(all)('is given up: %s', async (_, operation) => {
+  test.each(all)('is UPSTREAM_TIMEOUT: %s', async (_, operation) => {
     const person = await quick.join();
-    const back = misbehave(operation, { kind: 'hang' });
+    const restore = misbehave(operation, { kind: 'hang' });
     expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_TIMEOUT']);
-    back();
+    restore();
     expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
   });
 
-  test('is given up: POST /auth/token', async () => {
+  test('is UPSTREAM_TIMEOUT: POST /auth/token', async () => {
     const { email } = await quick.join();
-    const back = room.sandbox.faults.add({ service: 'notes', path: /auth/, act: { kind: 'hang' } });
+    const restore = room.sandbox.faults.add({ service: 'notes', path: /auth/, act: { kind: 'hang' } });
     const given = await quick.testbed.ask(signIn, { input: { email, password } });
-    back();
+    restore();
     expect(codesOf(given)).toEqual(['UPSTREAM_TIMEOUT']);
     expect(only(await quick.testbed.ask(signIn, { input: { email, password } })).errors).toEqual([]);
   });
 });
 
-describe('a service that fails again and again', () => {
+describe('a service that fails repeatedly', () => {
   afterEach(() => vi.useRealTimers());
 
-  test('is left alone for some seconds, and then asked again', async () => {
+  test('is not called for some seconds, and then called again', async () => {
     const own = await startRoom({ sandbox: room.sandbox });
     const person = await own.join();
     const list = '{ tags { nodes { name } } }';
     const write = noteWrites['POST /notes']!;
-    const back = misbehave(write, { kind: 'refuse' });
+    const restore = misbehave(write, { kind: 'refuse' });
     for (let left = 10; left > 0; left -= 1)
       expect(codesOf(await ask(person, write))).toEqual(['UPSTREAM_UNAVAILABLE']);
     const calls = await room.callsOf(async () => {
@@ -413,14 +416,14 @@ describe('a service that fails again and again', () => {
         expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
     });
     expect(calls).toEqual([]);
-    back();
+    restore();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6_000 });
     expect(codesOf(await person.ask(list))).toEqual([]);
     expect(codesOf(await ask(person, write))).toEqual([]);
     await own.stop();
   });
 
-  test('is not left alone for refusals, and others do not feel one’s 429', async () => {
+  test('is still called after refusals, and by other users after one user’s 429', async () => {
     const [one, two] = [await room.join(), await room.join()];
     const write = noteWrites['PATCH /notes/:id']!;
     for (let left = 12; left > 0; left -= 1)
@@ -431,8 +434,8 @@ describe('a service that fails again and again', () => {
   });
 });
 
-describe('a service that is not there', () => {
-  test('is missed, and found again when it is back', async () => {
+describe('a service that is down', () => {
+  test('is UPSTREAM_UNAVAILABLE, and works once it is back', async () => {
     const first = await startSandbox();
     const port = Number(new URL(first.url).port);
     const own = await startRoom({ sandbox: first });
@@ -452,8 +455,8 @@ describe('a service that is not there', () => {
   });
 });
 
-describe('what is shown and logged', () => {
-  test('holds neither a token, a password nor a word of the service', async () => {
+describe('answers and logs', () => {
+  test('contain no token, no password and no text of the service', async () => {
     const token = 'notes-token-of-the-service';
     const email = 'watcher@all.example';
     const add = (path: RegExp, body: object, times = 1) =>
@@ -464,19 +467,19 @@ describe('what is shown and logged', () => {
     const person: Person = { email, ask: (query, variables) => room.testbed.ask(query, variables, session) };
     for (const [, operation] of all)
       for (const [, act] of [...failures.slice(0, 3), ...misshapen.slice(0, 4)]) {
-        const back = misbehave(operation, act);
+        const restore = misbehave(operation, act);
         await ask(person, operation);
-        back();
+        restore();
         misbehave(reads['GET /me']!, answer(200, JSON.stringify(user)), 1);
-        await ask(person, reads['GET /me']!); // so that the service is not left alone
+        await ask(person, reads['GET /me']!); // so that the circuit breaker stays closed
         room.sandbox.faults.clear();
       }
     expect(room.testbed.logged()).toContain('upstream call');
     expect(answers.length).toBeGreaterThan(400);
-    expect(leaksOf(room.testbed, answers, [token, session, password, serviceWords])).toEqual([]);
+    expect(leaksOf(room.testbed, answers, [token, session, password, serviceText])).toEqual([]);
   });
 });
 
-test('no promise was left to fail alone', () => {
+test('no promise rejection was left unhandled', () => {
   expect(rejections).toEqual([]);
 });

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterAll(() => room.stop());
 
-/** `count` notes, named 1, 2, …, the first the newest. */
+/** Adds `count` notes titled 1, 2, …, newest first; returns the titles. */
 function insert(count: number, more: object = {}): readonly string[] {
   const now = room.sandbox.clock.now();
   return Array.from({ length: count }, (_, index) => {
@@ -32,7 +32,7 @@ function insert(count: number, more: object = {}): readonly string[] {
   });
 }
 
-/** The titles of all pages, each of `first`. */
+/** Reads all pages of `first` notes; returns the titles. */
 async function walk(first: number): Promise<readonly string[]> {
   const titles: string[] = [];
   for (let after: string | null = null, pages = 0; pages < 500; pages += 1) {
@@ -45,7 +45,7 @@ async function walk(first: number): Promise<readonly string[]> {
   throw new Error('There is no end of pages.');
 }
 
-/** From now on the service lists this page; a next cursor that is undefined is left out. */
+/** Makes the service list this page next, `times` times; a next cursor that is undefined is left out. */
 function listOnce(titles: readonly string[], next: unknown, times = 1): void {
   const at = '2026-01-01T00:00:00Z';
   const data = titles.map((title) => ({ id: title, title, content: 'C', created_at: at, updated_at: at }));
@@ -53,30 +53,30 @@ function listOnce(titles: readonly string[], next: unknown, times = 1): void {
   room.sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes/, times, act });
 }
 
-describe('a greatest `limit`', () => {
-  let first: Room;
+describe('a maximum `limit`', () => {
+  let shared: Room;
 
-  // What the gateway learns of the service's greatest `limit`, it learns for good: each has a gateway to itself.
+  // A gateway keeps what it learns of the service's maximum `limit`, so each test has one of its own.
   beforeEach(async () => {
-    first = room;
-    room = await startRoom({ sandbox: first.sandbox });
+    shared = room;
+    room = await startRoom({ sandbox: shared.sandbox });
     person = await room.join();
   });
   afterEach(async () => {
     await room.stop();
-    room = first;
+    room = shared;
   });
 
   const services = ([20, 50, 100] as const).flatMap((max) =>
     (['reject', 'clamp'] as const).map((mode) => [max, mode] as const),
   );
-  test.each(services)('of %i, above which the service does %s', async (max, mode) => {
+  test.each(services)('of %i does not affect the pages (a greater limit: %s)', async (max, mode) => {
     Object.assign(room.sandbox.notes.pageLimit, { max, mode });
     const titles = insert(121);
     for (const size of [7, 20, 33, 100]) expect([size, await walk(size)]).toEqual([size, titles]);
   });
 
-  test('of a page costs few calls, however small the first page is', async () => {
+  test('costs few calls for a page of 100 after a page of one', async () => {
     const titles = insert(121);
     const { nodes, pageInfo } = only(await person.ask(list, { first: 1 }));
     const calls = await room.callsOf(async () => {
@@ -97,7 +97,7 @@ describe('a greatest `limit`', () => {
     expect(await limits()).toEqual(['50', '50']);
   });
 
-  test('below 20 is more than the documents let a service refuse', async () => {
+  test('below 20 is UPSTREAM_INVALID_RESPONSE', async () => {
     Object.assign(room.sandbox.notes.pageLimit, { max: 10, mode: 'reject' });
     insert(12);
     for (const size of [10, 100])
@@ -106,19 +106,19 @@ describe('a greatest `limit`', () => {
 });
 
 describe('notes too large for one answer', () => {
-  /** Escaped, a character is as long as it can be: six bytes for each of its UTF-16 units. */
+  /** Escaped, each character takes six bytes, the most that a UTF-16 unit can. */
   const content = (characters: number) => '\u0001'.repeat(characters);
   const limitsOf = (calls: readonly string[]) => calls.map((call) => /limit=(\d+)/.exec(call)?.[1]);
   const node = 'query ($id: ID!) { node(id: $id) { ... on Note { title } } }';
 
-  test('are listed, and found, in smaller pages', async () => {
+  test('are listed and scanned in smaller pages', async () => {
     const titles = insert(130, { content: content(20_000) });
     const calls = await room.callsOf(async () => expect(await walk(100)).toEqual(titles));
     expect(limitsOf(calls)).toEqual(['100', '50', '50', '50']);
     expect(only(await person.ask(node, { id: toGlobalId('Note', 'nothing') }))).toBeNull();
   });
 
-  test('are given up where twenty are still too large; nobody else feels it', async () => {
+  test('are an error if twenty are still too large, without affecting other users', async () => {
     insert(100, { content: content(100_000) });
     const calls = await room.callsOf(async () => {
       expect(codesOf(await person.ask(list, { first: 100 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
@@ -130,7 +130,7 @@ describe('notes too large for one answer', () => {
     expect(limitsOf(others)).toEqual(['100']);
   });
 
-  test('are found though the page on which they were seen has grown too large', async () => {
+  test('are found even if the page on which they were last seen has grown too large', async () => {
     const { id } = room.sandbox.notes.insert(person.email, { title: 'Seen' });
     await walk(20);
     room.sandbox.faults.add({
@@ -143,22 +143,25 @@ describe('notes too large for one answer', () => {
 });
 
 describe('the last page', () => {
-  test.each(['null', 'empty', 'absent', 'repeated'] as const)('has a next cursor that is %s', async (end) => {
-    room.sandbox.notes.nextCursorAtEnd = end;
-    const titles = insert(45);
-    expect(await walk(20)).toEqual(titles);
-    expect(await walk(45)).toEqual(titles);
-    const node = 'query ($id: ID!) { node(id: $id) { id } }';
-    expect(only(await person.ask(node, { id: toGlobalId('Note', 'nothing') }))).toBeNull();
-  });
+  test.each(['null', 'empty', 'absent', 'repeated'] as const)(
+    'may have a next cursor that is %s',
+    async (end) => {
+      room.sandbox.notes.nextCursorAtEnd = end;
+      const titles = insert(45);
+      expect(await walk(20)).toEqual(titles);
+      expect(await walk(45)).toEqual(titles);
+      const node = 'query ($id: ID!) { node(id: $id) { id } }';
+      expect(only(await person.ask(node, { id: toGlobalId('Note', 'nothing') }))).toBeNull();
+    },
+  );
 
-  test('is empty, after a cursor that led there', async () => {
+  test('may be empty', async () => {
     listOnce(['1', '2'], 'more');
     listOnce([], null);
     expect(await walk(2)).toEqual(['1', '2']);
   });
 
-  test('is not the first that is empty: one with notes may follow', async () => {
+  test('may follow empty pages', async () => {
     listOnce([], 'a');
     listOnce([], 'b');
     listOnce(['1'], null);
@@ -166,7 +169,7 @@ describe('the last page', () => {
   });
 });
 
-describe('pages without an end', () => {
+describe('an endless series of pages', () => {
   const cycles: readonly (readonly [string, () => void])[] = [
     ['the same cursor again and again', () => listOnce(['1'], 'again', Infinity)],
     [
@@ -183,10 +186,10 @@ describe('pages without an end', () => {
   const repeat = () => listMany(['1', '2']);
   const bounded = [
     ...cycles.map((way) => [...way, 30, 'UPSTREAM_INVALID_RESPONSE'] as const),
-    ['ever new cursors to the same notes', repeat, 202, 'QUERY_TOO_COMPLEX'] as const,
+    ['new cursors to the same notes', repeat, 202, 'QUERY_TOO_COMPLEX'] as const,
   ];
 
-  test.each(bounded)('are an error: %s', async (_, begin, callsAtMost) => {
+  test.each(bounded)('is an error: %s', async (_, begin, callsAtMost) => {
     begin();
     const calls = await room.callsOf(async () => {
       expect(codesOf(await person.ask(list, { first: 20 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
@@ -197,7 +200,7 @@ describe('pages without an end', () => {
     expect(await walk(2)).toEqual(['1', '2', '3']);
   });
 
-  test.each(bounded)('are an error for `node` too, never null: %s', async (_, begin, __, code) => {
+  test.each(bounded)('is an error for `node` too: %s', async (_, begin, __, code) => {
     begin();
     const query = 'query ($id: ID!) { node(id: $id) { id } }';
     const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
@@ -206,9 +209,9 @@ describe('pages without an end', () => {
 
   test.each([
     ['the same cursor', () => listOnce([], 'again', Infinity), 2],
-    // Ends were marked by this service before.
-    ['ever new cursors', () => listMany([]), 30],
-  ])('are none where they have no notes: %s', async (_, begin, callsAtMost) => {
+    // Even though this service has marked the end of a list before.
+    ['new cursors', () => listMany([]), 30],
+  ])('ends the list if the pages are empty: %s', async (_, begin, callsAtMost) => {
     insert(2);
     await walk(20);
     begin();
@@ -221,7 +224,7 @@ describe('pages without an end', () => {
     expect(calls.length).toBeLessThanOrEqual(2 * callsAtMost);
   });
 
-  test('are bounded by QUERY_TOO_COMPLEX where they always bring new notes', async () => {
+  test('is QUERY_TOO_COMPLEX if each page has new notes', async () => {
     for (let page = 0; page < 80; page += 1) listOnce([String(page)], `cursor${page}`);
     const query = 'query ($id: ID!) { node(id: $id) { id } }';
     const calls = await room.callsOf(async () => {
@@ -232,7 +235,7 @@ describe('pages without an end', () => {
   });
 });
 
-describe('a failure in the middle', () => {
+describe('a failure in the middle of a list', () => {
   let titles: readonly string[];
   beforeEach(() => {
     titles = insert(60);
@@ -241,10 +244,10 @@ describe('a failure in the middle', () => {
 
   test.each([
     ['a failing page', answer(500), 'UPSTREAM_UNAVAILABLE'],
-    ['a page of no shape', answer(200, '{}'), 'UPSTREAM_INVALID_RESPONSE'],
+    ['a page of the wrong shape', answer(200, '{}'), 'UPSTREAM_INVALID_RESPONSE'],
     ['a cursor that is refused', answer(400), 'CURSOR_EXPIRED'],
     ['429', answer(429), 'RATE_LIMITED'],
-  ] as const)('is told, and not half of the notes given: %s', async (_, act, code) => {
+  ] as const)('is an error, without the notes before it: %s', async (_, act, code) => {
     room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act });
     const { data, errors } = await person.ask(list, { first: 60 });
     expect([data, codesOf({ errors })]).toEqual([null, [code]]);
@@ -253,14 +256,14 @@ describe('a failure in the middle', () => {
     expect(await walk(60)).toEqual(titles);
   });
 
-  test('never makes a note seem deleted', async () => {
+  test('does not make a note seem deleted', async () => {
     room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: answer(500) });
     const query = 'query ($id: ID!) { node(id: $id) { id } }';
     const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
     expect([data, codesOf({ errors })]).toEqual([{ node: null }, ['UPSTREAM_UNAVAILABLE']]);
   });
 
-  test('does not hide the reason of a refused pin', async () => {
+  test('is an error if it hides why a pin was refused', async () => {
     room.sandbox.faults.add({ service: 'notes', method: 'POST', times: 1, act: answer(422) });
     room.sandbox.faults.add({ service: 'notes', path: /pinned=true/, act: answer(500) });
     const create =
@@ -270,6 +273,6 @@ describe('a failure in the middle', () => {
   });
 });
 
-test('no promise was left to fail alone', () => {
+test('no promise rejection was left unhandled', () => {
   expect(rejections).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
 import { type Answered, codesOf } from '../support/testbed.js';
-import { answer, failures, misshapen, serviceWords, unhandled } from './acts.js';
+import { answer, failures, misshapen, serviceText, unhandled } from './acts.js';
 
 const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
   endpointId errors { code message path } } }`;
@@ -36,19 +36,19 @@ async function ask(by: Person): Promise<Answered> {
   return given;
 }
 
-/** Payments go on arriving, whatever has become of the secret. */
+/** Expects that payments are accepted, whichever secret signs them. */
 async function expectPayments(): Promise<void> {
   expect((await room.sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
 }
 
-/** Rotates while the service misbehaves, then with it well again; payments arrive throughout. */
-async function tried(act: FaultAction, by: Person): Promise<Answered> {
-  // What one gateway has rotated, the other has not heard of: begin with a secret that this one knows.
+/** Rotates while the service misbehaves, and again once it works; expects payments to be accepted throughout. */
+async function rotateDuring(act: FaultAction, by: Person): Promise<Answered> {
+  // The two gateways share no database: begin with a secret that this one knows.
   expect(only(await ask(by)).errors).toEqual([]);
   await expectPayments();
-  const back = room.sandbox.faults.add({ service: 'payments', act });
+  const restore = room.sandbox.faults.add({ service: 'payments', act });
   const given = await ask(by);
-  back();
+  restore();
   expect(given.data).toBeNull();
   await expectPayments();
   expect(only(await ask(by))).toEqual({ endpointId: 'pe_demo', errors: [] });
@@ -59,42 +59,42 @@ async function tried(act: FaultAction, by: Person): Promise<Answered> {
 const afterwards = (act: FaultAction): FaultAction => ({ kind: 'afterwards', act });
 
 describe('a rotation', () => {
-  test.each(failures)('when the service %s', async (_, act, code) => {
-    expect(codesOf(await tried(act, person))).toEqual([code]);
-  });
+  test.each(failures)(
+    'gives its error code, and can be repeated, when the service %s',
+    async (_, act, code) => {
+      expect(codesOf(await rotateDuring(act, person))).toEqual([code]);
+    },
+  );
 
-  test.each(misshapen)('that is answered with %s', async (_, act) => {
-    expect(codesOf(await tried(afterwards(act), person))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+  test.each(misshapen)('is UPSTREAM_INVALID_RESPONSE if the answer is %s', async (_, act) => {
+    expect(codesOf(await rotateDuring(afterwards(act), person))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
   });
 
   test.each([{ secret: 5 }, { secret: '' }, { secret: null }, { key: 'whsec' }, { data: { secret: [] } }])(
-    'that is answered with %j',
+    'is UPSTREAM_INVALID_RESPONSE if the answer is %j',
     async (body) => {
-      const given = await tried(afterwards(answer(200, JSON.stringify(body))), person);
+      const given = await rotateDuring(afterwards(answer(200, JSON.stringify(body))), person);
       expect(codesOf(given)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
     },
   );
 
   test.each<readonly [string, FaultAction]>([
-    ['is cut', { kind: 'cut' }],
-    ['takes effect, and the connection ends', afterwards({ kind: 'refuse' })],
-    ['takes effect, and 500 is answered', afterwards(answer(500, serviceWords))],
-  ])(
-    'that %s: the secret is lost, the old one goes on working, and one is told to rotate again',
-    async (_, act) => {
-      const given = await tried(act, person);
-      expect(codesOf(given)).toEqual(['UPSTREAM_UNAVAILABLE']);
-      expect(given.errors![0]!.message).toMatch(/rotate it again/);
-    },
-  );
+    ['its answer is cut', { kind: 'cut' }],
+    ['it takes effect, and the connection closes', afterwards({ kind: 'refuse' })],
+    ['it takes effect, and the service answers 500', afterwards(answer(500, serviceText))],
+  ])('keeps the old secret valid, and asks to rotate again, if %s', async (_, act) => {
+    const given = await rotateDuring(act, person);
+    expect(codesOf(given)).toEqual(['UPSTREAM_UNAVAILABLE']);
+    expect(given.errors![0]!.message).toMatch(/rotate it again/);
+  });
 
   test.each<readonly [string, FaultAction]>([
-    ['hangs', { kind: 'hang' }],
-    ['takes effect, and then hangs', afterwards({ kind: 'hang' })],
-  ])('that %s', async (_, act) => {
+    ['the service hangs', { kind: 'hang' }],
+    ['it takes effect, and the service hangs', afterwards({ kind: 'hang' })],
+  ])('is UPSTREAM_TIMEOUT if %s', async (_, act) => {
     room.sandbox.deliverTo(quick.testbed.url);
     const by = await quick.join();
-    expect(codesOf(await tried(act, by))).toEqual(['UPSTREAM_TIMEOUT']);
+    expect(codesOf(await rotateDuring(act, by))).toEqual(['UPSTREAM_TIMEOUT']);
   });
 
   test.each([
@@ -103,32 +103,32 @@ describe('a rotation', () => {
     [400, 'UPSTREAM_INVALID_RESPONSE'],
     [409, 'UPSTREAM_INVALID_RESPONSE'],
     [429, 'RATE_LIMITED'],
-  ])('that is refused with %i', async (status, code) => {
-    expect(codesOf(await tried(answer(status, serviceWords), person))).toEqual([code]);
+  ])('refused with %i is %s', async (status, code) => {
+    expect(codesOf(await rotateDuring(answer(status, serviceText), person))).toEqual([code]);
   });
 
-  test('takes the secret from where it may be, whatever the content type', async () => {
+  test('finds the new secret in any usual place, whatever the content type', async () => {
     for (const [place, body] of [
       ['signing_secret', { signing_secret: 'whsec_one' }],
       ['data', { data: { secret: 'whsec_two' } }],
       ['webhook', { webhook: { id: 'pe_demo', secret: 'whsec_three' } }],
     ] as const) {
-      const back = room.sandbox.faults.add({
+      const restore = room.sandbox.faults.add({
         service: 'payments',
         act: answer(200, JSON.stringify(body), 'text/plain'),
       });
       expect([place, only(await ask(person)).errors]).toEqual([place, []]);
-      back();
+      restore();
     }
-    // The service itself knows nothing of these three.
+    // The service itself does not know these three secrets.
     expect(only(await ask(person)).errors).toEqual([]);
     await expectPayments();
   });
 
-  test('is made with an empty body where the service wants one', async () => {
+  test('is repeated with an empty JSON object if the service answers 415', async () => {
     const [first, second] = await room
       .callsOf(async () => {
-        room.sandbox.faults.add({ service: 'payments', times: 1, act: answer(415, serviceWords) });
+        room.sandbox.faults.add({ service: 'payments', times: 1, act: answer(415, serviceText) });
         expect(only(await ask(person)).errors).toEqual([]);
       })
       .then((calls) => calls.filter((call) => call.includes('rotate')));
@@ -136,7 +136,7 @@ describe('a rotation', () => {
     await expectPayments();
   });
 
-  test('where nothing listens', async () => {
+  test('does not ask to rotate again if nothing listens at the address', async () => {
     const lost = await startRoom({
       sandbox: room.sandbox,
       settings: { PAYMENTS_BASE_URL: 'http://127.0.0.1:1/v1' },
@@ -147,14 +147,14 @@ describe('a rotation', () => {
     expect(given.errors![0]!.message).not.toMatch(/rotate it again/);
   });
 
-  test('shows and logs neither a secret nor a word of the service', () => {
+  test('shows and logs no secret and no text of the service', () => {
     expect(secrets.size).toBeGreaterThan(20);
-    const hidden = [...secrets, 'whsec_one', 'whsec_two', 'whsec_three', serviceWords];
+    const hidden = [...secrets, 'whsec_one', 'whsec_two', 'whsec_three', serviceText];
     expect(leaksOf(room.testbed, answers, hidden)).toEqual([]);
     expect(leaksOf(quick.testbed, [], hidden)).toEqual([]);
   });
 });
 
-test('no promise was left to fail alone', () => {
+test('no promise rejection was left unhandled', () => {
   expect(rejections).toEqual([]);
 });
