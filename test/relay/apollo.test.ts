@@ -58,48 +58,48 @@ function createApollo(token: string) {
   });
 }
 
-/** Pages to the end with `fetchMore`; gives the rows that are shown, and those of the pages as they came. */
+/** Pages to the end with `fetchMore`; returns the rows that the client shows, and those of the pages it received. */
 async function pageThrough(token: string, variables: NotesVariables, between: () => void) {
   const client = createApollo(token);
   const first = await client.query({ query: notesQuery, variables });
   const query = client.watchQuery({ query: notesQuery, variables });
   const subscription = query.subscribe(() => {});
   let last = first.data?.notes;
-  const came = [...(last?.edges ?? [])];
+  const received = [...(last?.edges ?? [])];
   while (last?.pageInfo.hasNextPage) {
-    expect(came.length).toBeLessThan(500);
+    expect(received.length).toBeLessThan(500);
     between();
     const { data } = await query.fetchMore({ variables: { after: last.pageInfo.endCursor } });
     last = data?.notes;
-    came.push(...(last?.edges ?? []));
+    received.push(...(last?.edges ?? []));
   }
   const shown = (client.readQuery({ query: notesQuery, variables })?.notes.edges ?? []).map(idOf);
   subscription.unsubscribe();
   client.stop();
-  return { shown, came: came.map(idOf) };
+  return { shown, received: received.map(idOf) };
 }
 
 const idOf = ({ node }: Notes['notes']['edges'][number]) => node.upstreamId;
 
 describe('Apollo Client with relayStylePagination', () => {
-  test('pages through all notes, whatever comes and goes meanwhile', async () => {
+  test('pages through all notes while notes are inserted and deleted', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
       const shelf = await stockShelf(testbed, 45);
       const changing = disturb(shelf, changes);
-      const { shown, came } = await pageThrough(shelf.token, {}, changing.next);
-      expect(changing.faults(came)).toEqual([]);
-      expect(shown).toEqual(came);
+      const { shown, received } = await pageThrough(shelf.token, {}, changing.next);
+      expect(changing.faults(received)).toEqual([]);
+      expect(shown).toEqual(received);
     });
     await fc.assert(walk, { numRuns: 12 });
   });
 
-  test('pages through the notes of one tag likewise', async () => {
+  test('pages through the notes of one tag while notes are inserted and deleted', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
       const shelf = await stockShelf(testbed, 45);
       const changing = disturb(shelf, changes);
-      const { shown, came } = await pageThrough(shelf.token, { filter: { tag: 'SHELF' } }, changing.next);
-      expect(changing.faults(came)).toEqual([]);
-      expect(shown).toEqual(came);
+      const { shown, received } = await pageThrough(shelf.token, { filter: { tag: 'SHELF' } }, changing.next);
+      expect(changing.faults(received)).toEqual([]);
+      expect(shown).toEqual(received);
     });
     await fc.assert(walk, { numRuns: 4 });
   });

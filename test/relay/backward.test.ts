@@ -54,7 +54,7 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
 
   const idsOf = ({ edges }: Page) => edges.map(({ node }) => node.id);
 
-  /** Pages from the start to the end, or back from the end to the start; sizes are used in turn. */
+  /** Pages from the start to the end, or backward from the end to the start, with each of the sizes in turn. */
   async function walk(sizes: readonly number[], backward: boolean): Promise<Page[]> {
     const pages: Page[] = [];
     for (let place: string | null = null; ;) {
@@ -70,7 +70,7 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
 
   const sizes = fc.array(fc.integer({ min: 1, max: rows + 2 }), { minLength: 1, maxLength: 4 });
 
-  test('backward is forward reversed, by pages of any sizes', async () => {
+  test('paging backward is the reverse of paging forward, with any page sizes', async () => {
     const all = idsOf(await read({ first: 100 }));
     expect(all.length).toBeGreaterThanOrEqual(rows);
     expect(new Set(all).size).toBe(all.length);
@@ -81,7 +81,7 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
     await fc.assert(same, { numRuns: 20 });
   });
 
-  test('what lies between two cursors is the same from either side', async () => {
+  test('the rows between two cursors are the same from either end', async () => {
     const { edges } = await read({ first: 100 });
     const index = fc.integer({ min: 0, max: edges.length - 1 });
     const size = fc.integer({ min: 0, max: 30 });
@@ -98,7 +98,7 @@ describe.for(Object.entries(lists))('%s', ([, field]) => {
   });
 });
 
-test('a row that has left the filter precedes no page', async () => {
+test('a row that no longer matches the filter does not count as a previous page', async () => {
   const emit = (id: string, type: string) =>
     testbed.sandbox.webhooks.emitShipment({ shipment: { id, carrier: 'Leaver' }, type });
   await emit('shp_stays', 'shipment.created');

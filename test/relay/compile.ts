@@ -10,16 +10,16 @@ const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 const compiler = require.resolve('relay-compiler/cli.js');
 
-/** What the compiler made of the documents. */
+/** What the compiler generated from the documents. */
 export interface Artifacts {
-  /** What the compiler said. */
+  /** The compiler's output. */
   readonly report: string;
   operation(name: string): ConcreteRequest;
   fragment(name: string): ReaderFragment;
 }
 
-/** Compiles `documents.graphql` against a schema with Relay's own compiler; rejects with what it says is wrong. */
-export async function compile(schema: string, documents = shipped()): Promise<Artifacts> {
+/** Compiles documents, by default `documents.graphql`, with Relay's own compiler; rejects with its errors. */
+export async function compile(schema: string, documents = defaultDocuments()): Promise<Artifacts> {
   const folder = mkdtempSync(join(tmpdir(), 'trivium-relay-'));
   try {
     mkdirSync(join(folder, 'source'));
@@ -59,6 +59,6 @@ function load(folder: string, documents: string): Pick<Artifacts, 'operation' | 
   };
 }
 
-function shipped(): string {
+function defaultDocuments(): string {
   return readFileSync(new URL('documents.graphql', import.meta.url), 'utf8');
 }

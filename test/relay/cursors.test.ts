@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => testbed.stop());
 
-/** Each connection: how it is asked for, below what, its arguments, and one filter more than those. */
+/** Each connection: how it is selected with arguments, and a filter that can be added to them. */
 const connections = {
   notes: { list: (args: string) => `notes(${args})`, filter: 'filter: { pinned: false }' },
   'Tag.notes': { list: (args: string) => `tag(name: "work") { notes(${args})`, filter: 'pinned: false' },
@@ -60,14 +60,14 @@ async function cursorOf(name: Name, filter = ''): Promise<string> {
   return pageInfo.endCursor;
 }
 
-/** What comes of it when this cursor is given: the codes of the errors. */
-async function tried(name: Name, cursor: string, args = 'first: 1, after: $cursor', as = token) {
+/** The error codes when this cursor is used in this connection. */
+async function codesWith(name: Name, cursor: string, args = 'first: 1, after: $cursor', as = token) {
   return codesOf(await testbed.ask(documentOf(name, args), { cursor }, as));
 }
 
 const alphabet = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_');
 
-/** The cursor with one character altered: each by its neighbour and one far off, the last by every other one. */
+/** The cursor with each character replaced by two others, the last by all others; or cut, extended or respelled. */
 function alterations(cursor: string): readonly string[] {
   const change = (place: number, character: string) =>
     cursor.slice(0, place) + character + cursor.slice(place + 1);
@@ -85,7 +85,7 @@ function alterations(cursor: string): readonly string[] {
     `${cursor} `,
     `${cursor}\n`,
   ];
-  const spelled = [
+  const respelled = [
     change(last, '+'),
     change(last, '/'),
     change(3, '%'),
@@ -93,48 +93,48 @@ function alterations(cursor: string): readonly string[] {
     cursor + cursor,
     cursor.toLowerCase(),
   ];
-  return [...altered, ...around, ` ${cursor}`, ...spelled];
+  return [...altered, ...around, ` ${cursor}`, ...respelled];
 }
 
 describe.for(names)('a cursor of %s', (name) => {
-  test('is good where it was given', async () => {
-    expect(await tried(name, await cursorOf(name))).toEqual([]);
+  test('is valid in its own connection', async () => {
+    expect(await codesWith(name, await cursorOf(name))).toEqual([]);
   });
 
-  test('is the same whenever the same place is asked for', async () => {
+  test('is the same each time for the same place', async () => {
     expect(await cursorOf(name)).toBe(await cursorOf(name));
   });
 
-  test('is CURSOR_INVALID when any character of it is altered, and asks the services nothing', async () => {
+  test('is CURSOR_INVALID if any character is altered, without a read of notes', async () => {
     const altered = alterations(await cursorOf(name)).values();
     const calls = testbed.sandbox.calls.length;
     const accepted: string[] = [];
-    const trier = async () => {
+    const worker = async () => {
       for (const cursor of altered) {
-        const [code, ...more] = await tried(name, cursor);
+        const [code, ...more] = await codesWith(name, cursor);
         if (code !== 'CURSOR_INVALID' || more.length > 0) accepted.push(`${cursor}: ${String(code)}`);
       }
     };
-    await Promise.all(Array.from({ length: 8 }, trier));
+    await Promise.all(Array.from({ length: 8 }, worker));
     expect(accepted).toEqual([]);
     const made = testbed.sandbox.calls.slice(calls);
     expect(made.filter(({ path }) => path.startsWith('/notes'))).toEqual([]);
   });
 
-  test('is CURSOR_INVALID to another caller, who sees the same rows or none', async () => {
+  test('is CURSOR_INVALID for another caller', async () => {
     const args = 'first: 1, after: $cursor';
-    expect(await tried(name, await cursorOf(name), args, twinToken)).toEqual(['CURSOR_INVALID']);
+    expect(await codesWith(name, await cursorOf(name), args, twinToken)).toEqual(['CURSOR_INVALID']);
   });
 
   test('is CURSOR_INVALID in every other connection', async () => {
     const cursor = await cursorOf(name);
     for (const another of names.filter((one) => one !== name))
-      expect([another, await tried(another, cursor)]).toEqual([another, ['CURSOR_INVALID']]);
+      expect([another, await codesWith(another, cursor)]).toEqual([another, ['CURSOR_INVALID']]);
   });
 
-  test('is CURSOR_INVALID as the place in the log, and the other way round', async () => {
+  test('is CURSOR_INVALID in a subscription, as a live cursor is in the connection', async () => {
     const { data } = await testbed.ask('{ liveCursor }', {}, token);
-    expect(await tried(name, data.liveCursor)).toEqual(['CURSOR_INVALID']);
+    expect(await codesWith(name, data.liveCursor)).toEqual(['CURSOR_INVALID']);
     const client = testbed.socket(token);
     const updates = client.iterate({
       query: 'subscription ($after: String) { shipmentUpdates(after: $after) { cursor } }',
@@ -147,26 +147,26 @@ describe.for(names)('a cursor of %s', (name) => {
 });
 
 describe.for(names.filter((name) => connections[name].filter !== undefined))('a cursor of %s', (name) => {
-  test('is CURSOR_INVALID with another filter, and that of the filter without it', async () => {
+  test('is CURSOR_INVALID with another filter, as is a cursor with that filter without it', async () => {
     const { filter } = connections[name];
-    expect(await tried(name, await cursorOf(name), `first: 1, after: $cursor, ${filter}`)).toEqual([
+    expect(await codesWith(name, await cursorOf(name), `first: 1, after: $cursor, ${filter}`)).toEqual([
       'CURSOR_INVALID',
     ]);
-    expect(await tried(name, await cursorOf(name, filter))).toEqual(['CURSOR_INVALID']);
+    expect(await codesWith(name, await cursorOf(name, filter))).toEqual(['CURSOR_INVALID']);
   });
 });
 
 describe.for(backward)('a cursor of %s', (name) => {
-  test('is CURSOR_INVALID as `before` likewise', async () => {
+  test('is CURSOR_INVALID as `before` if altered, or for another caller', async () => {
     const cursor = await cursorOf(name);
     const args = 'last: 1, before: $cursor';
-    expect(await tried(name, cursor, args)).toEqual([]);
-    expect(await tried(name, `${cursor}A`, args)).toEqual(['CURSOR_INVALID']);
-    expect(await tried(name, cursor, args, twinToken)).toEqual(['CURSOR_INVALID']);
+    expect(await codesWith(name, cursor, args)).toEqual([]);
+    expect(await codesWith(name, `${cursor}A`, args)).toEqual(['CURSOR_INVALID']);
+    expect(await codesWith(name, cursor, args, twinToken)).toEqual(['CURSOR_INVALID']);
   });
 });
 
-test("events' cursors are of one shipment or payment", async () => {
+test('a cursor of events belongs to one shipment', async () => {
   const shipment = await cursorOf('Shipment.events');
   const ask = (field: string) =>
     testbed.ask(
@@ -178,7 +178,7 @@ test("events' cursors are of one shipment or payment", async () => {
   expect(codesOf(await ask('shipment(shipmentId: "shp_1")'))).toEqual(['CURSOR_INVALID']);
 });
 
-test('every altered place in the log is CURSOR_INVALID', async () => {
+test('an altered live cursor is CURSOR_INVALID', async () => {
   const { data } = await testbed.ask('{ liveCursor }', {}, token);
   const client = testbed.socket(token);
   const query = 'subscription ($after: String) { paymentUpdates(after: $after) { cursor } }';

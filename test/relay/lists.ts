@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import type { Testbed } from '../support/testbed.js';
 
-/** Makes so many bookings, shipments and payments, and as many events of the first shipment and payment. */
+/** Makes `rows` bookings, shipments and payments, and as many further events of the first shipment and payment. */
 export async function stockLists({ sandbox, ask }: Testbed, token: string, rows: number): Promise<void> {
   const now = sandbox.clock.now();
   const second = (index: number) => now - 1000 * (rows - index);
   for (let index = 0; index < rows; index++) {
-    // Several at the same moment: the order among those has to be kept as well.
+    // Several have the same time, as their order has to be stable too.
     const at = second(index - (index % 3));
     const created_at = new Date(at).toISOString();
     await sandbox.webhooks.emitShipment({ shipment: { id: `shp_${index}` }, created_at });

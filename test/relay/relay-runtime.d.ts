@@ -1,4 +1,4 @@
-/** The small part of Relay's runtime that these tests use; the package brings no types. */
+/** The small part of Relay's runtime that these tests use; the package has no types. */
 declare module 'relay-runtime' {
   export interface ConcreteRequest {
     readonly fragment: ReaderFragment;
@@ -24,7 +24,7 @@ declare module 'relay-runtime' {
 
   export interface RelayEnvironment {
     retain(operation: OperationDescriptor): { dispose(): void };
-    /** What a component reads of the store. */
+    /** What a component reads from the store. */
     lookup(selector: Selector): { readonly data: unknown; readonly isMissingData: boolean };
   }
 
@@ -41,7 +41,7 @@ declare module 'relay-runtime' {
     request: ConcreteRequest,
     variables: Variables,
   ): OperationDescriptor;
-  /** Where the fragment is to be read, out of what its parent read. */
+  /** Where to read the fragment, given the data of its parent. */
   export function getSingularSelector(fragment: ReaderFragment, parent: unknown): Selector;
   export function fetchQuery(
     environment: RelayEnvironment,

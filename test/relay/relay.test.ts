@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => testbed.stop());
 
-/** A Relay client; `pages` are the answers as they came over the network, before the store made one list of them. */
+/** A Relay client; `answers` are those received over the network, before the store merges them into lists. */
 function createRelay(token: string) {
   const answers: { readonly name: string; readonly data: Answer }[] = [];
   const network = Network.create(async ({ name, text }, variables) => {
@@ -82,7 +82,7 @@ type Answer = any;
 const upstreamId = (id: string) => (JSON.parse(Buffer.from(id, 'base64url').toString()) as string[])[1]!;
 const idsOf = ({ edges }: Connection) => edges.map(({ node }) => upstreamId(node.id));
 
-/** Pages to the end as Relay's pagination fragments do; gives the rows that are shown, and those that came. */
+/** Pages to the end as Relay's pagination fragments do; returns the rows that are shown, and those received. */
 async function pageThrough(token: string, variables: Variables, between: () => void) {
   const relay = createRelay(token);
   const parent = await relay.load(artifacts.operation('ScreenNotesQuery'), variables);
@@ -93,16 +93,16 @@ async function pageThrough(token: string, variables: Variables, between: () => v
     const cursor = list().pageInfo.endCursor;
     await relay.load(artifacts.operation('ScreenNotesPageQuery'), { ...variables, cursor });
   }
-  return { shown: idsOf(list()), came: relay.answers.flatMap(({ data }) => idsOf(data.notes)) };
+  return { shown: idsOf(list()), received: relay.answers.flatMap(({ data }) => idsOf(data.notes)) };
 }
 
 describe('the compiler', () => {
-  test('takes the schema, with connections, refetchable fragments and edges for the store', () => {
+  test('accepts the schema, with connections, refetchable fragments and edges for the store', () => {
     expect(artifacts.report).toContain('Compilation completed');
     expect(artifacts.operation('ScreenTagPageQuery').params.text).toContain('node(id: $id)');
   });
 
-  test('refuses what the schema does not have', async () => {
+  test('rejects a field that the schema does not have', async () => {
     const sdl = await (await fetch(`${testbed.url}/schema.graphql`)).text();
     const documents = 'query ScreenWrongQuery { viewer { shoeSize } }';
     await expect(compile(sdl, documents)).rejects.toThrow(/shoeSize/);
@@ -110,13 +110,13 @@ describe('the compiler', () => {
 });
 
 describe('the runtime', () => {
-  test('pages through all notes, whatever comes and goes meanwhile', async () => {
+  test('pages through all notes while notes are inserted and deleted', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
       const shelf = await stockShelf(testbed, 45);
       const changing = disturb(shelf, changes);
-      const { shown, came } = await pageThrough(shelf.token, { count: 7 }, changing.next);
-      expect(changing.faults(came)).toEqual([]);
-      expect(shown).toEqual(came);
+      const { shown, received } = await pageThrough(shelf.token, { count: 7 }, changing.next);
+      expect(changing.faults(received)).toEqual([]);
+      expect(shown).toEqual(received);
     });
     await fc.assert(walk, { numRuns: 12 });
   });
@@ -131,7 +131,7 @@ describe('the runtime', () => {
     expect(relay.shown('ScreenNotes_query', pinned).edges).toEqual([]);
   });
 
-  test('pages within an object that is fetched again by its id', async () => {
+  test('pages within an object that it refetches by id', async () => {
     const shelf = await stockShelf(testbed, 20);
     const relay = createRelay(shelf.token);
     const tags = (await relay.load(artifacts.operation('ScreenTagsQuery'), { first: 5 })) as {
@@ -149,7 +149,7 @@ describe('the runtime', () => {
     expect(list().edges).toHaveLength(20);
   });
 
-  test('puts a new note before the list and takes a deleted one out, and pages on', async () => {
+  test('prepends a new note to the list, removes a deleted one, and continues to page', async () => {
     const shelf = await stockShelf(testbed, 20);
     const relay = createRelay(shelf.token);
     const parent = await relay.load(artifacts.operation('ScreenNotesQuery'), { count: 7 });
@@ -176,7 +176,7 @@ describe('the runtime', () => {
     ]);
   });
 
-  test('fetches an object of any kind again by its id', async () => {
+  test('fetches an object by its global id', async () => {
     const token = await testbed.signIn(demo);
     await testbed.sandbox.webhooks.emitShipment({ type: 'shipment.created', shipment: { id: 'shp_relay' } });
     const { data } = await testbed.ask('{ shipment(shipmentId: "shp_relay") { id } }', {}, token);

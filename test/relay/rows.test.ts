@@ -14,7 +14,7 @@ const schema = buildSchema(`
 `);
 
 /** Numbers in ascending order, each its own position. */
-function shelf(numbers: readonly number[]) {
+function createList(numbers: readonly number[]) {
   let reads = 0;
   const read = async ({ limit, backward, after, before }: RowQuery) => {
     reads += 1;
@@ -45,15 +45,15 @@ function shelf(numbers: readonly number[]) {
 const everything = '{ nodes pageInfo { hasNextPage hasPreviousPage } }';
 const cursorOf = (number: number) => cursors.seal(place, number);
 
-test('a page says of both sides whether there is more, wherever its cursor came from', async () => {
-  // A cursor may be that of a row which is gone, and others may have come to lie where none did.
+test('a page reports whether there is more on either side, even if the row of its cursor is gone', async () => {
+  // The row of the cursor may be gone, and rows may have been inserted on a side that had none.
   const given = fc.record({
     numbers: fc.uniqueArray(fc.nat(12)).map((all) => all.toSorted((a, b) => a - b)),
     cursor: fc.nat(12),
     size: fc.nat(4),
   });
-  const isTrue = fc.asyncProperty(given, async ({ numbers, cursor, size }) => {
-    const { ask } = shelf(numbers);
+  const reportsBothSides = fc.asyncProperty(given, async ({ numbers, cursor, size }) => {
+    const { ask } = createList(numbers);
     const [after, behind] = [numbers.filter((one) => one > cursor), numbers.filter((one) => one <= cursor)];
     expect(await ask(everything, { first: size, after: cursorOf(cursor) })).toEqual({
       nodes: after.slice(0, size),
@@ -65,18 +65,18 @@ test('a page says of both sides whether there is more, wherever its cursor came 
       pageInfo: { hasNextPage: beyond.length > 0, hasPreviousPage: before.length > size },
     });
   });
-  await fc.assert(isTrue);
+  await fc.assert(reportsBothSides);
 });
 
-test('a page between two cursors says it of the end that it was cut to, and of what lies behind the other', async () => {
+test('a page between two cursors reports whether it was cut short, and whether there is more beyond its start', async () => {
   const given = fc.record({
     numbers: fc.uniqueArray(fc.nat(12)).map((all) => all.toSorted((a, b) => a - b)),
     from: fc.nat(12),
     length: fc.integer({ min: 1, max: 12 }),
     size: fc.nat(4),
   });
-  const isTrue = fc.asyncProperty(given, async ({ numbers, from, length, size }) => {
-    const { ask } = shelf(numbers);
+  const reportsBothSides = fc.asyncProperty(given, async ({ numbers, from, length, size }) => {
+    const { ask } = createList(numbers);
     const to = from + length;
     const page = { after: cursorOf(from), before: cursorOf(to) };
     const isMore = numbers.filter((one) => from < one && one < to).length > size;
@@ -85,7 +85,7 @@ test('a page between two cursors says it of the end that it was cut to, and of w
     const { pageInfo: backward } = await ask(everything, { last: size, ...page });
     expect(backward).toEqual({ hasNextPage: numbers.some((one) => one >= to), hasPreviousPage: isMore });
   });
-  await fc.assert(isTrue);
+  await fc.assert(reportsBothSides);
 });
 
 const [forward, backward] = [
@@ -94,14 +94,17 @@ const [forward, backward] = [
 ];
 
 test.each<readonly [title: string, page: PageArguments, selections: string, reads: number]>([
-  ['from the start, nothing', { first: 2 }, everything, 1],
-  ['from the end, nothing', { last: 2 }, everything, 1],
-  ['not asked for, forward', forward, '{ nodes pageInfo { hasNextPage startCursor endCursor } }', 1],
-  ['not asked for, backward', backward, '{ nodes pageInfo { hasPreviousPage startCursor endCursor } }', 1],
-  ['asked for, forward', forward, '{ nodes pageInfo { hasPreviousPage } }', 2],
-  ['asked for, backward', backward, '{ nodes pageInfo { hasNextPage } }', 2],
-])('what lies behind a cursor is read only if it is asked for: %s', async (_, page, selections, reads) => {
-  const numbers = shelf([1, 2, 3, 4, 5]);
-  await numbers.ask(selections, page);
-  expect(numbers.reads()).toBe(reads);
-});
+  ['without a cursor, forward', { first: 2 }, everything, 1],
+  ['without a cursor, backward', { last: 2 }, everything, 1],
+  ['not selected, forward', forward, '{ nodes pageInfo { hasNextPage startCursor endCursor } }', 1],
+  ['not selected, backward', backward, '{ nodes pageInfo { hasPreviousPage startCursor endCursor } }', 1],
+  ['selected, forward', forward, '{ nodes pageInfo { hasPreviousPage } }', 2],
+  ['selected, backward', backward, '{ nodes pageInfo { hasNextPage } }', 2],
+])(
+  'whether there is more behind the cursor is read only if it is selected: %s',
+  async (_, page, selections, reads) => {
+    const list = createList([1, 2, 3, 4, 5]);
+    await list.ask(selections, page);
+    expect(list.reads()).toBe(reads);
+  },
+);

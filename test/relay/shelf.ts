@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Testbed } from '../support/testbed.js';
 
-/** One user's notes, which come and go while a client pages through them. */
+/** One user's notes, which are inserted and deleted while a client pages through them. */
 export interface Shelf {
   readonly token: string;
-  /** Adds a note, so many hours old: an older one comes later in the list. */
+  /** Adds a note that is `ageHours` old; older notes come later in the list. */
   insert(title: string, ageHours: number): string;
   remove(id: string): void;
-  /** The services' own ids of the notes that were there at first, in order. */
+  /** The service's ids of the initial notes, in list order. */
   readonly originals: readonly string[];
 }
 
 const hourMs = 3_600_000;
 
-/** A new user with so many notes, one for each hour past, signed in. */
+/** Signs in a new user who has this many notes, each an hour older than the one before. */
 export async function stockShelf({ sandbox, signIn }: Testbed, notes: number): Promise<Shelf> {
   const user = { email: `${randomUUID()}@example.com`, password: 'a-password' };
   sandbox.notes.addUser({ ...user, name: 'A Reader' });
@@ -29,13 +29,13 @@ export async function stockShelf({ sandbox, signIn }: Testbed, notes: number): P
   };
 }
 
-/** What to do to the shelf between two pages: rows as their hours, new ones between the hours. */
+/** What happens between two pages: the indexes of originals before which a note is inserted, and of those removed. */
 export interface Disturbance {
   readonly inserted: readonly number[];
   readonly removed: readonly number[];
 }
 
-/** Does one disturbance after the other, and knows which rows were removed meanwhile. */
+/** Applies one disturbance at each `next`, and records which notes were removed. */
 export function disturb(shelf: Shelf, disturbances: readonly Disturbance[]) {
   const removed = new Set<string>();
   const left = disturbances.values();
@@ -50,15 +50,15 @@ export function disturb(shelf: Shelf, disturbances: readonly Disturbance[]) {
         shelf.remove(id);
       }
     },
-    /** What is wrong with the rows seen: each original that was not removed comes once and in order, no row twice. */
+    /** What is wrong with the ids seen: each original that remains has to come once and in order, and no id twice. */
     faults(seen: readonly string[]): readonly string[] {
       const originals = new Set(shelf.originals);
-      const stayed = shelf.originals.filter((id) => !removed.has(id));
+      const remaining = shelf.originals.filter((id) => !removed.has(id));
       const kept = seen.filter((id) => originals.has(id) && !removed.has(id));
       return [
         ...seen.filter((id, index) => seen.indexOf(id) !== index).map((id) => `${id} came twice`),
-        ...stayed.filter((id) => !kept.includes(id)).map((id) => `${id} never came`),
-        ...stayed.filter((id, index) => kept[index] !== id).map((id) => `${id} came at another place`),
+        ...remaining.filter((id) => !kept.includes(id)).map((id) => `${id} never came`),
+        ...remaining.filter((id, index) => kept[index] !== id).map((id) => `${id} came at another place`),
       ];
     },
   };

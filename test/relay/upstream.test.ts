@@ -4,7 +4,7 @@ import { startTestbed, type Testbed } from '../support/testbed.js';
 import { disturb, stockShelf } from './shelf.js';
 import { disturbances } from './walks.js';
 
-/** What apis/notes.md leaves open: the greatest `limit`, what becomes of a greater one, how the last page ends. */
+/** What apis/notes.md leaves open: the maximum `limit`, and what happens to a greater one. */
 const limits = [
   { max: 20, mode: 'reject' },
   { max: 50, mode: 'reject' },
@@ -27,7 +27,7 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
 
   afterAll(() => testbed.stop());
 
-  /** All pages of `first` notes, each full but the last. */
+  /** Reads all pages of `first` notes; returns the ids on each. */
   async function pages(token: string, first: number, between = () => {}): Promise<string[][]> {
     const seen: string[][] = [];
     for (let after: string | null = null; ; between()) {
@@ -42,7 +42,7 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
   }
 
   test.for(['null', 'empty', 'absent', 'repeated'] as const)(
-    'gives full pages of any size, its last next_cursor being %s',
+    'leads to full pages of any size if its last next_cursor is %s',
     async (atEnd) => {
       testbed.sandbox.notes.nextCursorAtEnd = atEnd;
       const { token, originals } = await stockShelf(testbed, 120);
@@ -51,19 +51,22 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
         expect(seen.flat()).toEqual(originals);
         const full = Math.ceil(120 / first) - 1;
         expect(seen.slice(0, full).map(({ length }) => length)).toEqual(Array(full).fill(first));
-        // An even end may not be known before the page after it, which is then empty.
+        // That a full page is the last may only be known after an empty one behind it.
         expect(seen.slice(full).flat()).toHaveLength(120 - full * first);
         expect(seen.length - full).toBeLessThanOrEqual(2);
       }
     },
   );
 
-  test.for([5, 20, 50, 100])('pages by %i while notes come and go', async (first) => {
-    const walk = fc.asyncProperty(disturbances(110), async (changes) => {
-      const shelf = await stockShelf(testbed, 110);
-      const changing = disturb(shelf, changes);
-      expect(changing.faults((await pages(shelf.token, first, changing.next)).flat())).toEqual([]);
-    });
-    await fc.assert(walk, { numRuns: 5 });
-  });
+  test.for([5, 20, 50, 100])(
+    'leads to pages of %i without gaps or repeats while notes are inserted and deleted',
+    async (first) => {
+      const walk = fc.asyncProperty(disturbances(110), async (changes) => {
+        const shelf = await stockShelf(testbed, 110);
+        const changing = disturb(shelf, changes);
+        expect(changing.faults((await pages(shelf.token, first, changing.next)).flat())).toEqual([]);
+      });
+      await fc.assert(walk, { numRuns: 5 });
+    },
+  );
 });
