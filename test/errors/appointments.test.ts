@@ -95,9 +95,9 @@ describe('createAppointment', () => {
       ['REQUIRED status', 'REQUIRED start', 'REQUIRED end', 'REQUIRED participants'],
     ],
     ['empty texts', { start: '', end: '' }, ['REQUIRED start', 'REQUIRED end']],
-    ['no participants', { participants: [] }, ['REQUIRED participants']],
+    ['an empty list of participants', { participants: [] }, ['REQUIRED participants']],
     [
-      'no patient',
+      'a missing patient',
       { participants: [{ actor: { reference: 'Practitioner/7' }, status: 'ACCEPTED' }] },
       ['REQUIRED participants'],
     ],

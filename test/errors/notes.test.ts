@@ -36,10 +36,10 @@ describe('createNote', () => {
       { title: null, content: null, tags: null, isPinned: null },
       ['REQUIRED title', 'REQUIRED content'],
     ],
-    ['no title', { content: 'C' }, ['REQUIRED title']],
-    ['no content', { title: 'T' }, ['REQUIRED content']],
-    ['10,001 letters', { title: 'T', content: 'x'.repeat(10_001) }, ['TOO_LONG content']],
-    ['10,001 emoji', { title: 'T', content: '😀'.repeat(10_001) }, ['TOO_LONG content']],
+    ['a missing title', { content: 'C' }, ['REQUIRED title']],
+    ['missing content', { title: 'T' }, ['REQUIRED content']],
+    ['content of 10,001 letters', { title: 'T', content: 'x'.repeat(10_001) }, ['TOO_LONG content']],
+    ['content of 10,001 emoji', { title: 'T', content: '😀'.repeat(10_001) }, ['TOO_LONG content']],
     ['two errors', { content: 'x'.repeat(10_001) }, ['REQUIRED title', 'TOO_LONG content']],
   ])('reports %s before any call', async (_, input, expected) => {
     const calls = await room.callsOf(async () => {
