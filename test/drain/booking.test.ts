@@ -19,17 +19,17 @@ function delayBooking(sandbox: Sandbox): void {
   });
 }
 
-function keptAlive(): Agent {
+function createKeepAliveAgent(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
   return agent;
 }
 
-test('a request that comes within the grace is answered, though all was quiet before it', async () => {
+test('answers requests that arrive on idle connections within the grace period', async () => {
   const { sandbox, gateway, url, signIn, stop } = await startTestbed();
   onTestFinished(stop);
   const token = await signIn();
-  const [one, two] = [keptAlive(), keptAlive()];
+  const [one, two] = [createKeepAliveAgent(), createKeepAliveAgent()];
   const trivial = (agent: Agent) => postGraphql(url, '{ __typename }', {}, { agent });
   await Promise.all([trivial(one), trivial(two)]);
   delayBooking(sandbox);
@@ -42,13 +42,13 @@ test('a request that comes within the grace is answered, though all was quiet be
   await stopped;
 });
 
-test('a booking whose client has gone is settled before the database ends', async () => {
+test('settles a booking whose client has gone before the database is closed', async () => {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());
   const first = await startTestbed({ sandbox });
   onTestFinished(first.stop);
   delayBooking(sandbox);
-  const agent = keptAlive();
+  const agent = createKeepAliveAgent();
   const token = await first.signIn();
   const gone = postGraphql(first.url, create, { input }, { token, agent }).catch(() => 'gone');
   await vi.waitFor(() =>

@@ -32,20 +32,20 @@ beforeEach(async () => {
   token = data.signIn.sessionToken as string;
 });
 
-/** Asks for notes, which takes as long as the notes service does. */
+/** Queries notes, which takes as long as the notes service does. */
 function askNotes(agent?: Agent) {
   return postGraphql(gateway.url, '{ notes { nodes { id } } }', {}, { token, ...(agent && { agent }) });
 }
 
 /** A websocket that is acknowledged. */
-async function enter(): Promise<RawSocket> {
+async function connectSocket(): Promise<RawSocket> {
   const socket = await openSocket(`${gateway.url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
   expect((await socket.next()).type).toBe('connection_ack');
   return socket;
 }
 
-function begin(socket: RawSocket, id: string, query: string): void {
+function subscribe(socket: RawSocket, id: string, query: string): void {
   socket.send({ id, type: 'subscribe', payload: { query } });
 }
 
@@ -53,7 +53,7 @@ function delayNotes(act: Parameters<Sandbox['faults']['add']>[0]['act']): void {
   sandbox.faults.add({ service: 'notes', path: /^\/notes/, act });
 }
 
-const reached = () =>
+const notesRequested = () =>
   vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5, timeout: 10_000 });
 
 async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
@@ -68,11 +68,11 @@ function read(url: string, agent: Agent, headers = {}): Promise<IncomingMessage>
   });
 }
 
-describe('SIGTERM', () => {
-  test('lets a request in flight finish, takes no new connection, and ends with 0', async () => {
+describe('a gateway that is stopped', () => {
+  test('lets a request in flight finish, refuses new connections, and exits with 0', async () => {
     delayNotes({ kind: 'delay', ms: 1_500 });
     const asked = askNotes();
-    await reached();
+    await notesRequested();
     const ended = timed(gateway.end());
     await sleep(100);
     await expect(fetch(`${gateway.url}/livez`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(4_000);
   });
 
-  test('answers what still comes on an open connection, says that it closes, and is not ready', async () => {
+  test('answers requests on open connections, announces their close, and is not ready', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     expect((await read(`${gateway.url}/readyz`, agent)).statusCode).toBe(200);
@@ -101,20 +101,20 @@ describe('SIGTERM', () => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
     onTestFinished(() => void socket.destroy());
-    let heard = '';
-    socket.on('data', (bytes) => (heard += String(bytes)));
+    let received = '';
+    socket.on('data', (bytes) => (received += String(bytes)));
     socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
-    await expect.poll(() => heard).toMatch(/ 200 OK/);
+    await expect.poll(() => received).toMatch(/ 200 OK/);
     const ended = gateway.end();
     await sleep(100);
     socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n');
     socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
-    await expect.poll(() => heard).toMatch(/ 503 Service Unavailable/);
+    await expect.poll(() => received).toMatch(/ 503 Service Unavailable/);
     expect(await ended).toBe(0);
   });
 
-  test('closes websockets with 1012, for which clients connect again', async () => {
-    const socket = await enter();
+  test('closes websockets with 1012, on which clients reconnect', async () => {
+    const socket = await connectSocket();
     const ended = timed(gateway.end());
     expect(await socket.closed).toBe(1012);
     const { value, ms } = await ended;
@@ -122,13 +122,13 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(5_000);
   });
 
-  test('answers the queries of a websocket before it closes; one that has none closes at once', async () => {
-    const [asking, resting] = [await enter(), await enter()];
+  test('answers the queries of a websocket before closing it, and closes one without queries at once', async () => {
+    const [asking, resting] = [await connectSocket(), await connectSocket()];
     for (const socket of [asking, resting])
-      begin(socket, 'updates', 'subscription { shipmentUpdates { cursor } }');
+      subscribe(socket, 'updates', 'subscription { shipmentUpdates { cursor } }');
     delayNotes({ kind: 'delay', ms: 2_500 });
-    begin(asking, 'notes', '{ notes { nodes { id } } }');
-    await reached();
+    subscribe(asking, 'notes', '{ notes { nodes { id } } }');
+    await notesRequested();
     const ended = gateway.end();
     const closed = timed(resting.closed);
     const { payload } = await asking.next('notes');
@@ -141,11 +141,11 @@ describe('SIGTERM', () => {
     expect(await ended).toBe(0);
   });
 
-  test('is not held by an upstream call that hangs, a half-sent request, nor a silent connection', async () => {
+  test('does not wait for a hanging upstream call, a half-sent request or a silent connection', async () => {
     delayNotes({ kind: 'hang' });
     const asked = askNotes().catch((error: unknown) => error as NodeJS.ErrnoException);
-    const socket = await enter();
-    begin(socket, 'notes', '{ notes { nodes { id } } }');
+    const socket = await connectSocket();
+    subscribe(socket, 'notes', '{ notes { nodes { id } } }');
     const half = request(`${gateway.url}/webhooks/shipments/sub_demo`, {
       method: 'POST',
       headers: { 'content-length': 1000 },
@@ -154,7 +154,7 @@ describe('SIGTERM', () => {
     const { hostname, port } = new URL(gateway.url);
     const silent = connect(Number(port), hostname).on('error', () => undefined);
     onTestFinished(() => void silent.destroy());
-    await reached();
+    await notesRequested();
     const { value, ms } = await timed(gateway.end());
     expect(value).toBe(0);
     expect(ms).toBeLessThan(9_000);
@@ -162,16 +162,16 @@ describe('SIGTERM', () => {
     expect(await socket.closed).toBe(1012);
   });
 
-  test('with nothing open ends at once', async () => {
+  test('exits at once if nothing is open', async () => {
     const { value, ms } = await timed(gateway.end());
     expect(value).toBe(0);
     expect(ms).toBeLessThan(4_000);
   });
 
-  test('by Ctrl-C, which npm repeats, lets a request in flight finish as well', async () => {
+  test('lets a request in flight finish on Ctrl-C, too, which npm repeats', async () => {
     delayNotes({ kind: 'delay', ms: 1_500 });
     const asked = askNotes();
-    await reached();
+    await notesRequested();
     gateway.child.kill('SIGINT');
     await sleep(20);
     const ended = gateway.end('SIGINT');
@@ -179,10 +179,10 @@ describe('SIGTERM', () => {
     expect(await ended).toBe(0);
   });
 
-  test('a second time ends at once', async () => {
+  test('exits at once with 1 on a second SIGTERM', async () => {
     delayNotes({ kind: 'hang' });
     const asked = askNotes().catch(() => undefined);
-    await reached();
+    await notesRequested();
     gateway.child.kill('SIGTERM');
     await sleep(1_000);
     const { value, ms } = await timed(gateway.end('SIGTERM'));
@@ -193,7 +193,7 @@ describe('SIGTERM', () => {
 });
 
 describe('a drain', () => {
-  /** A server that drains, and connections to it; the system has made them, and the server has let nobody in. */
+  /** A server with a drain, and connections that the kernel has made, but the server has not accepted yet. */
   async function open(count: number) {
     const drain = createDrain();
     const server = createServer((_, response) => {
@@ -206,37 +206,41 @@ describe('a drain', () => {
     const { port } = server.address() as AddressInfo;
     const clients = Array.from({ length: count }, () => {
       const socket = connect(port, '127.0.0.1');
-      let heard = '';
-      socket.on('data', (bytes) => (heard += String(bytes)));
+      let received = '';
+      socket.on('data', (bytes) => (received += String(bytes)));
       const closed = new Promise((resolve) => {
         socket.once('error', resolve).once('close', resolve);
       });
-      return { ask: () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), closed, heard: () => heard };
+      return {
+        ask: () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+        closed,
+        received: () => received,
+      };
     });
-    await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the system connects
+    await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the kernel connects
     return { run: () => drain.run(server), clients };
   }
 
-  test('answers all who have connected, and whom the server has not let in yet', async () => {
+  test('answers connections that the server has not accepted yet', async () => {
     const { run, clients } = await open(200);
     for (const { ask } of clients) ask();
     await run();
     expect(await Promise.all(clients.map(({ closed }) => closed))).toEqual(clients.map(() => false));
-    for (const { heard } of clients) expect(heard()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
+    for (const { received } of clients) expect(received()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
   });
 
-  test('answers what had come to a quiet connection, and was not read yet, when its time was over', async () => {
+  test('answers a request that had arrived, but was not read, when an idle connection’s time was up', async () => {
     const { run, clients } = await open(1);
-    const [{ ask, closed, heard }] = clients as [(typeof clients)[number]];
+    const [{ ask, closed, received }] = clients as [(typeof clients)[number]];
     ask();
-    await expect.poll(heard).toMatch(/here/);
+    await expect.poll(received).toMatch(/here/);
     const ended = run();
     await sleep(100);
-    await turn(); // timers come next
+    await turn(); // timers run next
     ask();
     for (const until = performance.now() + 700; performance.now() < until;);
     await ended;
     expect(await closed).toBe(false);
-    expect(heard()).toMatch(/here[^]*\r\nconnection: close\r\n[^]*here/i);
+    expect(received()).toMatch(/here[^]*\r\nconnection: close\r\n[^]*here/i);
   });
 });

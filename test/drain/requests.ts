@@ -1,6 +1,6 @@
 import { request, type Agent, type IncomingHttpHeaders } from 'node:http';
 
-/** An answer, and the headers with which it came. */
+/** A GraphQL response with its HTTP status and headers. */
 export interface Posted {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -9,17 +9,17 @@ export interface Posted {
   readonly errors: readonly unknown[] | undefined;
 }
 
-/** How to ask: as whom, and over which connections. */
+/** As whom to send a request, and over which connections. */
 export interface Way {
   readonly token?: string;
   readonly agent?: Agent;
-  /** Ends the waiting. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal;
 }
 
-/** A GraphQL request by POST; rejects where there is no whole answer. */
-export function postGraphql(url: string, query: string, variables = {}, way: Way = {}): Promise<Posted> {
-  const { token, agent, signal } = way;
+/** Sends a GraphQL request by POST; rejects if no complete response arrives. */
+export function postGraphql(url: string, query: string, variables = {}, options: Way = {}): Promise<Posted> {
+  const { token, agent, signal } = options;
   return new Promise((resolve, reject) => {
     const sent = request(`${url}/graphql`, {
       method: 'POST',
@@ -31,12 +31,12 @@ export function postGraphql(url: string, query: string, variables = {}, way: Way
       },
     });
     sent.on('error', reject);
-    sent.on('response', (answer) => {
-      const { statusCode: status = 0, headers } = answer;
+    sent.on('response', (response) => {
+      const { statusCode: status = 0, headers } = response;
       let text = '';
-      answer.on('data', (bytes) => (text += String(bytes)));
-      answer.on('error', reject);
-      answer.on('end', () => {
+      response.on('data', (bytes) => (text += String(bytes)));
+      response.on('error', reject);
+      response.on('end', () => {
         try {
           resolve({ status, headers, ...(JSON.parse(text) as Pick<Posted, 'data' | 'errors'>) });
         } catch (error) {

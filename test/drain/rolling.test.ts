@@ -29,8 +29,13 @@ function settingsOf(sandbox: Sandbox, url: string): Record<string, string> {
   };
 }
 
-/** A request to one of these; the next one where its connection is refused, and only then. */
-async function ask(urls: readonly string[], path: string, headers: Record<string, string>, body: string) {
+/** Posts to one of these URLs; only if the connection is refused, to the next one. */
+async function postToAny(
+  urls: readonly string[],
+  path: string,
+  headers: Record<string, string>,
+  body: string,
+) {
   for (let attempt = 0; ; attempt++) {
     try {
       return await post(`${urls[attempt % urls.length]!}${path}`, headers, body);
@@ -69,12 +74,12 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
     const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
     const { data: signedIn } = await postGraphql(urls[0]!, signIn, { input: demo });
     const token = signedIn.signIn.sessionToken as string;
-    const { data: place } = await postGraphql(urls[0]!, '{ liveCursor }', {}, { token });
+    const { data: start } = await postGraphql(urls[0]!, '{ liveCursor }', {}, { token });
     const subscribers = [1, 2, 3].map((number) =>
       startSubscriber({
         habit: { name: `subscriber ${number}`, family: 'shipments', selects: 'all' },
         token,
-        after: place.liveCursor as string,
+        after: start.liveCursor as string,
         url: () => random.pick(urls),
         random,
       }),
@@ -83,7 +88,7 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
 
     const sent: Sent[] = [];
     const answers: (number | string | undefined)[] = [];
-    let loaded = true;
+    let isUnderLoad = true;
     const query = JSON.stringify({ query: '{ shipments(first: 5) { nodes { id stage } } }' });
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
     const deliver = async () => {
@@ -94,13 +99,15 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
       };
       sent.push(event);
       const path = `/webhooks/shipments/${endpoint.id}`;
-      const status = await ask(shuffled(), path, signedHeaders(endpoint, event), event.body);
+      const status = await postToAny(shuffled(), path, signedHeaders(endpoint, event), event.body);
       event.acknowledged = status === 200;
       return status;
     };
     const load = Array.from({ length: 8 }, async (_, number) => {
-      while (loaded) {
-        answers.push(number % 2 === 0 ? await deliver() : await ask(shuffled(), '/graphql', headers, query));
+      while (isUnderLoad) {
+        answers.push(
+          number % 2 === 0 ? await deliver() : await postToAny(shuffled(), '/graphql', headers, query),
+        );
         await sleep(random.between(0, 20));
       }
     });
@@ -112,7 +119,7 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
       replicas[at] = await startGatewayProcess({ ...settings, PORT: new URL(url).port });
       restarted += 1;
     }
-    loaded = false;
+    isUnderLoad = false;
     await Promise.all(load);
 
     const failed = answers.filter((answer) => answer !== 200);
