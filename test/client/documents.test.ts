@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => testbed.stop());
 
-/** Asks by a typed document, with a session's token or without; what comes has its type. */
+/** Runs a typed document, with or without a session's token; the result has the document's type. */
 async function ask<Data, Variables extends object>(
   document: TypedDocumentNode<Data, Variables>,
   variables: Variables,
@@ -42,7 +42,7 @@ async function ask<Data, Variables extends object>(
   return data as Data;
 }
 
-/** The first message of a subscription, which is left then. */
+/** The first message of a subscription, which is then ended. */
 async function first<Data, Variables extends Record<string, unknown>>(
   document: TypedDocumentNode<Data, Variables>,
   variables: Variables,
@@ -54,7 +54,7 @@ async function first<Data, Variables extends Record<string, unknown>>(
   return value!.data!;
 }
 
-/** Apollo Client with a session's token, and a cache that does this with the root's fields. */
+/** Apollo Client with a session's token, and a cache with these policies for root fields. */
 function createApollo(fields: Readonly<Record<string, FieldPolicy>>) {
   const headers = { authorization: `Bearer ${token}` };
   return new ApolloClient({
@@ -63,7 +63,7 @@ function createApollo(fields: Readonly<Record<string, FieldPolicy>>) {
   });
 }
 
-test('there is a document for each operation and each fragment, and nothing else', () => {
+test('exports a document for each operation and fragment, and nothing else', () => {
   const source = readFileSync('src/client/operations.graphql', 'utf8');
   const named = Array.from(source.matchAll(/^(query|mutation|subscription|fragment) (\w+)/gm)).map(
     ([, kind, name]) => name! + (kind === 'fragment' ? 'FragmentDoc' : 'Document'),
@@ -72,7 +72,7 @@ test('there is a document for each operation and each fragment, and nothing else
   expect(Object.keys(generated).toSorted()).toEqual(named.toSorted());
 });
 
-test('a session begins, and ends', async () => {
+test('signs in and out', async () => {
   const { signIn } = await ask(SignInDocument, demo);
   expect(signIn.errors).toEqual([]);
   const own = signIn.sessionToken!;
@@ -83,7 +83,7 @@ test('a session begins, and ends', async () => {
   expect((await ask(ViewerDocument, {}, own)).viewer).toBeNull();
 });
 
-test('a note is created, and is among the notes', async () => {
+test('creates a note, and lists it', async () => {
   const input = { title: 'Typed', content: 'Text', tags: ['typed'], isPinned: true };
   const { createNote } = await ask(CreateNoteDocument, { input }, token);
   expect(createNote.errors).toEqual([]);
@@ -92,7 +92,7 @@ test('a note is created, and is among the notes', async () => {
   expect(notes.edges.map(({ node }) => node)).toEqual([createNote.note]);
 });
 
-test('urql asks for them as it comes: by GET', async () => {
+test('answers urql, which by default sends queries by GET', async () => {
   const methods: (string | undefined)[] = [];
   const urql = new Client({
     url: `${testbed.url}/graphql`,
@@ -109,7 +109,7 @@ test('urql asks for them as it comes: by GET', async () => {
   expect(methods).toEqual(['GET']);
 });
 
-test('an appointment is booked', async () => {
+test('books an appointment', async () => {
   const input = {
     status: 'BOOKED',
     start: '2030-01-01T09:00:00Z',
@@ -121,7 +121,7 @@ test('an appointment is booked', async () => {
   expect(createAppointment.appointment).toMatchObject({ status: 'BOOKED', confirmation: 'CONFIRMED' });
 });
 
-test('shipments are listed, and followed from there', async () => {
+test('lists shipments, and follows their updates from the liveCursor of the list', async () => {
   const { liveCursor } = await ask(ShipmentsDocument, { first: 1 }, token);
   await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_typed' } });
   const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: liveCursor });
@@ -130,7 +130,7 @@ test('shipments are listed, and followed from there', async () => {
   expect(shipments.edges.map(({ node }) => node)).toEqual([shipmentUpdates.shipment]);
 });
 
-test('payments are listed, and followed from there', async () => {
+test('lists payments, and follows their updates from the liveCursor of the list', async () => {
   const { liveCursor } = await ask(PaymentsDocument, { first: 1 }, token);
   await testbed.sandbox.webhooks.emitPayment();
   const { paymentUpdates } = await first(PaymentUpdatesDocument, { after: liveCursor });
@@ -138,33 +138,33 @@ test('payments are listed, and followed from there', async () => {
   expect(payments.edges.map(({ node }) => node)).toEqual([paymentUpdates.payment]);
 });
 
-test("Apollo Client's relayStylePagination puts the pages of a list together", async () => {
+test("merges the pages of a list with Apollo Client's relayStylePagination", async () => {
   for (const id of ['shp_page_1', 'shp_page_2'])
     await testbed.sandbox.webhooks.emitShipment({ shipment: { id } });
   const pages = createApollo({ shipments: relayStylePagination(['filter']) }).watchQuery({
     query: ShipmentsDocument,
     variables: { first: 1 },
   });
-  const leaving = pages.subscribe({});
+  const subscription = pages.subscribe({});
   const list = () => pages.getCurrentResult().data?.shipments;
   const shown = () => list()?.edges?.map((edge) => edge?.node?.shipmentId);
   await expect.poll(shown).toEqual(['shp_page_2']);
   await pages.fetchMore({ variables: { after: list()!.pageInfo!.endCursor! } });
   await expect.poll(shown).toEqual(['shp_page_2', 'shp_page_1']);
-  leaving.unsubscribe();
+  subscription.unsubscribe();
 });
 
-test('Apollo Client keeps the liveCursor of what it shows, as README has it, until all is asked for anew', async () => {
+test('keeps the first liveCursor in Apollo Client, with the merge function of README, until the store is reset', async () => {
   const merge = (kept?: string, given?: string) => kept ?? given;
   const apollo = createApollo({ liveCursor: { merge } });
-  const place = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;
-  const begun = await place();
+  const cursor = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;
+  const initial = await cursor();
   await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_between' } });
-  // Another part of the page asks for it too.
+  // Another part of the page queries it, too.
   const { data } = await apollo.query({ query: PaymentsDocument });
-  expect([data?.liveCursor, await place()]).toEqual([begun, begun]);
-  const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: begun });
+  expect([data?.liveCursor, await cursor()]).toEqual([initial, initial]);
+  const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: initial });
   expect(shipmentUpdates.shipment.shipmentId).toBe('shp_between');
   await apollo.resetStore();
-  expect(await place()).not.toBe(begun);
+  expect(await cursor()).not.toBe(initial);
 });

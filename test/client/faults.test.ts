@@ -14,7 +14,7 @@ const demo = { viewer: { email: 'demo@example.com' } };
 const updates = `subscription ($after: String) {
   shipmentUpdates(after: $after) { cursor event { eventId } }
 }`;
-/** A client that tries more often than this tries for ever. */
+/** A client that tries more often than this would try for ever. */
 const maxTries = 20;
 
 /** A resuming client, and how often it began to connect. */
@@ -28,7 +28,7 @@ async function first(client: Client, variables: Record<string, unknown> = {}, qu
   return (await client.iterate({ query, variables }).next()).value?.data;
 }
 
-/** Follows the updates; hands over how that ends, and the ids of the events up to then. */
+/** Follows the updates; returns the ids of the events received so far, and how the subscription ends. */
 function follow(client: Client, after: string) {
   const shown: string[] = [];
   const ended = new Promise((resolve) => {
@@ -52,13 +52,13 @@ const circular: Record<string, unknown> = {};
 circular['itself'] = circular;
 
 describe.for<[string, Partial<ClientOptions>]>([
-  ['by itself', {}],
-  ['where the application retries whatever happened', { shouldRetry: () => true }],
-])('%s, what cannot be sent', ([, more]) => {
+  ['by default', {}],
+  ['with a shouldRetry that is always true', { shouldRetry: () => true }],
+])('%s, an operation that cannot be sent', ([, more]) => {
   test.for<[string, unknown, RegExp]>([
     ['a BigInt', 10n, /BigInt/],
     ['a cycle', circular, /circular/],
-    ['what throws', { toJSON: () => expect.unreachable('no JSON') }, /no JSON/],
+    ['a toJSON that throws', { toJSON: () => expect.unreachable('no JSON') }, /no JSON/],
   ])('fails at once: %s', async ([, x, words]) => {
     const { client, counted } = connect(more);
     const bystander = follow(client, await liveCursor());
@@ -77,19 +77,19 @@ describe.for<[string, Partial<ClientOptions>]>([
   });
 });
 
-test('a variable may have no name', async () => {
+test('sends a variable whose name is empty', async () => {
   const { client } = connect();
   for (const value of [null, 1, { type: 'complete' }])
     expect(await first(client, { '': value })).toEqual(demo);
 });
 
-test('what the application throws while it connects ends what waits for the connection', async () => {
+test('an error thrown by connectionParams ends the operations that wait for the connection', async () => {
   const { client, counted } = connect({ connectionParams: () => expect.unreachable('no token') });
   await expect(first(client)).rejects.toThrow('no token');
   expect(counted.connections).toBe(1);
 });
 
-test('… unless its own shouldRetry has it tried again, after its pauses', async () => {
+test('an error thrown by connectionParams is retried, with the pauses of retryWait, if shouldRetry allows it', async () => {
   const paused: number[] = [];
   const { client } = connect({
     connectionParams() {
@@ -106,7 +106,7 @@ test('… unless its own shouldRetry has it tried again, after its pauses', asyn
   expect(paused).toEqual([0, 1]);
 });
 
-test('what the application throws over a message ends what is under way', async () => {
+test('an error thrown by jsonMessageReviver ends the operations in progress', async () => {
   const { client, counted } = connect({
     jsonMessageReviver(key, value: unknown) {
       if (key === 'viewer') throw new Error('not read');
@@ -117,7 +117,7 @@ test('what the application throws over a message ends what is under way', async 
   expect(counted.connections).toBe(1);
 });
 
-test("the application's own shouldRetry is asked of faults of the connection", async () => {
+test("asks the application's own shouldRetry about connection failures", async () => {
   const { client, counted } = connect({ shouldRetry: () => false });
   proxied.proxy.shut(true);
   const message = expect.stringMatching(/socket hang up|ECONNRESET/);
@@ -125,7 +125,7 @@ test("the application's own shouldRetry is asked of faults of the connection", a
   expect(counted.connections).toBe(1);
 });
 
-test('connects again after client.terminate', async () => {
+test('reconnects after client.terminate', async () => {
   const { client, counted } = connect();
   const { shown } = follow(client, await liveCursor());
   await emit('evt_before');
@@ -136,12 +136,12 @@ test('connects again after client.terminate', async () => {
   expect(counted.connections).toBe(2);
 });
 
-test('an operation that is too large is refused, and ends no other', async () => {
+test('refuses an operation that is too large, without ending others', async () => {
   const { client, counted } = connect();
   const { shown } = follow(client, await liveCursor());
   await emit('evt_small');
   await expect.poll(() => shown).toEqual(['evt_small']);
-  // Of three bytes each.
+  // Each character has three bytes.
   await expect(first(client, { x: '€'.repeat(350_000) })).rejects.toThrow('over HTTP');
   expect(await first(client, { x: 'x'.repeat(1_045_000) })).toEqual(demo);
   await emit('evt_smaller');
@@ -149,7 +149,7 @@ test('an operation that is too large is refused, and ends no other', async () =>
   expect(counted.connections).toBe(1);
 });
 
-test('Apollo Client is told of an operation that is too large', async () => {
+test('reports an operation that is too large to Apollo Client', async () => {
   const link = new GraphQLWsLink(connect().client);
   const apollo = new ApolloClient({ link, cache: new InMemoryCache() });
   const variables = { x: 'x'.repeat(1_100_000) };
@@ -157,7 +157,7 @@ test('Apollo Client is told of an operation that is too large', async () => {
   expect(error?.message).toContain('over HTTP');
 });
 
-test('1009 is final: a greater message, sent again, would be closed again', async () => {
+test('does not reconnect after 1009, as the same message would be too large again', async () => {
   const grows = { x: '' };
   const { client, counted } = connect({ on: { opened: () => void (grows.x = 'x'.repeat(1_200_000)) } });
   await expect(first(client, grows)).rejects.toMatchObject({ code: 1009 });

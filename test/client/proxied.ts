@@ -5,21 +5,21 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openProxy, type Proxy } from './proxy.js';
 
-/** What tests of clients need: a gateway, a way to it that can be cut, and clients that are disposed of. */
+/** What tests of clients need: a gateway, a proxy in front of it that can be cut, and clients that are disposed of. */
 export interface Proxied {
   readonly testbed: Testbed;
-  /** Before each test another. */
+  /** A new one for each test. */
   readonly proxy: Proxy;
-  /** The token of a session, with which clients connect from now on. */
+  /** The session token with which clients connect from now on. */
   token: string;
-  /** For a client that takes this way. */
+  /** Options for a client that connects through the proxy. */
   options(more?: Partial<ClientOptions>): ClientOptions;
   /** A client that is disposed of after the test. */
   connect(by: ClientOptions): Client;
   liveCursor(): Promise<string>;
 }
 
-/** Starts all that for the tests of a file. */
+/** Sets all of that up for the tests of a file. */
 export function useProxied(start: Parameters<typeof startTestbed>[0] = {}): Proxied {
   const clients: Client[] = [];
   let testbed: Testbed;

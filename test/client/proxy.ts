@@ -1,25 +1,25 @@
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** A way to a server that hears everything, and can be cut. */
+/** A TCP proxy that records everything, and whose connections can be cut. */
 export interface Proxy {
   readonly url: string;
   /** All bytes that the server has sent, connection by connection. */
   heard(): Buffer;
   /** All bytes that clients have sent, connection by connection. */
   said(): Buffer;
-  /** Ends every connection at once, in the middle of whatever is sent, and gives how many there were. */
+  /** Resets every connection at once, in the middle of whatever is sent; returns how many there were. */
   cut(): number;
-  /** From now on nothing passes on the connections that there are, and nobody is told that they have ended. */
+  /** Stops forwarding on the current connections, without closing them. */
   mute(): void;
-  /** While it is shut, connections end as soon as they are made. */
+  /** While it is shut, new connections are closed at once. */
   shut(isShut: boolean): void;
-  /** From now on connections go to the server at this address. */
-  lead(server: string): void;
+  /** Connects further clients to the server at this URL. */
+  redirectTo(server: string): void;
   stop(): Promise<void>;
 }
 
-/** Opens a proxy before the server at this address, on a port of its own. */
+/** Opens a proxy to the server at this URL, on a port of its own. */
 export async function openProxy(server: string): Promise<Proxy> {
   const connections = new Set<net.Socket>();
   const heard: Buffer[][] = [];
@@ -64,7 +64,7 @@ export async function openProxy(server: string): Promise<Proxy> {
     cut,
     mute: () => connections.forEach((connection) => connection.unpipe().pause()),
     shut: (isShut) => void (closed = isShut),
-    lead: (to) => void (target = to),
+    redirectTo: (to) => void (target = to),
     async stop() {
       cut();
       await new Promise((resolve) => listener.close(resolve));

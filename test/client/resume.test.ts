@@ -10,7 +10,7 @@ import { resuming } from '../../src/client/resume.js';
 import { codesOf, startTestbed } from '../support/testbed.js';
 import { useProxied } from './proxied.js';
 
-/** One key for all, so that a gateway can be put in another's place. */
+/** One key for all gateways, so that one can take another's place. */
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
 const proxied = useProxied({ settings });
 const { connect, liveCursor, options } = proxied;
@@ -23,10 +23,10 @@ interface Updates {
   readonly shipmentUpdates: { readonly cursor: string; readonly event: { readonly eventId: string } };
 }
 
-/** Begins to follow the updates after a cursor; hands over the id of each event, and whatever goes wrong. */
+/** Follows the updates after a cursor; reports each event's id and each failure; returns a function that stops. */
 type Follow = (after: string, show: (eventId: string) => void, fail: (error: unknown) => void) => () => void;
 
-const ways: Record<string, Follow> = {
+const clients: Record<string, Follow> = {
   'graphql-ws, subscribe': (after, show, fail) =>
     connect(resuming(options())).subscribe<Updates>(
       { query, variables: { after } },
@@ -78,7 +78,7 @@ const ways: Record<string, Follow> = {
       ],
     });
     const { unsubscribe } = client.subscription<Updates>(query, { after }).subscribe(({ data, error }) =>
-      // After an error urql still bears the data of the message before.
+      // With an error, urql still has the data of the message before.
       error || !data ? fail(error) : show(data.shipmentUpdates.event.eventId),
     );
     return unsubscribe;
@@ -87,7 +87,7 @@ const ways: Record<string, Follow> = {
 
 let emitted = 0;
 
-/** Sends so many events, one after the other, and gives their ids. */
+/** Emits this many events, one after the other, and returns their ids. */
 async function emit(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index++) {
@@ -98,7 +98,7 @@ async function emit(count: number): Promise<string[]> {
   return ids;
 }
 
-describe.for(Object.entries(ways))('%s', ([, follow]) => {
+describe.for(Object.entries(clients))('%s', ([, follow]) => {
   test('shows each event once and in order, however often the connection is cut', async () => {
     const shown: string[] = [];
     const failures: unknown[] = [];
@@ -111,11 +111,11 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     await expect.poll(() => shown).toEqual(sent);
     let cuts = 0;
     for (let round = 0; round < 6; round++) {
-      // Cut while updates are on their way, and then while there is no way for a while.
-      const underWay = emit(8);
+      // Cut while updates are in flight, and again while the proxy refuses connections for a while.
+      const inFlight = emit(8);
       await pause(round * 3);
       cuts += proxied.proxy.cut();
-      sent.push(...(await underWay));
+      sent.push(...(await inFlight));
       proxied.proxy.shut(true);
       cuts += proxied.proxy.cut();
       sent.push(...(await emit(4)));
@@ -131,7 +131,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     stop();
   });
 
-  test('resumes from where it began where nothing was shown before the cut', async () => {
+  test('starts from its initial cursor if the first connections fail', async () => {
     const shown: string[] = [];
     const before = await liveCursor();
     const missed = await emit(3);
@@ -150,7 +150,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
     stop();
   });
 
-  test('tells of CURSOR_EXPIRED when the log it comes back to is another', async () => {
+  test('reports CURSOR_EXPIRED when it reconnects to another log', async () => {
     const shown: string[] = [];
     const failures: unknown[] = [];
     const stop = follow(
@@ -168,7 +168,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
       await another.stop();
     });
     proxied.token = await another.signIn();
-    proxied.proxy.lead(another.url);
+    proxied.proxy.redirectTo(another.url);
     proxied.proxy.cut();
     await expect.poll(() => failures.length, { timeout: 5_000 }).toBeGreaterThan(0);
     expect(JSON.stringify(failures)).toContain('"CURSOR_EXPIRED"');
@@ -178,7 +178,7 @@ describe.for(Object.entries(ways))('%s', ([, follow]) => {
 });
 
 describe('resuming', () => {
-  test('without it the events of the meantime come twice', async () => {
+  test('prevents repetitions: without it, events since the original cursor arrive again', async () => {
     const shown: string[] = [];
     connect(options({ shouldRetry: () => true })).subscribe<Updates>(
       { query, variables: { after: await liveCursor() } },
@@ -219,7 +219,7 @@ describe('resuming', () => {
     expect(shown).toEqual(expected);
   });
 
-  test("leaves the application's own listener and replacer in place", async () => {
+  test("still calls the application's own listener and replacer", async () => {
     const seen: string[] = [];
     const replaced: string[] = [];
     const own = options({
@@ -242,11 +242,11 @@ describe('resuming', () => {
 
   describe('forgets a cursor', () => {
     const socket = {} as WebSocket;
-    /** The options at work, without a socket: what comes in, and the `after` of what goes out. */
+    /** Drives the options without a socket: passes messages in, and shows the `after` of messages that are sent. */
     function drive(more: Partial<ClientOptions> = {}) {
       const { on, jsonMessageReplacer, generateID } = resuming(options(more));
       return {
-        hear: (id: string, cursor: string) =>
+        receive: (id: string, cursor: string) =>
           on!.message!({ id, type: MessageType.Next, payload: { data: { update: { cursor } } } }),
         connect: () => on!.connected!(socket, undefined, true),
         begin: () => generateID!({ query }),
@@ -260,20 +260,20 @@ describe('resuming', () => {
       };
     }
 
-    test('when its subscription has ended while there was no connection', () => {
+    test('when its subscription ended while there was no connection', () => {
       const client = drive();
       client.connect();
-      for (const id of ['stays', 'ends']) client.hear(id, `cursor of ${id}`);
+      for (const id of ['stays', 'ends']) client.receive(id, `cursor of ${id}`);
       client.connect();
       expect(client.afterOf('stays')).toBe('cursor of stays');
       client.connect();
       expect(['stays', 'ends'].map(client.afterOf)).toEqual(['cursor of stays', undefined]);
     });
 
-    test('but not because connections were cut before anything was sent on them', () => {
+    test('but not if connections are cut before anything is sent on them', () => {
       const client = drive();
       client.connect();
-      client.hear('stays', 'cursor');
+      client.receive('stays', 'cursor');
       for (let cut = 0; cut < 5; cut += 1) client.connect();
       expect(client.afterOf('stays')).toBe('cursor');
     });
@@ -281,7 +281,7 @@ describe('resuming', () => {
     test('when the client completes its subscription', () => {
       const client = drive();
       client.connect();
-      for (const id of ['stays', 'ends']) client.hear(id, `cursor of ${id}`);
+      for (const id of ['stays', 'ends']) client.receive(id, `cursor of ${id}`);
       client.complete('ends');
       expect(['stays', 'ends'].map(client.afterOf)).toEqual(['cursor of stays', undefined]);
     });
@@ -289,12 +289,12 @@ describe('resuming', () => {
     test('when the application gives its id to another subscription', () => {
       const client = drive({ generateID: () => 'one' });
       client.connect();
-      client.hear('one', 'cursor');
+      client.receive('one', 'cursor');
       expect(client.afterOf(client.begin())).toBeUndefined();
     });
   });
 
-  test('is of no harm to a query over the socket', async () => {
+  test('leaves a query over the socket as it is', async () => {
     const client = connect(resuming(options()));
     const read = async () => (await client.iterate({ query: '{ viewer { email } }' }).next()).value;
     expect((await read())?.data).toEqual({ viewer: { email: 'demo@example.com' } });
@@ -302,7 +302,7 @@ describe('resuming', () => {
     expect((await read())?.data).toEqual({ viewer: { email: 'demo@example.com' } });
   });
 
-  test('gives up where the session has ended: 4401 is final', async () => {
+  test('does not reconnect after 4401, when the session has ended', async () => {
     const leaver = await proxied.testbed.signIn();
     const client = connect(resuming(options({ connectionParams: { authorization: `Bearer ${leaver}` } })));
     const ended = new Promise((resolve) => {
@@ -316,7 +316,7 @@ describe('resuming', () => {
     expect(await ended).toMatchObject({ code: 4401 });
   });
 
-  test('tells of the 4401, and serves again after another sign-in', async () => {
+  test('reports 4401, and works again after another sign-in', async () => {
     let session = await proxied.testbed.signIn();
     const closed = vi.fn<(event: unknown) => void>();
     const connectionParams = () => ({ authorization: `Bearer ${session}` });
@@ -334,7 +334,7 @@ describe('resuming', () => {
     expect((await next).value?.data?.shipmentUpdates.event.eventId).toBe(sent);
   });
 
-  test('pauses longer the more often it was in vain, and half a minute at most', async () => {
+  test('pauses longer with each failed attempt, up to half a minute', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { retryWait } = resuming({ url: proxied.proxy.url });

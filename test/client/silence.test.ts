@@ -14,7 +14,7 @@ const query = `subscription ($after: String) {
   shipmentUpdates(after: $after) { cursor event { eventId } }
 }`;
 
-/** A resuming client that pings often, and how its connections ended. */
+/** A resuming client that pings often, and the close codes of its connections. */
 function connect(more: Partial<ClientOptions> = {}) {
   const ends: unknown[] = [];
   const on = { ...more.on, closed: (event: unknown) => void ends.push((event as { code: number }).code) };
@@ -35,14 +35,14 @@ async function emit(id: string): Promise<void> {
   await proxied.testbed.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_silence' } });
 }
 
-/** A server that acknowledges, and else does with each message as it is told. */
-async function listen(hear: (type: string, socket: WebSocket) => unknown): Promise<string> {
+/** A server that acknowledges connections, and hands every other message to `onMessage`. */
+async function listen(onMessage: (type: string, socket: WebSocket) => unknown): Promise<string> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   server.on('connection', (socket) => {
     socket.on('message', (text: Buffer) => {
       const { type } = JSON.parse(text.toString()) as { readonly type: string };
       if (type === 'connection_init') socket.send('{"type":"connection_ack"}');
-      else hear(type, socket);
+      else onMessage(type, socket);
     });
   });
   onTestFinished(() => {
@@ -53,7 +53,7 @@ async function listen(hear: (type: string, socket: WebSocket) => unknown): Promi
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Like those of browsers, which cannot be terminated: they close with the other side, or after many seconds. */
+/** Like a browser's, which cannot be terminated: it closes when the other side does, or after many seconds. */
 class PageSocket extends WebSocket {
   override terminate = undefined as never;
 }
@@ -61,7 +61,7 @@ class PageSocket extends WebSocket {
 test.for([
   ['of ws', WebSocket],
   ['of a browser', PageSocket],
-] as const)('a dead connection %s is let go of, and each event shown once', async ([, webSocketImpl]) => {
+] as const)('drops a dead connection %s, and shows each event once', async ([, webSocketImpl]) => {
   const { client, ends } = connect({ webSocketImpl });
   const shown = await follow(client);
   const sent = ['before', 'meanwhile', 'after'].map((when) => `evt_${webSocketImpl.name}_${when}`);
@@ -78,7 +78,7 @@ test.for([
 test.for([
   ['of ws', WebSocket],
   ['of a browser', PageSocket],
-] as const)('so is one %s that is dead while it closes', async ([, webSocketImpl]) => {
+] as const)('drops a connection %s that goes dead while it closes', async ([, webSocketImpl]) => {
   const { client, ends } = connect({ webSocketImpl });
   const sink = { next: vi.fn<() => void>(), error() {}, complete() {} };
   const leave = client.subscribe({ query, variables: { after: await liveCursor() } }, sink);
@@ -86,14 +86,14 @@ test.for([
   await expect.poll(() => sink.next.mock.calls).toHaveLength(1);
   proxied.proxy.mute();
   leave();
-  await pause(20); // so that the next one finds it closing
+  await pause(20); // so that the next subscription finds it closing
   const shown = await follow(client);
   await emit(`evt_${webSocketImpl.name}_next`);
   await expect.poll(() => shown, { timeout: 10_000 }).toEqual([`evt_${webSocketImpl.name}_next`]);
   expect(ends[0]).toBe(4499);
 });
 
-test('so is one that has died before it was acknowledged', async () => {
+test('drops a connection that goes dead before it is acknowledged', async () => {
   let deaths = 0;
   const opened = () => void (deaths++ === 0 && proxied.proxy.mute());
   const { client, ends } = connect({ on: { opened } });
@@ -102,7 +102,7 @@ test('so is one that has died before it was acknowledged', async () => {
   expect(ends[0]).toBe(4499);
 });
 
-test('a connection that is alive is kept', async () => {
+test('keeps a connection that is alive', async () => {
   let pongs = 0;
   const { client, ends } = connect({ keepAlive: 500, on: { pong: () => void pongs++ } });
   await follow(client);
@@ -110,7 +110,7 @@ test('a connection that is alive is kept', async () => {
   expect(ends).toEqual([]);
 });
 
-test('whatever is heard puts the end off, and silence after it does not', async () => {
+test('keeps a connection while any messages arrive, and drops it once they stop', async () => {
   let said = 0;
   const url = await listen(async (type, socket) => {
     if (type !== 'ping') return;
@@ -125,7 +125,7 @@ test('whatever is heard puts the end off, and silence after it does not', async 
   expect(said).toBe(6);
 });
 
-test('a pong that comes late, as behind a long message, is waited for in the end', async () => {
+test('waits longer on each further connection, until a late pong arrives', async () => {
   let pongs = 0;
   const url = await listen(async (type, socket) => {
     if (type !== 'ping') return;
@@ -138,7 +138,7 @@ test('a pong that comes late, as behind a long message, is waited for in the end
   expect(ends.slice(0, 2)).toEqual([4499, 4499]);
 });
 
-test('nothing more is heard of a socket that was let go of', () => {
+test('ignores messages of a socket that it has dropped', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { on } = detectingSilence({ url: '' });
@@ -153,7 +153,7 @@ test('nothing more is heard of a socket that was let go of', () => {
   expect(socket.onmessage).toBeNull();
 });
 
-test.each([0, Infinity])('waits for no end of a close where it never pings: %d', (never) => {
+test.each([0, Infinity])('sets no timer for a close if it never pings: keepAlive %d', (never) => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { on } = detectingSilence({ url: '', keepAlive: never });
@@ -168,20 +168,20 @@ test("pings every ten seconds, unless the application's own setting says otherwi
   expect([resuming({ url }).keepAlive, resuming({ url, keepAlive: 0 }).keepAlive]).toEqual([10_000, 0]);
 });
 
-test("leaves the application's own listeners in place", async () => {
-  const heard: string[] = [];
-  const note = (what: string) => () => void heard.push(what);
+test("still calls the application's own listeners", async () => {
+  const calls: string[] = [];
+  const record = (what: string) => () => void calls.push(what);
   const on = {
-    opened: note('opened'),
-    ping: note('ping'),
-    pong: note('pong'),
-    message: note('message'),
-    closed: note('closed'),
+    opened: record('opened'),
+    ping: record('ping'),
+    pong: record('pong'),
+    message: record('message'),
+    closed: record('closed'),
   } satisfies ClientOptions['on'];
   const client = proxied.connect(resuming(options({ keepAlive, on })));
   await follow(client);
-  await expect.poll(() => heard).toContain('pong');
+  await expect.poll(() => calls).toContain('pong');
   proxied.proxy.cut();
-  await expect.poll(() => heard).toContain('closed');
-  expect(new Set(heard)).toEqual(new Set(Object.keys(on)));
+  await expect.poll(() => calls).toContain('closed');
+  expect(new Set(calls)).toEqual(new Set(Object.keys(on)));
 });
