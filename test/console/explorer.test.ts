@@ -8,15 +8,15 @@ import { windowTests } from './window.js';
 
 describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   const explorer = useExplorer();
-  const { answer, button, open, run, runInstead, signIn, signOutElsewhere } = explorer;
+  const { answer, button, open, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
 
-  /** The text of the answer, each time after one more event of a shipment. */
+  /** Emits an event of the shipment, and returns the text of the answer then. */
   const answerTo = (id: string) => async () => {
     await explorer.sandbox.webhooks.emitShipment({ shipment: { id } });
     return answer();
   };
 
-  test('loads from the gateway alone, within its policy', async () => {
+  test('loads from the gateway alone, within its content security policy', async () => {
     await explorer.page.getByLabel('Show Documentation Explorer').click();
     await explorer.page.getByText('Root Types').waitFor();
     expect(await explorer.page.title()).toContain('Trivium');
@@ -30,7 +30,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await awaitEditor(page);
   });
 
-  test('says that it cannot read the schema, and tries again', async () => {
+  test('says that the schema could not be loaded, and tries again', async () => {
     const { page } = explorer;
     const problem = page.getByRole('alert').filter({ hasText: 'The schema could not be loaded.' });
     await page.route('**/schema.graphql', (route) => route.fulfill({ status: 503 }));
@@ -61,7 +61,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     expect(explorer.faults).toEqual([]);
   });
 
-  test('ends the updates when a new tab is opened, and shows them with their own', async () => {
+  test('ends the updates when a new tab is opened, and still shows them in their own tab', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await open('ShipmentUpdates');
@@ -74,7 +74,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await expect.poll(answer, soon).toContain('"shipmentId": "shp_own"');
   });
 
-  test('says why the updates end when the session does, beside the last one', async () => {
+  test('says why updates end when the session ends, next to the last update', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await open('ShipmentUpdates');
@@ -85,11 +85,11 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await button('Sign in').waitFor();
   });
 
-  test('… beside what was wrong with that one, too', async () => {
+  test('says why updates end when the session ends, next to the errors of the last update', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await open('ShipmentUpdates');
-    await runInstead(
+    await replaceAndRun(
       'subscription { shipmentUpdates { event { shipmentId } shipment { events(first: 101) { nodes { id } } } } }',
     );
     await expect.poll(answerTo('shp_wrong'), soon).toContain('BAD_USER_INPUT');
@@ -97,7 +97,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await expect.poll(answer, soon).toMatch(/Sign in above.*BAD_USER_INPUT/);
   });
 
-  test('says that the connection has gone dead, beside the last update', async () => {
+  test('says that the connection has gone dead, next to the last update', async () => {
     const { page } = explorer;
     let isMute = false;
     await page.routeWebSocket('**/graphql', (near) => {
@@ -117,13 +117,13 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await expect.poll(answer, soon).toMatch(/stopped responding.*shp_heard/);
   });
 
-  test('says that one must sign in for live updates', async () => {
+  test('says that live updates need a sign-in', async () => {
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answer, soon).toContain('Sign in above');
   });
 
-  test('forgets every answer when the person signs out, and the updates end', async () => {
+  test('forgets every answer and ends the updates when the user signs out', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await run();
@@ -139,8 +139,8 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     expect(explorer.faults).toEqual([]);
   });
 
-  describe('keeping headers', () => headersTests(explorer));
-  describe('signing in', () => signInTests(explorer));
-  describe('being answered late', () => lateTests(explorer));
-  describe('its window', () => windowTests(explorer));
+  describe('headers that are typed', () => headersTests(explorer));
+  describe('on signing in and out', () => signInTests(explorer));
+  describe('when answers arrive late', () => lateTests(explorer));
+  describe('in its window', () => windowTests(explorer));
 });

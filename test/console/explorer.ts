@@ -15,32 +15,32 @@ interface Person {
 
 /** The demo user. */
 export const demo: Person = { email: 'demo@example.com', password: 'demo-password' };
-/** Another, who has no notes. */
+/** Another user, who has no notes. */
 export const other: Person = { email: 'other@example.com', password: 'other' };
 
-/** The explorer as a test meets it: opened anew for each, with nobody signed in. */
+/** The explorer, opened anew for each test, with nobody signed in. */
 export interface Explorer {
   readonly page: Page;
   readonly browser: Browser;
   readonly gateway: Gateway;
   readonly sandbox: Sandbox;
-  /** What must not be: requests to other hosts, errors and violations of the policy, which the console tells. */
+  /** What must not happen: requests to other hosts, errors, and console messages such as policy violations. */
   readonly faults: readonly string[];
   button(name: string): Locator;
   /** Opens the tab of a sample. */
   open(tab: string): Promise<void>;
   run(): Promise<void>;
-  /** Puts an operation in the place of the one in the editor, and runs it. */
-  runInstead(operation: string): Promise<void>;
-  /** The text of the answer; the editor breaks its lines and writes its blanks as no-break spaces. */
+  /** Replaces the operation in the editor, and runs it. */
+  replaceAndRun(operation: string): Promise<void>;
+  /** The text of the answer with white space collapsed: the editor wraps its lines, and uses no-break spaces. */
   answer(): Promise<string>;
-  /** Signs in by the form, as the demo user where nobody is given, without waiting for what comes of it. */
+  /** Submits the sign-in form, by default for the demo user, without waiting for the outcome. */
   signIn(person?: Person): Promise<void>;
   /** Ends the session as another page would. */
   signOutElsewhere(): Promise<unknown>;
 }
 
-/** For what takes a moment in a browser. */
+/** Options to poll for what takes a moment in a browser. */
 export const soon = { timeout: 10_000, interval: 200 };
 
 /** Starts a gateway and a browser for the tests of a suite. */
@@ -67,7 +67,7 @@ export function useExplorer(): Explorer {
   });
 
   beforeEach(async () => {
-    // High enough for every line of an answer: the editor draws only those in sight.
+    // High enough for every line of an answer: the editor renders only visible lines.
     page = await browser.newPage({ viewport: { width: 1280, height: 1200 } });
     page.setDefaultTimeout(10_000);
     faults = faultsOf(page, new URL(gateway.url).host);
@@ -98,7 +98,7 @@ export function useExplorer(): Explorer {
     button,
     open: (tab) => page.getByRole('tab', { name: tab, exact: true }).click(),
     run,
-    async runInstead(operation) {
+    async replaceAndRun(operation) {
       await page.locator('.graphiql-query-editor .monaco-editor').click();
       await page.keyboard.press('ControlOrMeta+A');
       await page.keyboard.insertText(operation);
@@ -123,8 +123,8 @@ export async function awaitEditor(page: Page): Promise<void> {
   await page.locator('.graphiql-query-editor .view-line').first().waitFor();
 }
 
-/** Says to a page, as another window does, that somebody signed in or out there. */
-export async function tellOfAnotherWindow(page: Page): Promise<void> {
+/** Tells a page, as another window would, that somebody signed in or out there. */
+export async function announceFromAnotherWindow(page: Page): Promise<void> {
   await page.evaluate(() => new BroadcastChannel('trivium-session').postMessage(null));
 }
 
@@ -134,7 +134,7 @@ function configure(sandbox: Sandbox): GatewayConfig {
     PORT: '0',
     DATABASE_URL: `sqlite:${join(mkdtempSync(join(inject('testDirectory'), 'explorer-')), 'gateway.db')}`,
     GRANTS: '{"demo@example.com":["appointments:write","shipments:read","payments:read"]}',
-    // The page needs none: it has the schema from where that is public.
+    // The page does not need it: it loads `/schema.graphql`, which is always public.
     INTROSPECTION: 'off',
     LOG_LEVEL: 'silent',
   };
@@ -143,7 +143,7 @@ function configure(sandbox: Sandbox): GatewayConfig {
   return { ...rest, upstreams };
 }
 
-/** What goes wrong on a page from now on. */
+/** Collects what goes wrong on a page from now on. */
 function faultsOf(page: Page, host: string): string[] {
   const faults: string[] = [];
   const note = (url: string): void => {

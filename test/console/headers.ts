@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { awaitEditor, soon, type Explorer } from './explorer.js';
 
-/** Where typed headers, which may hold a token, are kept. */
+/** Where typed headers, which may contain a token, are stored. */
 export function headersTests(explorer: Explorer): void {
-  const { button, run, runInstead } = explorer;
-  const kept = () => explorer.page.evaluate(() => JSON.stringify(localStorage));
+  const { button, run, replaceAndRun } = explorer;
+  const storage = () => explorer.page.evaluate(() => JSON.stringify(localStorage));
   const history = () => explorer.page.evaluate(() => localStorage.getItem('graphiql:queries'));
   const headers = () =>
     explorer.page.locator('.graphiql-editor-tool .monaco-editor').filter({ visible: true });
-  /** GraphiQL takes half a second to keep what was typed, also when it has been told otherwise meanwhile. */
-  const noticed = () => explorer.page.waitForTimeout(800);
+  /** GraphiQL stores what was typed half a second later, even if that has been switched off meanwhile. */
+  const waitForStorage = () => explorer.page.waitForTimeout(800);
 
   async function typeHeaders(): Promise<void> {
     await button('Headers').click();
@@ -19,7 +19,7 @@ export function headersTests(explorer: Explorer): void {
 
   const choice = (name: string) => explorer.page.getByRole('button', { name, exact: true });
 
-  async function persist(name: 'On' | 'Off'): Promise<void> {
+  async function setPersistence(name: 'On' | 'Off'): Promise<void> {
     await explorer.page.getByLabel('Open settings dialog').click();
     await choice(name).click();
     await explorer.page.keyboard.press('Escape');
@@ -30,32 +30,32 @@ export function headersTests(explorer: Explorer): void {
     await awaitEditor(explorer.page);
   }
 
-  test('keeps them only where the settings say so', async () => {
+  test('are stored only if the settings say so', async () => {
     await typeHeaders();
-    await noticed();
+    await waitForStorage();
     await run();
     await expect.poll(history, soon).toContain('NotesPage');
-    expect(await kept()).not.toContain('of-mine');
-    await persist('On');
-    await runInstead('query Kept { __typename }');
-    await noticed();
+    expect(await storage()).not.toContain('of-mine');
+    await setPersistence('On');
+    await replaceAndRun('query Kept { __typename }');
+    await waitForStorage();
     await run();
     await expect.poll(history, soon).toContain('of-mine');
   });
 
-  test('keeps none any more when that is switched off', async () => {
-    await persist('On');
+  test('are deleted when storing them is switched off', async () => {
+    await setPersistence('On');
     await typeHeaders();
-    await runInstead('query Kept { __typename }');
+    await replaceAndRun('query Kept { __typename }');
     await expect.poll(history, soon).toContain('of-mine');
-    await persist('Off');
-    expect(await kept()).not.toContain('of-mine');
-    await noticed();
-    expect(await kept()).toContain('Kept');
-    expect(await kept()).not.toContain('of-mine');
+    await setPersistence('Off');
+    expect(await storage()).not.toContain('of-mine');
+    await waitForStorage();
+    expect(await storage()).toContain('Kept');
+    expect(await storage()).not.toContain('of-mine');
   });
 
-  test('keeps none of those that an earlier version has kept', async () => {
+  test('are deleted if an earlier version stored them', async () => {
     await explorer.page.evaluate(() => {
       const items = [{ query: '{ earlier }', headers: 'of-mine' }];
       localStorage.setItem('graphiql:queries', JSON.stringify({ queries: items }));
@@ -63,16 +63,16 @@ export function headersTests(explorer: Explorer): void {
     });
     await reload();
     expect(await history()).toContain('earlier');
-    expect(await kept()).not.toContain('of-mine');
+    expect(await storage()).not.toContain('of-mine');
   });
 
-  test('keeps them, and the setting, for the next visit', async () => {
+  test('are stored with the setting for the next visit', async () => {
     await typeHeaders();
-    await noticed();
-    await persist('On');
-    await noticed();
+    await waitForStorage();
+    await setPersistence('On');
+    await waitForStorage();
     await reload();
-    await noticed();
+    await waitForStorage();
     await reload();
     await button('Headers').click();
     await expect.poll(() => headers().innerText(), soon).toContain('of-mine');

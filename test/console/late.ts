@@ -1,34 +1,34 @@
 import { expect, test } from 'vitest';
-import { other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
+import { announceFromAnotherWindow, other, soon, type Explorer } from './explorer.js';
 
 const signInMutation =
   'mutation { signIn(input: { email: "demo@example.com", password: "demo-password" }) { errors { code } } }';
 
-/** What comes too late: answers nobody waits for any more. */
+/** Answers that arrive when nobody waits for them any more. */
 export function lateTests(explorer: Explorer): void {
-  const { answer, button, open, run, runInstead, signIn, signOutElsewhere } = explorer;
+  const { answer, button, open, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
   const execute = () => explorer.page.getByLabel('Execute query');
   const stop = () => explorer.page.getByLabel('Stop query');
-  /** As long as the page takes to show what has come, and longer. */
-  const shown = () => explorer.page.waitForTimeout(500);
+  /** Waits longer than the page takes to show what has arrived. */
+  const waitForDisplay = () => explorer.page.waitForTimeout(500);
 
-  /** Keeps the answers to operations with this text in them, until each is let go. */
-  async function keep(text: string) {
-    const kept: (() => Promise<void>)[] = [];
+  /** Holds back the answers to operations that contain this text, until each is released. */
+  async function holdBack(text: string) {
+    const held: (() => Promise<void>)[] = [];
     await explorer.page.route('**/graphql', async (route) => {
       if (!route.request().postData()?.includes(JSON.stringify(text).slice(1, -1))) return route.fallback();
       const response = await route.fetch();
-      kept.push(() => route.fulfill({ response }));
+      held.push(() => route.fulfill({ response }));
       return undefined;
     });
     return {
-      come: async (count: number) => {
-        await expect.poll(() => kept.length, soon).toBe(count);
+      arrived: async (count: number) => {
+        await expect.poll(() => held.length, soon).toBe(count);
       },
-      /** Lets the answer with this number go; the page may have given it up. */
-      letGo: async (index: number) => {
-        await kept[index]?.().catch(() => {});
-        await shown();
+      /** Releases the answer with this index; the page may have abandoned it. */
+      release: async (index: number) => {
+        await held[index]?.().catch(() => {});
+        await waitForDisplay();
       },
     };
   }
@@ -36,73 +36,73 @@ export function lateTests(explorer: Explorer): void {
   test.each([
     ['query { notes { nodes { title } } }', '"title"'],
     ['mutation { createNote(input: { title: "Late", content: "?" }) { note { title } } }', '"Late"'],
-  ])('shows nobody the answer to %s after the person has signed out', async (operation, told) => {
+  ])('does not show the answer to %s after the user has signed out', async (operation, expected) => {
     await signIn();
     await button('Sign out').waitFor();
-    const answers = await keep(operation);
-    await runInstead(operation);
-    await answers.come(1);
-    await answers.letGo(0);
-    await expect.poll(answer, soon).toContain(told);
+    const answers = await holdBack(operation);
+    await replaceAndRun(operation);
+    await answers.arrived(1);
+    await answers.release(0);
+    await expect.poll(answer, soon).toContain(expected);
     await run();
-    await answers.come(2);
+    await answers.arrived(2);
     await button('Sign out').click();
     await button('Sign in').waitFor();
     await execute().waitFor();
-    await answers.letGo(1);
-    expect(await answer()).not.toContain(told);
+    await answers.release(1);
+    expect(await answer()).not.toContain(expected);
     expect(explorer.faults).toEqual([]);
   });
 
-  test('shows no answer after Stop, nor in another tab', async () => {
+  test('does not show an answer after Stop, nor in another tab', async () => {
     await signIn();
     await button('Sign out').waitFor();
-    const answers = await keep('notes');
+    const answers = await holdBack('notes');
     await run();
-    await answers.come(1);
+    await answers.arrived(1);
     await stop().click();
     await execute().waitFor();
-    await answers.letGo(0);
+    await answers.release(0);
     expect(await answer()).toBe('');
     await run();
-    await answers.come(2);
+    await answers.arrived(2);
     await open('Shipments');
-    await answers.letGo(1);
+    await answers.release(1);
     expect(await answer()).toBe('');
     await open('NotesPage');
     await run();
-    await answers.come(3);
-    await answers.letGo(2);
+    await answers.arrived(3);
+    await answers.release(2);
     await expect.poll(answer, soon).toContain('"title"');
   });
 
-  test('believes what was asked last of who is signed in', async () => {
+  test('goes by the latest look-up of who is signed in', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await signOutElsewhere();
-    const lookUps = await keep('query Viewer');
+    const lookUps = await holdBack('query Viewer');
     await run();
-    await lookUps.come(1);
-    await runInstead(signInMutation);
-    await lookUps.come(2);
-    await lookUps.letGo(1);
-    await lookUps.letGo(0);
+    await lookUps.arrived(1);
+    await replaceAndRun(signInMutation);
+    await lookUps.arrived(2);
+    await lookUps.release(1);
+    await lookUps.release(0);
     expect(await button('Sign out').isVisible()).toBe(true);
   });
 
-  test('stays signed out when it was asked before who is signed in', async () => {
+  test('stays signed out if the look-up was sent before the sign-out', async () => {
     await signIn();
     await button('Sign out').waitFor();
-    const lookUps = await keep('query Viewer');
-    await runInstead(signInMutation);
-    await lookUps.come(1);
+    const lookUps = await holdBack('query Viewer');
+    await replaceAndRun(signInMutation);
+    await lookUps.arrived(1);
     await button('Sign out').click();
     await button('Sign in').waitFor();
-    await lookUps.letGo(0);
+    await lookUps.release(0);
     expect(await button('Sign in').isVisible()).toBe(true);
   });
 
-  test('forgets the answers when another person comes, whichever look-up tells of it', async () => {
+  test('forgets the answers when another user signs in, whichever look-up shows it', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await run();
@@ -111,35 +111,35 @@ export function lateTests(explorer: Explorer): void {
     await open('Shipments');
     await run();
     await button('Sign in').waitFor();
-    const queries = await keep('query Shipments');
-    const lookUps = await keep('query Viewer');
+    const queries = await holdBack('query Shipments');
+    const lookUps = await holdBack('query Viewer');
     await run();
-    await queries.come(1);
+    await queries.arrived(1);
     await signIn(other);
-    await lookUps.come(1);
-    await queries.letGo(0);
-    await lookUps.come(2);
-    await lookUps.letGo(1);
-    await lookUps.letGo(0);
+    await lookUps.arrived(1);
+    await queries.release(0);
+    await lookUps.arrived(2);
+    await lookUps.release(1);
+    await lookUps.release(0);
     await explorer.page.getByText(other.email, { exact: true }).waitFor();
     await open('NotesPage');
     await expect.poll(answer, soon).toBe('');
   });
 
-  test('forgets the answers after a sign-out, whichever look-up tells of it', async () => {
+  test('forgets the answers after a sign-out, whichever look-up shows it', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await open('Shipments');
-    const lookUps = await keep('query Viewer');
+    const lookUps = await holdBack('query Viewer');
     await signOutElsewhere();
-    await tellOfAnotherWindow(explorer.page);
-    await lookUps.come(1);
+    await announceFromAnotherWindow(explorer.page);
+    await lookUps.arrived(1);
     await run();
-    await lookUps.come(2);
-    await lookUps.letGo(1);
-    await lookUps.letGo(0);
+    await lookUps.arrived(2);
+    await lookUps.release(1);
+    await lookUps.release(0);
     await button('Sign in').waitFor();
     await open('NotesPage');
     await expect.poll(answer, soon).toBe('');

@@ -1,23 +1,23 @@
 import type { Page, Route } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { openProxy } from '../client/proxy.js';
-import { awaitEditor, demo, other, soon, tellOfAnotherWindow, type Explorer } from './explorer.js';
+import { announceFromAnotherWindow, awaitEditor, demo, other, soon, type Explorer } from './explorer.js';
 
-const written = ({ email, password }: typeof demo) => `{ email: "${email}", password: "${password}" }`;
+const inputOf = ({ email, password }: typeof demo) => `{ email: "${email}", password: "${password}" }`;
 
-/** Who signs in and out, by the bar and past it. */
+/** Signing in and out, in the bar and elsewhere. */
 export function signInTests(explorer: Explorer): void {
-  const { answer, button, run, runInstead, signIn, signOutElsewhere } = explorer;
+  const { answer, button, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
   const problem = (text: string) => explorer.page.getByRole('alert').filter({ hasText: text });
   const field = (name: string) => explorer.page.getByLabel(name);
-  /** The name of what has the focus. */
+  /** The label of the focused element. */
   const focused = () =>
     explorer.page.evaluate(() => {
       const { activeElement: element } = document;
       return element?.getAttribute('aria-label') ?? element?.textContent;
     });
 
-  /** A second window, as a person opens one, with the same session. */
+  /** Opens a second window with the same session, as a user does. */
   async function openSecond(): Promise<Page> {
     const opened = explorer.page.waitForEvent('popup');
     await explorer.page.evaluate(() => void open(location.href));
@@ -27,7 +27,7 @@ export function signInTests(explorer: Explorer): void {
     return second;
   }
 
-  test('signs in by the bar, shows notes, stays signed in, signs out', async () => {
+  test('signs in by the bar, shows notes, stays signed in after a reload, and signs out', async () => {
     await signIn();
     await explorer.page.getByText('demo@example.com', { exact: true }).waitFor();
     await run();
@@ -40,7 +40,7 @@ export function signInTests(explorer: Explorer): void {
     expect(explorer.faults).toEqual([]);
   });
 
-  test('says what is wrong with a sign-in, at the fields, until one types anew', async () => {
+  test('says at the fields why a sign-in failed, until the user types again', async () => {
     await signIn({ ...demo, password: 'wrong' });
     const told = problem('password is wrong');
     await told.waitFor();
@@ -54,23 +54,23 @@ export function signInTests(explorer: Explorer): void {
     expect(await field('Password').getAttribute('aria-invalid')).toBe('false');
   });
 
-  test('says it on where it is found out meanwhile who is signed in', async () => {
-    const show = await hideViewer();
-    await tellOfAnotherWindow(explorer.page);
+  test('still says why a sign-in failed after another look-up of who is signed in', async () => {
+    const restore = await failLookUps();
+    await announceFromAnotherWindow(explorer.page);
     await problem('cannot be reached').waitFor();
-    await show();
-    const looked = explorer.page.waitForResponse((response) =>
+    await restore();
+    const lookedUp = explorer.page.waitForResponse((response) =>
       Boolean(response.request().postData()?.includes('query Viewer')),
     );
     await signIn({ ...demo, password: 'wrong' });
     await problem('password is wrong').waitFor();
     await explorer.page.evaluate(() => dispatchEvent(new Event('online')));
-    await looked;
-    await explorer.page.waitForTimeout(500); // as long as the page takes to show what has come, and longer
+    await lookedUp;
+    await explorer.page.waitForTimeout(500); // longer than the page takes to show what has arrived
     expect(await problem('password is wrong').count()).toBe(1);
   });
 
-  test('hands the focus on, and says who is signed in', async () => {
+  test('moves the focus to the next control, and says who is signed in', async () => {
     await field('E-mail').fill('demo@example.com');
     await field('Password').fill('demo-password');
     await field('Password').press('Enter');
@@ -80,10 +80,10 @@ export function signInTests(explorer: Explorer): void {
     await expect.poll(focused, soon).toBe('E-mail');
   });
 
-  test('notices who signs in and out in the editor, and leaves the focus there', async () => {
-    await runInstead(`mutation { signIn(input: ${written(demo)}) { viewer { name } } }`);
+  test('notices a sign-in and a sign-out in the editor, and leaves the focus there', async () => {
+    await replaceAndRun(`mutation { signIn(input: ${inputOf(demo)}) { viewer { name } } }`);
     await button('Sign out').waitFor();
-    await runInstead('mutation { signOut { signedOut } }');
+    await replaceAndRun('mutation { signOut { signedOut } }');
     await button('Sign in').waitFor();
     expect(await focused()).not.toBe('E-mail');
     await expect.poll(answer, soon).toContain('"signedOut": true');
@@ -113,13 +113,13 @@ export function signInTests(explorer: Explorer): void {
 
   test.each([
     ['sign-out', 'mutation { signOut { signedOut } }', /"signedOut": true/],
-    ['sign-out by another name', 'mutation { out: signOut { signedOut } }', /^$/],
+    ['sign-out under an alias', 'mutation { out: signOut { signedOut } }', /^$/],
     [
-      'sign-in of another, who keeps the token',
-      `mutation { signIn(input: ${written(other)}) { sessionToken } }`,
+      'sign-in of another user who selects the token',
+      `mutation { signIn(input: ${inputOf(other)}) { sessionToken } }`,
       /^\{ "data": \{ "signIn": \{ "sessionToken": /,
     ],
-  ])('forgets the answers in all windows after the %s, in the editor', async (_, operation, left) => {
+  ])('forgets the answers in all windows after a %s in the editor', async (_, operation, left) => {
     await signIn();
     await button('Sign out').waitFor();
     await run();
@@ -128,7 +128,7 @@ export function signInTests(explorer: Explorer): void {
     await second.getByLabel('Execute query').click();
     await second.getByText('"title"').first().waitFor();
     await explorer.open('Shipments');
-    await runInstead(operation);
+    await replaceAndRun(operation);
     for (const page of [explorer.page, second])
       await page.getByText(demo.email, { exact: true }).waitFor({ state: 'detached' });
     await second.getByText('"title"').first().waitFor({ state: 'detached' });
@@ -138,7 +138,7 @@ export function signInTests(explorer: Explorer): void {
     await second.close();
   });
 
-  test('keeps the person and the answers when it cannot be found out who is signed in', async () => {
+  test('keeps the user and the answers if the look-up of who is signed in fails', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await run();
@@ -146,14 +146,14 @@ export function signInTests(explorer: Explorer): void {
     await explorer.page.route('**/graphql', (route) =>
       route.request().postData()?.includes('query Viewer') ? route.abort() : route.continue(),
     );
-    await tellOfAnotherWindow(explorer.page);
+    await announceFromAnotherWindow(explorer.page);
     await problem('cannot be reached').waitFor();
     expect(await button('Sign out').isVisible()).toBe(true);
     expect(await answer()).toContain('"title"');
   });
 
-  /** Has it not be found out who is signed in, until that is taken back. */
-  async function hideViewer(): Promise<() => Promise<void>> {
+  /** Makes the look-up of who is signed in fail, until the returned function is called. */
+  async function failLookUps(): Promise<() => Promise<void>> {
     const isLookUp = (route: Route) => route.request().postData()?.includes('query Viewer');
     await explorer.page.route('**/graphql', (route) => (isLookUp(route) ? route.abort() : route.fallback()));
     return () => explorer.page.unroute('**/graphql');
@@ -163,21 +163,21 @@ export function signInTests(explorer: Explorer): void {
     ['by itself', async () => {}],
     ['when the network is back', () => explorer.page.evaluate(() => dispatchEvent(new Event('online')))],
     ['when an operation is answered', run],
-  ])('takes nobody for signed out while that cannot be found out, and looks again %s', async (_, hint) => {
+  ])('shows nobody as signed out while the look-up fails, and tries again %s', async (_, hint) => {
     await signIn();
     await button('Sign out').waitFor();
-    const show = await hideViewer();
+    const restore = await failLookUps();
     await explorer.page.reload();
     await awaitEditor(explorer.page);
     await problem('cannot be reached').waitFor();
     expect(await button('Sign in').isVisible()).toBe(false);
-    await show();
+    await restore();
     await hint();
     await button('Sign out').waitFor();
     expect(await problem('cannot be reached').count()).toBe(0);
   });
 
-  test('says no longer that it could not sign out, once that could be done', async () => {
+  test('removes the error of a failed sign-out once the gateway can be reached', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await explorer.page.route('**/graphql', (route) => route.abort());
@@ -188,7 +188,7 @@ export function signInTests(explorer: Explorer): void {
     expect(await button('Sign out').isVisible()).toBe(true);
   });
 
-  test('forgets the answers of an ended session when another person signs in', async () => {
+  test('forgets the answers of an ended session when another user signs in', async () => {
     await signIn();
     await button('Sign out').waitFor();
     await run();
@@ -210,11 +210,11 @@ export function signInTests(explorer: Explorer): void {
     await expect.poll(answer, soon).toBe('');
   });
 
-  test('says that the browser kept no session', async () => {
+  test('says that the browser did not store the session cookie', async () => {
     await explorer.page.route('**/graphql', async (route) => {
       const data = route.request().postData();
       if (!data?.includes('query Viewer')) return route.continue();
-      // Asked from here it goes without the cookie.
+      // Sent from here, the request has no cookie.
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(route.request().url(), { method: 'POST', headers, body: data });
       return route.fulfill({ contentType: 'application/json', body: await response.text() });
@@ -224,7 +224,7 @@ export function signInTests(explorer: Explorer): void {
     expect(await field('E-mail').getAttribute('aria-invalid')).toBe('false');
   });
 
-  test('says that the gateway does not know the address by which the page was opened', async () => {
+  test('says that the gateway does not accept the origin of the page', async () => {
     const proxy = await openProxy(explorer.gateway.url);
     const page = await explorer.browser.newPage();
     onTestFinished(async () => {
@@ -240,7 +240,7 @@ export function signInTests(explorer: Explorer): void {
     expect(await alert.innerText()).toBe(told);
   });
 
-  test('says once how long to wait after too many failures', async () => {
+  test('says once how long to wait after too many failed sign-ins', async () => {
     const query =
       'mutation { signIn(input: { email: "else@example.com", password: "no" }) { errors { code } } }';
     const url = `${explorer.gateway.url}/graphql`;

@@ -46,7 +46,7 @@ export function windowTests(explorer: Explorer): void {
     expect(await size()).toEqual(viewport);
   });
 
-  test.each([320, 390, 1280])('shows all settings in a window of %s pixels', async (width) => {
+  test.each([320, 390, 1280])('shows all settings in a window %s pixels wide', async (width) => {
     await explorer.page.setViewportSize({ width, height: 800 });
     await explorer.page.getByLabel('Open settings dialog').click();
     const dialog = await explorer.page.getByRole('dialog').boundingBox();
@@ -60,10 +60,10 @@ export function windowTests(explorer: Explorer): void {
   });
 
   test.each(['.graphiql-query-editor', '.graphiql-editor-tool', '.graphiql-response'])(
-    'lets the wheel over %s scroll the page of a small window',
+    'scrolls the page of a small window by the wheel over %s',
     async (part) => {
       await explorer.page.setViewportSize({ width: 667, height: 375 });
-      await explorer.runInstead('query { __typename }');
+      await explorer.replaceAndRun('query { __typename }');
       await explorer.page.locator(`${part} .monaco-editor`).filter({ visible: true }).hover();
       const before = await scrolled();
       await explorer.page.mouse.wheel(0, before > 0 ? -100 : 100);
@@ -71,10 +71,10 @@ export function windowTests(explorer: Explorer): void {
     },
   );
 
-  test('lets the wheel scroll what an editor holds first', async () => {
+  test('scrolls the text of an editor before the page', async () => {
     await explorer.page.setViewportSize({ width: 667, height: 375 });
     const editor = explorer.page.locator('.graphiql-query-editor .monaco-editor');
-    await explorer.runInstead(`query { ${'\n__typename'.repeat(100)} }`);
+    await explorer.replaceAndRun(`query { ${'\n__typename'.repeat(100)} }`);
     await editor.hover();
     const before = await scrolled();
     const text = await editor.innerText();
@@ -83,14 +83,14 @@ export function windowTests(explorer: Explorer): void {
     expect(await scrolled()).toBe(before);
   });
 
-  test('shows all that it tells of a field on the first line', async () => {
-    await explorer.runInstead('query { viewer { name } }');
+  test('shows the whole tooltip of a field on the first line', async () => {
+    await explorer.replaceAndRun('query { viewer { name } }');
     const editor = explorer.page.locator('.graphiql-query-editor .monaco-editor');
     await editor.getByText('viewer', { exact: true }).hover();
-    const told = explorer.page.locator('.monaco-hover').filter({ hasText: 'The person who is signed in' });
-    await told.waitFor();
+    const tooltip = explorer.page.locator('.monaco-hover').filter({ hasText: 'The person who is signed in' });
+    await tooltip.waitFor();
     const line = await editor.locator('.view-line').first().boundingBox();
-    expect((await told.boundingBox())?.y).toBeGreaterThan(line?.y ?? Infinity);
+    expect((await tooltip.boundingBox())?.y).toBeGreaterThan(line?.y ?? Infinity);
   });
 
   test('lets Tab leave an editor, in both directions', async () => {
@@ -110,8 +110,8 @@ export function windowTests(explorer: Explorer): void {
   test('says at the top that it needs JavaScript', async () => {
     const page = await explorer.browser.newPage({ javaScriptEnabled: false });
     await page.goto(`${explorer.gateway.url}/graphql`);
-    const told = await page.locator('noscript p').boundingBox();
-    expect(told?.y).toBeLessThan(100);
+    const notice = await page.locator('noscript p').boundingBox();
+    expect(notice?.y).toBeLessThan(100);
     await page.close();
   });
 }
