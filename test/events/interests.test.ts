@@ -108,7 +108,7 @@ test('stays as it was if adding an interest fails', () => {
     return set.call(this, key, value);
   });
   onTestFinished(() => void vi.restoreAllMocks());
-  const much = { family: 'shipments', only: only(byType, 'step', 'leap', 'too much') };
+  const much = { family: 'shipments', selection: only(byType, 'step', 'leap', 'too much') };
   expect(() => interests.add(much, 'two')).toThrow(RangeError);
   expect([...interests.in(entry()), ...interests.in(entry({ type: 'leap' }))]).toEqual(['one']);
 });

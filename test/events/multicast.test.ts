@@ -93,7 +93,10 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       values[Symbol.iterator] = () => {
         throw new RangeError('Map maximum size exceeded');
       };
-      const tooMuch = { ...createRendering(), only: { of: ({ eventId }: LogEntry) => eventId, values } };
+      const tooMuch = {
+        ...createRendering(),
+        selection: { keyOf: ({ eventId }: LogEntry) => eventId, values },
+      };
       expect(() => feed.multicast.join('group', tooMuch, createMember())).toThrow(RangeError);
       expect(feed.multicast.size).toBe(0);
       const member = createMember();
@@ -130,11 +133,11 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     });
 
     test('with a selection renders nothing else', async () => {
-      const only = {
-        of: ({ eventId }: LogEntry) => eventId,
+      const selection = {
+        keyOf: ({ eventId }: LogEntry) => eventId,
         values: new Set(['event 2', 'event 4', 'event 9']),
       };
-      const rendering = { ...createRendering(), only };
+      const rendering = { ...createRendering(), selection };
       const [all, some] = [createMember(), createMember()];
       feed.multicast.join('all', createRendering(), all);
       feed.multicast.join('some', rendering, some);
@@ -145,12 +148,15 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     });
 
     test('with a selection lets a newcomer join after events outside the selection', async () => {
-      const only = { of: ({ eventId }: LogEntry) => eventId, values: new Set(['event 2', 'event 6']) };
+      const selection = {
+        keyOf: ({ eventId }: LogEntry) => eventId,
+        values: new Set(['event 2', 'event 6']),
+      };
       const rendering = {
         ...createRendering((entry, replayed) =>
-          only.values.has(entry.eventId) ? text(entry, replayed) : undefined,
+          selection.values.has(entry.eventId) ? text(entry, replayed) : undefined,
         ),
-        only,
+        selection,
       };
       const [first, second] = [createMember(), createMember(1)];
       feed.multicast.join('some', rendering, first);
