@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Too many callers already wait for a long read. */
 export class TooManyWaiting extends Error {
-  override readonly name = 'Crowded';
+  override readonly name = 'TooManyWaiting';
 }
 
 /** How often the read may run, and how many callers may wait for it. */

@@ -60,8 +60,8 @@ describe('the cost of an operation', () => {
     const source = `query ($all: Boolean = false) { notes(first: 2) {
       nodes { id title @skip(if: true) ... @include(if: $all) { content } ...F @include(if: $all) } } }
       fragment F on Note { createdAt }`;
-    expect(costOf(source)).toEqual({ fields: 1 + 2 * 2, written: 6 });
-    expect(costOf(source, { all: true })).toEqual({ fields: 1 + 2 * 4, written: 6 });
+    expect(costOf(source)).toEqual({ fields: 1 + 2 * 2, expandedFields: 6 });
+    expect(costOf(source, { all: true })).toEqual({ fields: 1 + 2 * 4, expandedFields: 6 });
   });
 
   test('of a mutation assumes lists as long as the longest in its input', () => {
@@ -89,7 +89,7 @@ describe('the cost of an operation', () => {
       (_, at) => `fragment F${at} on Note { ...F${at + 1} ...F${at + 1} }`,
     );
     const source = `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Note { id }`;
-    expect(costOf(source)).toEqual({ fields: 20 * 2 ** depth, written: 2 ** depth });
+    expect(costOf(source)).toEqual({ fields: 20 * 2 ** depth, expandedFields: 2 ** depth });
     expect(costOf('{ notes { nodes { id } } }').expandedFields).toBe(3);
   });
 

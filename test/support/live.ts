@@ -61,7 +61,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       ...own,
       requestId: 'request',
       tally: { exceeded: false },
-      lasting: () => contextValue,
+      detached: () => contextValue,
     };
     const { multicast } = own.feed;
     const socket = { readyState: 1, OPEN: 1, bufferedAmount: 0 } as WebSocket;
