@@ -172,7 +172,7 @@ describe('signing in', () => {
 
   it.each([
     {},
-    [],
+    [[]],
     { token: '' },
     { token: 7 },
     { token: 'not sendable' },
@@ -270,16 +270,23 @@ describe('an answer', () => {
     await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   });
 
-  it.each([{}, [], { data: {} }, { data: [null] }, { data: [], next_cursor: 7 }, 'null', '""', '<html>', ''])(
-    'is refused if it is not a page: %j',
-    async (body) => {
-      answer(200, body);
-      await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-    },
-  );
+  it.each([
+    {},
+    [[]],
+    { data: {} },
+    { data: [null] },
+    { data: [], next_cursor: 7 },
+    'null',
+    '""',
+    '<html>',
+    '',
+  ])('is refused if it is not a page: %j', async (body) => {
+    answer(200, body);
+    await expect(list()).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  });
 
   const counted = (count: number) => ({ tags: [{ name: 'a', count }] });
-  it.each([{}, { tags: {} }, { tags: [{ name: 'a' }] }, counted(1.5), counted(2 ** 31), [], '<html>'])(
+  it.each([{}, { tags: {} }, { tags: [{ name: 'a' }] }, counted(1.5), counted(2 ** 31), [[]], '<html>'])(
     'is refused if it is not a list of tags: %j',
     async (body) => {
       answer(200, body);
