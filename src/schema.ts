@@ -28,7 +28,7 @@ const nodes = new Map<string, FindNode>(
   }),
 );
 
-/** As many as a page may have: `server/count.ts` bounds both alike when it estimates an operation's cost. */
+/** As many as a page may have: `server/cost-estimate.ts` bounds both alike when it estimates an operation's cost. */
 const maxNodes = maxPageSize;
 
 function findNode(globalId: string, context: Context): Promise<Node | null> {

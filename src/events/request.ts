@@ -12,7 +12,7 @@ export interface WebhookRequest {
   readonly body: Readable;
 }
 
-/** A delivery is refused; the message is for the sender. */
+/** The refusal of a delivery; the message is for the sender. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;

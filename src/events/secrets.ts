@@ -30,9 +30,10 @@ export interface Secrets {
   /**
    * Rotates a payment endpoint's secret: gets the new one from `obtain` and stores it; the replaced one stays valid for
    * 24 hours, while it is among the last ten. An endpoint has one rotation at a time across all replicas; others wait.
-   * If `obtain` returns something other than a secret, that is passed on; if the endpoint is not configured, resolves
-   * with undefined. Rejects with `UPSTREAM_UNAVAILABLE` if the new secret could not be stored or was overtaken by a
-   * later rotation, and with `UPSTREAM_INVALID_RESPONSE` if it is valid already: the stored ones keep working. Logged.
+   * If `obtain` returns something other than a secret, that is passed on; if the endpoint is not configured, obtains
+   * nothing and resolves with undefined. Rejects with `UPSTREAM_UNAVAILABLE` if the new secret could not be stored or was
+   * overtaken by a later rotation, and with `UPSTREAM_INVALID_RESPONSE` if it is valid already: the stored ones keep
+   * working, and the message says to rotate again. Success and failure are both logged.
    */
   rotate<Other extends object>(
     endpointId: string,

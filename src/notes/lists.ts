@@ -1,5 +1,5 @@
 import { OperationTooComplex } from '../errors.js';
-import { maxBytes as mostPageBytes } from '../upstream/exchange.js';
+import { maxBytes as maxPageBytes } from '../upstream/exchange.js';
 import type { Refused } from '../upstream/failure.js';
 import type { ListedPage, NotesClient } from './client.js';
 import { type NoteFilter, type NoteList, orTooLarge, type PageStart, type TooLarge } from './pages.js';
@@ -48,7 +48,7 @@ export class NoteLists {
       if (this.bytes > maxMebibytes * 1024 * 1024)
         throw tooMuch(`about ${maxMebibytes} MiB of notes for its connections`);
       const answer = await this.read(filter, start);
-      if ('tooLarge' in answer) this.bytes += mostPageBytes;
+      if ('tooLarge' in answer) this.bytes += maxPageBytes;
       if ('notes' in answer) this.bytes += answer.bytes;
       return answer;
     };
@@ -66,6 +66,6 @@ export class NoteLists {
   }
 }
 
-function tooMuch(most: string): OperationTooComplex {
-  return new OperationTooComplex(`One operation may read no more than ${most}: request less.`);
+function tooMuch(limit: string): OperationTooComplex {
+  return new OperationTooComplex(`One operation may read no more than ${limit}: request less.`);
 }

@@ -38,7 +38,7 @@ export interface Pager {
   walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
 }
 
-/** The greatest `limit` asked for. */
+/** The greatest `limit` requested. */
 export const maxLimit = 100;
 /** How many pages of that limit are scanned for a note whose page is not known. */
 export const maxScannedPages = 50;
@@ -72,14 +72,14 @@ export function createPager(): Pager {
     throw failure ?? invalidQuery(list.filter, cursor);
   }
 
-  async function* walk(list: NoteList, greatest: number, start?: string): AsyncGenerator<Page, void> {
+  async function* walk(list: NoteList, firstLimit: number, start?: string): AsyncGenerator<Page, void> {
     const askedCursors = new Set<string>();
     const givenIds = new Set<string>();
     const emptyCursors = new Set<string | undefined>(); // of consecutive empty pages
     const emptyPagesAllowed = maxEmptyPages[isFiltered(list.filter) ? 'filtered' : 'whole'];
     let repeated = 0;
     let wasNew = false; // whether the page before had notes not given until then
-    for (let cursor = start, limit = greatest; ;) {
+    for (let cursor = start, limit = firstLimit; ;) {
       const page = await read(list, limit, cursor);
       const { notes, nextCursor } = page;
       if (notes.length > 0) emptyCursors.clear();

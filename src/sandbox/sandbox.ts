@@ -53,14 +53,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const clock = createClock();
   const faults = createFaults();
   const calls: Call[] = [];
-  const poster = createWebhookSender();
+  const sender = createWebhookSender();
   let receiver: string | undefined;
   let moving: { stop(): void } | undefined;
 
   const notes = createNotes(clock);
   const issuer = createIssuer(clock);
   const appointments = createAppointments(issuer);
-  const webhooks = createWebhooks(clock, poster, () => receiver);
+  const webhooks = createWebhooks(clock, sender, () => receiver);
   if (demo) addDemoData(notes.control, clock.now());
 
   const server = createListener(
@@ -83,7 +83,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   function deliverTo(base: string): void {
     const target = new URL(base).href.replace(/\/+$/, '');
-    const listens = () => poster.reaches(receiver ?? target);
+    const listens = () => sender.reaches(receiver ?? target);
     receiver = target;
     if (traffic) moving ??= startTraffic(webhooks.control, clock, listens);
   }
@@ -91,7 +91,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   async function stop(): Promise<void> {
     moving?.stop();
     clock.stop();
-    poster.stop();
+    sender.stop();
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;

@@ -14,7 +14,7 @@ export interface WebhookSender {
 
 const timeoutMs = 10_000;
 
-/** A poster with its own connections. */
+/** A webhook sender with its own connections. */
 export function createWebhookSender(): WebhookSender {
   const plain = new http.Agent({ keepAlive: true });
   const secure = new https.Agent({ keepAlive: true });

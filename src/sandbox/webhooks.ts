@@ -37,7 +37,7 @@ type Event = ShipmentEvent | PaymentEvent;
 /** The webhook sender (apis/webhooks.md), with one subscription `sub_demo` and one endpoint `pe_demo`. */
 export function createWebhooks(
   clock: Clock,
-  poster: WebhookSender,
+  sender: WebhookSender,
   receiver: () => string | undefined,
 ): { readonly control: WebhooksControl; readonly routes: readonly Route[] } {
   const endpoints = createEndpoints(clock);
@@ -64,7 +64,7 @@ export function createWebhooks(
       const url = receiver();
       if (url === undefined) return null;
       const headers = signedHeaders(to, type, body, clock.now());
-      return poster.post(`${url}/webhooks/${to.family}/${to.id}`, headers, body);
+      return sender.post(`${url}/webhooks/${to.family}/${to.id}`, headers, body);
     }
     return deliver({ endpointId, eventId, body }, clock, post, remember);
   }

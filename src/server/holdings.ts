@@ -4,12 +4,12 @@ import type { Selection } from '../events/feed.js';
 /** Accounts for the memory that each user's subscriptions keep, so that nobody takes up all of it. */
 export interface Holdings {
   /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
-  take(user: string, things: readonly Holding[]): (() => void) | undefined;
+  take(user: string, items: readonly Holding[]): (() => void) | undefined;
 }
 
 /** Something kept in memory once, however many of a user's subscriptions share it. */
 export interface Holding {
-  /** Its identity: the same value for the same thing. */
+  /** Its identity: the same value for the same item. */
   readonly key: unknown;
   /** An estimate. */
   readonly bytes: number;
@@ -28,7 +28,7 @@ const bytesPerSubscription = 4_000;
 
 interface Held {
   bytes: number;
-  /** How many of the user's subscriptions share each thing. */
+  /** How many of the user's subscriptions share each item. */
   readonly shares: Map<unknown, number>;
 }
 
@@ -46,7 +46,7 @@ export function weigh(
       bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
     },
     {
-      key: key,
+      key,
       bytes: bytesPerGroup + key.length + parameters.length * bytesPerCharacter + values * bytesPerValue,
     },
     { key: Symbol('a subscription'), bytes: bytesPerSubscription },
@@ -58,20 +58,20 @@ export function createHoldings(most = maxBytesPerUser): Holdings {
   const users = new Map<string, Held>();
 
   return {
-    take(user, things) {
+    take(user, items) {
       const held = users.get(user) ?? { bytes: 0, shares: new Map<unknown, number>() };
       const { shares } = held;
-      const fresh = things.filter(({ key: what }) => !shares.has(what));
-      const bytes = held.bytes + fresh.reduce((sum, thing) => sum + thing.bytes, 0);
+      const fresh = items.filter(({ key }) => !shares.has(key));
+      const bytes = held.bytes + fresh.reduce((sum, item) => sum + item.bytes, 0);
       if (bytes > most) return undefined;
       held.bytes = bytes;
-      for (const { key: what } of things) shares.set(what, (shares.get(what) ?? 0) + 1);
+      for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
       users.set(user, held);
       return () => {
-        for (const thing of things) {
-          const left = shares.get(thing.key)! - 1;
-          if (left > 0) shares.set(thing.key, left);
-          else if (shares.delete(thing.key)) held.bytes -= thing.bytes;
+        for (const item of items) {
+          const left = shares.get(item.key)! - 1;
+          if (left > 0) shares.set(item.key, left);
+          else if (shares.delete(item.key)) held.bytes -= item.bytes;
         }
         if (shares.size === 0) users.delete(user);
       };
