@@ -50,7 +50,7 @@ export interface OperationRequest {
 }
 
 /** Makes the context of one operation. */
-export type MakeContext = (incoming: OperationRequest) => Context;
+export type MakeContext = (request: OperationRequest) => Context;
 
 type SharedName =
   'sessions' | 'grantsOf' | 'appointments' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
@@ -76,14 +76,14 @@ export interface PerOperation {
 }
 
 /** Makes contexts; the parts that belong to one operation are made at their first use. */
-export function createContexts(common: Shared, own: PerOperation): MakeContext {
+export function createContexts(shared: Shared, perOperation: PerOperation): MakeContext {
   // A class, since an object literal with getters is far slower to make. Its fields are `private` rather than `#`:
   // Apollo Server copies own properties to a new object of the same prototype.
   class Operation implements Omit<Context, SharedName> {
     caller: Context['caller'];
     readonly requestId: string;
-    readonly logPlace = common.feed.place();
-    private readonly incoming: OperationRequest;
+    readonly logPlace = shared.feed.place();
+    private readonly request: OperationRequest;
     private readonly token: string;
     private madeSignal: LightAbortController | undefined;
     private madeNotes: Context['notes'] | undefined;
@@ -91,28 +91,33 @@ export function createContexts(common: Shared, own: PerOperation): MakeContext {
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
 
-    constructor(incoming: OperationRequest) {
-      this.incoming = incoming;
-      this.token = incoming.session?.notesToken ?? '';
-      this.caller = incoming.session?.caller ?? null;
-      this.requestId = incoming.requestId;
+    constructor(request: OperationRequest) {
+      this.request = request;
+      this.token = request.session?.notesToken ?? '';
+      this.caller = request.session?.caller ?? null;
+      this.requestId = request.requestId;
     }
 
     get ip() {
-      return this.incoming.ip;
+      return this.request.ip;
     }
 
     get cookie() {
-      return this.incoming.cookie;
+      return this.request.cookie;
     }
 
     get signal(): LightAbortController {
-      return (this.madeSignal ??= this.incoming.signal());
+      return (this.madeSignal ??= this.request.signal());
     }
 
     get notes() {
       const { sessionId = '', userId = '' } = this.caller ?? {};
-      return (this.madeNotes ??= own.notes({ token: this.token, sessionId, userId, signal: this.signal }));
+      return (this.madeNotes ??= perOperation.notes({
+        token: this.token,
+        sessionId,
+        userId,
+        signal: this.signal,
+      }));
     }
 
     get reads() {
@@ -128,15 +133,15 @@ export function createContexts(common: Shared, own: PerOperation): MakeContext {
     }
 
     private get stored() {
-      return (this.madeStored ??= own.stored(this.signal));
+      return (this.madeStored ??= perOperation.stored(this.signal));
     }
 
     me() {
-      return (this.madeMe ??= own.me(this.token, this.signal));
+      return (this.madeMe ??= perOperation.me(this.token, this.signal));
     }
 
     get tally() {
-      return (this.madeTally ??= own.tally());
+      return (this.madeTally ??= perOperation.tally());
     }
 
     prepareRerun() {
@@ -148,14 +153,14 @@ export function createContexts(common: Shared, own: PerOperation): MakeContext {
     }
 
     endSession() {
-      own.endSession(this.caller?.sessionId ?? '');
+      perOperation.endSession(this.caller?.sessionId ?? '');
     }
 
     detached() {
-      return make({ ...this.incoming, signal: () => new LightAbortController() });
+      return make({ ...this.request, signal: () => new LightAbortController() });
     }
   }
-  Object.setPrototypeOf(Operation.prototype, common);
-  const make = (incoming: OperationRequest) => new Operation(incoming) as Operation & Shared;
+  Object.setPrototypeOf(Operation.prototype, shared);
+  const make = (request: OperationRequest) => new Operation(request) as Operation & Shared;
   return make;
 }

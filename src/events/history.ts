@@ -129,7 +129,7 @@ async function eventsOf<E, S>(
 ): Promise<ReadonlyMap<number, StoredEvent<E>>> {
   const short = rows.filter(({ event }) => event !== null);
   source.reads.take(short.reduce((sum, { event, entity }) => sum + event!.length + (entity?.length ?? 0), 0));
-  const events = short.map((row) => toKept(source, row));
+  const events = short.map((row) => toStoredEvent(source, row));
   const long = rows.filter(({ event }) => event === null).map(({ seq }) => seq);
   if (long.length > 0) events.push(...(await readLong(source, long)));
   return new Map(events.map((event) => [event.seq, event]));
@@ -152,11 +152,11 @@ async function readLong<E, S>(
       .selectFrom('events')
       .select(['seq', ...texts])
       .where('seq', 'in', numbers);
-    return (await read.execute()).map((row) => toKept(source, row as EventRow));
+    return (await read.execute()).map((row) => toStoredEvent(source, row as EventRow));
   });
 }
 
-function toKept<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): StoredEvent<E> {
+function toStoredEvent<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): StoredEvent<E> {
   const event = JSON.parse(text!) as E;
   return { ...(show ? show(event, () => JSON.parse(entity!) as S) : event), seq };
 }

@@ -98,7 +98,7 @@ export function createFanout(options: {
     async subscribe({ socket, operationId, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
-      if (!isFollowing(source))
+      if (!isSubscriptionSource(source))
         throw new Error('A subscription resolver must return what `Feed.follow` returns.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
       const { key, release } = hold(args, source);
@@ -193,7 +193,7 @@ function isInternal({ extensions }: GraphQLFormattedError): boolean {
   return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
 }
 
-function isFollowing(source: AsyncIterable<unknown>): source is SubscriptionSource<unknown> {
+function isSubscriptionSource(source: AsyncIterable<unknown>): source is SubscriptionSource<unknown> {
   return 'request' in source && 'view' in source;
 }
 

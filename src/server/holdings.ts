@@ -54,7 +54,7 @@ export function weigh(
 }
 
 /** Holdings of at most this many bytes a user. */
-export function createHoldings(most = maxBytesPerUser): Holdings {
+export function createHoldings(maxBytes = maxBytesPerUser): Holdings {
   const users = new Map<string, Held>();
 
   return {
@@ -63,7 +63,7 @@ export function createHoldings(most = maxBytesPerUser): Holdings {
       const { shares } = held;
       const fresh = items.filter(({ key }) => !shares.has(key));
       const bytes = held.bytes + fresh.reduce((sum, item) => sum + item.bytes, 0);
-      if (bytes > most) return undefined;
+      if (bytes > maxBytes) return undefined;
       held.bytes = bytes;
       for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
       users.set(user, held);
