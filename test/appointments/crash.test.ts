@@ -10,7 +10,7 @@ import { engines, noPostgres } from '../support/engines.js';
 import { type Testbed, startTestbed } from '../support/testbed.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { startGatewayProcess } from '../support/process.js';
-import { input, postsOf } from './room.js';
+import { input, postsOf } from './replica.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
   appointment { id confirmation upstreamId } errors { code } } }`;

@@ -5,7 +5,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.js';
 import type { BookingTable } from '../../src/store/schema.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
-import { bookedBy, postsOf, startReplica } from './room.js';
+import { bookedBy, postsOf, startReplica } from './replica.js';
 
 const keys = Array.from({ length: 60 }, (_, number) => `key ${number}`);
 

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { postsOf, requestOf, startReplica, unbounded } from './room.js';
+import { postsOf, requestOf, startReplica, unbounded } from './replica.js';
 
 /** A proxy to Postgres that closes the first booking's connection once it is committed, before the client is told. */
 async function startProxy(url: string) {

@@ -12,7 +12,7 @@ import {
   requestOf,
   startReplica,
   unbounded,
-} from './room.js';
+} from './replica.js';
 
 /** The tests of the ledger that hold on every engine; `freshUrl` gives the address of a new, empty database. */
 export function ledgerContract(freshUrl: () => Promise<string>): void {

@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { ledgerContract } from './ledger.contract.js';
-import { bookedBy, other, postsOf, type Replica, requestOf, startReplica } from './room.js';
+import { bookedBy, other, postsOf, type Replica, requestOf, startReplica } from './replica.js';
 
 describe.each(engines)('the ledger on %s', (_, freshUrl) => ledgerContract(freshUrl));
 

@@ -17,7 +17,7 @@ import { createSealer } from '../../src/seal.js';
 import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { createTestFile } from '../support/engines.js';
-import { postsOf, startReplica } from './room.js';
+import { postsOf, startReplica } from './replica.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests pick members out of answers of every shape
 type Data = any;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createRandom } from '../chaos/random.js';
-import { openWay } from '../chaos/way.js';
+import { openTcpProxy } from '../chaos/tcp-proxy.js';
 import { postGraphql } from '../drain/requests.js';
 import { openSocket } from '../server/sockets.js';
 import { createTestFile, noPostgres } from '../support/engines.js';
@@ -52,17 +52,17 @@ describe.runIf(process.platform === 'linux')('a gateway on a full disk', () => {
 describe.skipIf(noPostgres)('a gateway on Postgres', () => {
   test('answers 503 while Postgres is unreachable, signs nobody out, and recovers', async () => {
     const database = await createTestDatabase();
-    const way = await openWay(random, { probability: 0, maxMs: 0 });
-    onTestFinished(way.stop);
-    way.target = Number(new URL(database).port);
-    const gateway = await startOn(Object.assign(new URL(database), { port: String(way.port) }).href);
+    const proxy = await openTcpProxy(random, { probability: 0, maxMs: 0 });
+    onTestFinished(proxy.stop);
+    proxy.target = Number(new URL(database).port);
+    const gateway = await startOn(Object.assign(new URL(database), { port: String(proxy.port) }).href);
     const sender = createSender(gateway);
     expect((await sender.send()).status).toBe(200);
     const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
     const { data } = await postGraphql(gateway.url, signIn, { input: demo });
 
-    way.target = undefined;
-    way.cut(1);
+    proxy.target = undefined;
+    proxy.cut(1);
     const refused = await sender.send();
     expect(refused.status).toBe(503);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -75,7 +75,7 @@ describe.skipIf(noPostgres)('a gateway on Postgres', () => {
     expect(asked.data?.liveCursor).toBeUndefined();
     expect(asked.status).not.toBe(401);
 
-    way.target = Number(new URL(database).port);
+    proxy.target = Number(new URL(database).port);
     await vi.waitFor(async () => expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200), 10_000);
     expect((await sender.send()).status).toBe(200);
     expect(await stored(database)).toEqual(sender.acknowledged);

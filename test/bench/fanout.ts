@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allTold, openHall, type Hall, type Target } from './hall.js';
+import { allTold, openAudience, type Audience, type Target } from './audience.js';
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { keepAwake, quantile } from './load.js';
 import { signIn } from './operations.js';
 import { installPeers } from './peers.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
-import { onStage, type Stage } from './stage.js';
+import { withEnvironment, type Environment } from './environment.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
 /** The results of one mode of sending. */
@@ -38,12 +38,12 @@ export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]
   const sizes = short && only === undefined ? [1000] : [1000, 5000];
   const groupings = [1, 100, 1000];
   let cold = true;
-  return onStage(async (stage) => {
-    const targets = only === 'memory' ? [] : await startTargets(stage);
+  return withEnvironment(async (environment) => {
+    const targets = only === 'memory' ? [] : await startTargets(environment);
     for (const target of targets) await warmUp(target);
     const rows = [];
     for (const count of sizes) {
-      if (only === undefined || only === 'memory') rows.push(...(await weigh(stage, count)));
+      if (only === undefined || only === 'memory') rows.push(...(await weigh(environment, count)));
       for (const groups of groupings) {
         const name = `${count}/${groups}`;
         if (only !== undefined && only !== name) continue;
@@ -59,7 +59,7 @@ export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]
   });
 }
 
-async function startTargets({ startFile, startGateway }: Stage, flags: readonly string[] = []) {
+async function startTargets({ startFile, startGateway }: Environment, flags: readonly string[] = []) {
   const base = await startFile('servers/raw-ws.js', flags);
   const targets: Target[] = [{ who: 'raw ws', server: base, init: {} }];
   const gateways = [{ who: ours }, { who: `${ours} by ws`, file: 'servers/public-ws.js' }];
@@ -78,50 +78,50 @@ async function startTargets({ startFile, startGateway }: Stage, flags: readonly 
 
 /** Sends some thousands of events, since the code of a server that has just started is not compiled yet. */
 async function warmUp(target: Target): Promise<void> {
-  const hall = await openHall(target, warmingGroups, warmingGroups);
-  for (let times = 0; times < warmingEvents / warmingGroups; times += 1) await hall.tellAll();
-  await allTold(hall);
-  await hall.stop();
+  const audience = await openAudience(target, warmingGroups, warmingGroups);
+  for (let times = 0; times < warmingEvents / warmingGroups; times += 1) await audience.tellAll();
+  await allTold(audience);
+  await audience.stop();
 }
 
 /** Sends one event to each group at once, and the next once everybody has got it, until this time. */
-export async function sendBursts(hall: Hall, end: number): Promise<void> {
+export async function sendBursts(audience: Audience, end: number): Promise<void> {
   while (performance.now() < end) {
-    await hall.tellAll();
-    await allTold(hall);
+    await audience.tellAll();
+    await allTold(audience);
   }
 }
 
-const ways: Readonly<Record<Mode, (hall: Hall, end: number) => Promise<void>>> = {
+const ways: Readonly<Record<Mode, (audience: Audience, end: number) => Promise<void>>> = {
   burst: sendBursts,
   /** Sends events without a pause, as fast as they are accepted. */
-  async storm(hall, end) {
+  async storm(audience, end) {
     let group = 0;
     const sendOn = async () => {
-      while (performance.now() < end) await hall.tell((group += 1) % hall.due.length);
+      while (performance.now() < end) await audience.tell((group += 1) % audience.due.length);
     };
     await Promise.all(Array.from({ length: inStorm }, sendOn));
   },
   /** Sends ten events a second. */
-  async paced(hall, end) {
+  async paced(audience, end) {
     for (let group = 0; performance.now() < end; group += 1) {
-      await Promise.all([hall.tell(group % hall.due.length), sleep(pacedEachMs)]);
+      await Promise.all([audience.tell(group % audience.due.length), sleep(pacedEachMs)]);
     }
   },
 };
 
-async function send(mode: Mode, hall: Hall, server: Server, ms: number): Promise<Sent> {
-  hall.reset(mode === 'paced');
+async function send(mode: Mode, audience: Audience, server: Server, ms: number): Promise<Sent> {
+  audience.reset(mode === 'paced');
   const { cpuMs } = await server.read();
   const began = performance.now();
   await keepAwake(async () => {
-    await ways[mode](hall, began + ms);
-    await allTold(hall);
+    await ways[mode](audience, began + ms);
+    await allTold(audience);
   });
   const lasted = performance.now() - began;
   const after = await server.read();
-  const total = hall.subscribers.total();
-  const took = hall.took.toSorted((a, b) => a - b);
+  const total = audience.subscribers.total();
+  const took = audience.took.toSorted((a, b) => a - b);
   return {
     perSecond: (total / lasted) * 1000,
     p50: quantile(took, 0.5),
@@ -136,15 +136,15 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
     who: target.who,
     score: ({ burst }) => burst.perSecond,
     async run() {
-      const hall = await openHall(target, count, groups);
+      const audience = await openAudience(target, count, groups);
       try {
         return {
-          burst: await send('burst', hall, target.server, ms),
-          storm: await send('storm', hall, target.server, ms),
-          paced: await send('paced', hall, target.server, ms),
+          burst: await send('burst', audience, target.server, ms),
+          storm: await send('storm', audience, target.server, ms),
+          paced: await send('paced', audience, target.server, ms),
         };
       } finally {
-        await hall.stop();
+        await audience.stop();
       }
     },
   };
@@ -154,18 +154,18 @@ function turnOf(target: Target, count: number, groups: number, ms: number): Turn
  * Measures how much memory each further subscriber takes, in idle processes that have some already. The young
  * generation is kept small: it grows with short-lived objects, which would be counted as the subscribers' memory.
  */
-async function weigh(stage: Stage, count: number): Promise<Row[]> {
+async function weigh(environment: Environment, count: number): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
   const kilobytes: { readonly who: string; readonly kb: number; readonly heapKb: number }[] = [];
-  for (const target of await startTargets(stage, ['--max-semi-space-size=1'])) {
-    const first = await openHall(target, alreadyThere, 1);
+  for (const target of await startTargets(environment, ['--max-semi-space-size=1'])) {
+    const first = await openAudience(target, alreadyThere, 1);
     const before = await target.server.read({ settled: true });
-    const hall = await openHall(target, count, 1);
+    const audience = await openAudience(target, count, 1);
     const after = await target.server.read({ settled: true });
     const each = (what: 'rss' | 'heap') => (after[what] - before[what]) / count / 1024;
     kilobytes.push({ who: target.who, kb: each('rss'), heapKb: each('heap') });
     await first.stop();
-    await hall.stop();
+    await audience.stop();
     await target.server.stop();
   }
   const base = kilobytes[0]!.kb;

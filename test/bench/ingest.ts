@@ -8,7 +8,7 @@ import { query, startPostgres } from './postgres.js';
 import type { Reading, Server } from './process.js';
 import { say } from './say.js';
 import { createSender, type Sender } from './sender.js';
-import { onStage } from './stage.js';
+import { withEnvironment } from './environment.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 import { webhooks } from './webhooks.js';
 
@@ -37,7 +37,7 @@ export async function runIngest({ short }: SuiteOptions): Promise<readonly Row[]
   const [rounds, ms] = short ? [3, 500] : [19, 1000];
   const postgres = await startPostgres();
   try {
-    return await onStage(async ({ folder, startFile, startGateway }) => {
+    return await withEnvironment(async ({ folder, startFile, startGateway }) => {
       // The embedded database is written by a thread of its own, so every gateway may use two cores.
       const cores = 2;
       say(`ingest, measured on ${cores} cores …`);

@@ -5,7 +5,7 @@ import { installPeers } from './peers.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
 import { prepareSessions, SessionsExhausted, type Sharing } from './sessions.js';
-import { onStage } from './stage.js';
+import { withEnvironment } from './environment.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
 /** A server that answers queries. */
@@ -28,7 +28,7 @@ const roomFor = 4;
 /** What a query costs, compared with a hand-written handler that does the same, and with other servers. */
 export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const [rounds, ms] = short ? [3, 400] : [21, 500];
-  return onStage(async ({ startFile, startGateway }) => {
+  return withEnvironment(async ({ startFile, startGateway }) => {
     const at = async (who: string, server: Promise<Server>): Promise<Target> => ({
       who,
       url: (await server).url,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendBursts } from './fanout.js';
-import { openHall } from './hall.js';
+import { openAudience } from './audience.js';
 import { interleave, type Outcome } from './interleave.js';
 import { drive, post, type Asker } from './load.js';
 import { ask, signIn } from './operations.js';
@@ -10,7 +10,7 @@ import { say } from './say.js';
 import { createSender, eventsEach, type Sender } from './sender.js';
 import { openSenders } from './senders.js';
 import { prepareSessions } from './sessions.js';
-import { onStage, type Stage } from './stage.js';
+import { withEnvironment, type Environment } from './environment.js';
 import { openSubscribers } from './subscribers.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
@@ -28,7 +28,7 @@ const connections = 16;
 export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const rounds = short ? 3 : 5;
   const ms = short ? 300 : 1500;
-  return onStage(async (stage) => {
+  return withEnvironment(async (environment) => {
     const rows: Row[] = [];
     const measure: Measure = async ({ name, ways }) => {
       say(`scale: ${name} …`);
@@ -36,10 +36,10 @@ export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]>
       rows.push(...toRows(name, await interleave(turns, rounds)));
     };
     const parts: Readonly<Record<string, () => Promise<void>>> = {
-      log: () => growLog(stage, measure, short ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6], ms),
-      subscribers: () => growAudience(stage, measure, short ? [100, 1000] : [100, 1000, 10_000], ms),
-      pages: () => goDeep(stage, measure, [1, 10, 100], ms),
-      replicas: () => addReplicas(stage, measure, ms),
+      log: () => growLog(environment, measure, short ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6], ms),
+      subscribers: () => growAudience(environment, measure, short ? [100, 1000] : [100, 1000, 10_000], ms),
+      pages: () => goDeep(environment, measure, [1, 10, 100], ms),
+      replicas: () => addReplicas(environment, measure, ms),
     };
     for (const [name, run] of Object.entries(parts)) if (name === (only ?? name)) await run();
     return rows;
@@ -55,10 +55,10 @@ interface Grown {
   readonly cursor: string;
 }
 
-async function grow(stage: Stage, size: number): Promise<Grown> {
+async function grow(environment: Environment, size: number): Promise<Grown> {
   say(`scale: a log of ${size} events …`);
   const database = `log-${size}.db`;
-  const first = await stage.startGateway({ database });
+  const first = await environment.startGateway({ database });
   const liveCursor = JSON.stringify({ query: '{ liveCursor }' });
   const { liveCursor: cursor } = (await ask(first.url, liveCursor, await signIn(first.url))) as {
     liveCursor: string;
@@ -66,7 +66,7 @@ async function grow(stage: Stage, size: number): Promise<Grown> {
   const sender = createSender();
   await append(first.url, sender, size);
   await first.stop();
-  const server = await stage.startGateway({ database });
+  const server = await environment.startGateway({ database });
   return { size, server, session: await signIn(server.url), sender, cursor };
 }
 
@@ -83,9 +83,14 @@ async function append(url: string, sender: Sender, count: number): Promise<numbe
   return (count / (performance.now() - began)) * 1000;
 }
 
-async function growLog(stage: Stage, measure: Measure, sizes: readonly number[], ms: number): Promise<void> {
+async function growLog(
+  environment: Environment,
+  measure: Measure,
+  sizes: readonly number[],
+  ms: number,
+): Promise<void> {
   const logs: Grown[] = [];
-  for (const size of sizes) logs.push(await grow(stage, size));
+  for (const size of sizes) logs.push(await grow(environment, size));
   const series = (name: string, run: (grown: Grown) => Promise<number>): Series => ({
     name,
     ways: logs.map((grown) => ({ size: grown.size, run: () => run(grown) })),
@@ -110,11 +115,11 @@ async function growLog(stage: Stage, measure: Measure, sizes: readonly number[],
       );
     }),
   );
-  await measure(series('start', (grown) => restart(stage, grown)));
+  await measure(series('start', (grown) => restart(environment, grown)));
 }
 
 /** Restarts the gateway, up to the first answered query; returns starts a second. */
-async function restart({ startGateway }: Stage, grown: Grown): Promise<number> {
+async function restart({ startGateway }: Environment, grown: Grown): Promise<number> {
   await grown.server.stop();
   const began = performance.now();
   const server = await startGateway({ database: `log-${grown.size}.db` });
@@ -169,22 +174,22 @@ async function resume({ server, session, cursor }: Grown): Promise<number> {
 }
 
 async function growAudience(
-  stage: Stage,
+  environment: Environment,
   measure: Measure,
   sizes: readonly number[],
   ms: number,
 ): Promise<void> {
-  const server = await stage.startGateway({ database: 'audience.db' });
+  const server = await environment.startGateway({ database: 'audience.db' });
   const init = { authorization: `Bearer ${await signIn(server.url)}` };
   const run = async (size: number) => {
-    const hall = await openHall({ who: ours, server, init }, size, 1);
+    const audience = await openAudience({ who: ours, server, init }, size, 1);
     try {
-      hall.reset(false);
+      audience.reset(false);
       const began = performance.now();
-      await sendBursts(hall, began + ms);
-      return (hall.subscribers.total() / (performance.now() - began)) * 1000;
+      await sendBursts(audience, began + ms);
+      return (audience.subscribers.total() / (performance.now() - began)) * 1000;
     } finally {
-      await hall.stop();
+      await audience.stop();
     }
   };
   await measure({
@@ -197,8 +202,13 @@ const pageQuery = `query ($after: String) {
   notes(first: 20, after: $after) { nodes { id title } pageInfo { endCursor } }
 }`;
 
-async function goDeep(stage: Stage, measure: Measure, depths: readonly number[], ms: number): Promise<void> {
-  const server = await stage.startGateway({ database: 'pages.db' });
+async function goDeep(
+  environment: Environment,
+  measure: Measure,
+  depths: readonly number[],
+  ms: number,
+): Promise<void> {
+  const server = await environment.startGateway({ database: 'pages.db' });
   const session = await signIn(server.url);
   const starts: (string | null)[] = [null];
   for (let depth = 1; depth < depths.at(-1)!; depth += 1) {
@@ -228,7 +238,7 @@ async function goDeep(stage: Stage, measure: Measure, depths: readonly number[],
   await measure({ name: 'a page of notes', ways: depths.map((size) => ({ size, run: () => run(size) })) });
 }
 
-async function addReplicas({ startGateway }: Stage, measure: Measure, ms: number): Promise<void> {
+async function addReplicas({ startGateway }: Environment, measure: Measure, ms: number): Promise<void> {
   const postgres = await startPostgres();
   if (!postgres) return;
   try {

@@ -1,14 +1,14 @@
 import type { Contents } from './contents.js';
 import { findingsOf, repeated, type Finding } from './faults.js';
 import type { Sent } from './sender.js';
-import type { Standing } from './standing.js';
+import type { ReadModels } from './read-models.js';
 import { differences, type Fields, type ExpectedEvent } from './expected.js';
 
 /** Compares the log with what was acknowledged, and the entities with the log. */
 export function checkLog(
   sent: readonly Sent[],
   contents: Contents,
-  standing: Standing,
+  readModels: ReadModels,
   expected: ReadonlyMap<string, ExpectedEvent>,
 ): readonly Finding[] {
   const { ids, events, head } = contents;
@@ -27,7 +27,7 @@ export function checkLog(
       ),
     ),
     ...findingsOf('out of log order', findGaps(head, events)),
-    ...findingsOf('folded wrongly', findWronglyFolded(standing, expected)),
+    ...findingsOf('folded wrongly', findWronglyFolded(readModels, expected)),
   ];
 }
 
@@ -43,7 +43,7 @@ function findGaps(head: number, events: Contents['events']): readonly string[] {
 }
 
 function findWronglyFolded(
-  { shipments, payments }: Standing,
+  { shipments, payments }: ReadModels,
   expected: ReadonlyMap<string, ExpectedEvent>,
 ): readonly string[] {
   const last = new Map([...expected.values()].map(({ entityId, entity }) => [entityId, entity]));

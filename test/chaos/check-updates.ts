@@ -1,10 +1,10 @@
 import { findingsOf, repeated, type Fault, type Finding } from './faults.js';
-import { isWanted } from './habits.js';
+import { isWanted } from './profiles.js';
 import type { Seen, Subscriber } from './subscriber.js';
 import { differences, type ExpectedEvent } from './expected.js';
 
 type Log = ReadonlyMap<string, ExpectedEvent>;
-type Observed = Pick<Subscriber, 'habit' | 'seen'>;
+type Observed = Pick<Subscriber, 'profile' | 'seen'>;
 
 /** Checks that each subscriber got every event it wanted, once, in log order, and with the content of the log. */
 export function checkUpdates(subscribers: readonly Observed[], log: Log): readonly Finding[] {
@@ -15,7 +15,7 @@ export function checkUpdates(subscribers: readonly Observed[], log: Log): readon
 }
 
 function checkSubscriber(subscriber: Observed, log: Log): readonly Finding[] {
-  const { habit, seen } = subscriber;
+  const { profile, seen } = subscriber;
   const ids = seen.map(({ eventId }) => eventId);
   const got = new Set(ids);
   const places = ids.map((id) => log.get(id)?.seq);
@@ -23,7 +23,7 @@ function checkSubscriber(subscriber: Observed, log: Log): readonly Finding[] {
   const say = (fault: Fault, cases: readonly string[]) =>
     findingsOf(
       fault,
-      cases.map((what) => `${habit.name}: ${what}`),
+      cases.map((what) => `${profile.name}: ${what}`),
     );
   const name = (id: string) => `${id} (${log.get(id)?.seq ?? 'not to be told'})`;
   return [
@@ -47,11 +47,11 @@ function checkSubscriber(subscriber: Observed, log: Log): readonly Finding[] {
 }
 
 /** The ids of events that a subscriber must get; one whose session ends came late and left early. */
-function wantedBy({ habit, seen }: Observed, log: Log): readonly string[] {
+function wantedBy({ profile, seen }: Observed, log: Log): readonly string[] {
   const [first = Infinity, last = 0] = [seen[0], seen.at(-1)].map((it) => it && log.get(it.eventId)?.seq);
   return [...log]
-    .filter(([, expected]) => isWanted(habit, expected))
-    .filter(([, { seq }]) => !habit.isLeaving || (seq > first && seq < last))
+    .filter(([, expected]) => isWanted(profile, expected))
+    .filter(([, { seq }]) => !profile.isLeaving || (seq > first && seq < last))
     .map(([id]) => id);
 }
 

@@ -3,7 +3,7 @@ import type { Booking, Listed, Shown } from './check-bookings.js';
 import { findFaults, type Evidence } from './check.js';
 import type { StoredEvent } from './contents.js';
 import { faults, type Fault } from './faults.js';
-import type { Habit } from './habits.js';
+import type { Profile } from './profiles.js';
 import { createRandom } from './random.js';
 import type { Sent } from './sender.js';
 import type { Seen } from './subscriber.js';
@@ -29,7 +29,7 @@ function evidence(events: readonly StoredEvent[], more: Partial<Evidence> = {}):
   return {
     sent: [],
     contents: { head: events.length, ids: events, events },
-    standing: {
+    readModels: {
       shipments: last('shipments').map(({ entity }) => entity),
       payments: last('payments').map(({ entity }) => entity),
       appointments: [],
@@ -41,8 +41,8 @@ function evidence(events: readonly StoredEvent[], more: Partial<Evidence> = {}):
 }
 
 const sent = (id: string): Sent => ({ id, family: 'shipments', type: '', body: '', acknowledged: true });
-const saw = (ids: readonly string[], more: Partial<Seen> = {}, habit: Partial<Habit> = {}) => ({
-  habit: { name: 'all', family: 'shipments', selects: 'all', ...habit } as const,
+const saw = (ids: readonly string[], more: Partial<Seen> = {}, profile: Partial<Profile> = {}) => ({
+  profile: { name: 'all', family: 'shipments', selects: 'all', ...profile } as const,
   seen: ids.map((eventId): Seen => {
     const { event = {}, entity = {} } = expectedFrom(three).get(eventId) ?? {};
     return { eventId, cursor: eventId, event, entity, newest: undefined, ...more };
@@ -59,7 +59,7 @@ const booking: Booking = { patient, answers: [answer], refusals: [], booked: ['a
 const booked = (more: Partial<Booking>, appointments = [row]) =>
   evidence([], {
     bookings: [{ ...booking, ...more }],
-    standing: { shipments: [], payments: [], appointments },
+    readModels: { shipments: [], payments: [], appointments },
   });
 
 const cases: readonly (readonly [Fault, Evidence])[] = [
@@ -86,9 +86,9 @@ const cases: readonly (readonly [Fault, Evidence])[] = [
   ['told differently', delivering(saw(all, { event: { stage: 'DELIVERED' } }))],
   ['told differently', delivering(saw(all, { newest: 'e1' }))],
   ['folded wrongly', delivering(saw(all, { entity: { stage: 'DELIVERED' } }))],
-  ['folded wrongly', evidence(three, { standing: evidence([]).standing })],
-  ['folded wrongly', evidence(three, { standing: evidence(three.slice(0, 2)).standing })],
-  ['folded wrongly', evidence([payment(1, 1)], { standing: evidence([payment(1, 2)]).standing })],
+  ['folded wrongly', evidence(three, { readModels: evidence([]).readModels })],
+  ['folded wrongly', evidence(three, { readModels: evidence(three.slice(0, 2)).readModels })],
+  ['folded wrongly', evidence([payment(1, 1)], { readModels: evidence([payment(1, 2)]).readModels })],
   ['booked twice', booked({ booked: ['a1', 'a2'] })],
   ['booked twice', booked({}, [row, { ...row, id: 'b2' }])],
   ['booking lost', booked({}, [])],

@@ -4,7 +4,7 @@ import { checkUpdates } from './check-updates.js';
 import type { Contents } from './contents.js';
 import type { Finding } from './faults.js';
 import type { Sent } from './sender.js';
-import type { Standing } from './standing.js';
+import type { ReadModels } from './read-models.js';
 import type { Subscriber } from './subscriber.js';
 import { expectedFrom } from './expected.js';
 
@@ -12,8 +12,8 @@ import { expectedFrom } from './expected.js';
 export interface Evidence {
   readonly sent: readonly Sent[];
   readonly contents: Contents;
-  readonly standing: Standing;
-  readonly subscribers: readonly Pick<Subscriber, 'habit' | 'seen'>[];
+  readonly readModels: ReadModels;
+  readonly subscribers: readonly Pick<Subscriber, 'profile' | 'seen'>[];
   readonly bookings: readonly Booking[];
 }
 
@@ -21,14 +21,14 @@ export interface Evidence {
 export function findFaults({
   sent,
   contents,
-  standing,
+  readModels,
   subscribers,
   bookings,
 }: Evidence): readonly Finding[] {
   const expected = expectedFrom(contents.events);
   return [
-    ...checkLog(sent, contents, standing, expected),
+    ...checkLog(sent, contents, readModels, expected),
     ...checkUpdates(subscribers, expected),
-    ...checkBookings(bookings, standing.appointments),
+    ...checkBookings(bookings, readModels.appointments),
   ];
 }

@@ -1,5 +1,5 @@
 import { startBooker, type Booker } from './booker.js';
-import { habits } from './habits.js';
+import { profiles } from './profiles.js';
 import type { Cluster } from './cluster.js';
 import { openSession, startVisitors, type Visitors } from './visitors.js';
 import type { Random } from './random.js';
@@ -48,8 +48,8 @@ export async function startClients(
     return { random: own, url: () => cluster.any(own) };
   };
   const { token, after } = (await openSession({ ...optionsOf('entrance'), patienceMs: 10_000 }))!;
-  const subscribers = habits.map((habit) =>
-    startSubscriber({ habit, token, after, ...optionsOf(habit.name) }),
+  const subscribers = profiles.map((profile) =>
+    startSubscriber({ profile, token, after, ...optionsOf(profile.name) }),
   );
   const senders = startSenders({
     destinations: { shipments: subscription, payments: endpoint },

@@ -10,7 +10,7 @@ import type { Random } from './random.js';
 import { startReplica, type Replica } from './replica.js';
 import { createPaymentEndpoint, type PaymentEndpoint } from './rotator.js';
 import type { Destination } from './sender.js';
-import { openWay, type Way } from './way.js';
+import { openTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** How a cluster is set up. */
 export interface ClusterOptions {
@@ -25,7 +25,7 @@ export interface Cluster {
   readonly sandbox: Sandbox;
   /** The database, without a proxy. */
   readonly databaseUrl: string;
-  readonly postgres: { readonly server: TestPostgres; readonly proxy: Way } | undefined;
+  readonly postgres: { readonly server: TestPostgres; readonly proxy: TcpProxy } | undefined;
   readonly replicas: readonly Replica[];
   readonly subscription: Destination;
   readonly endpoint: PaymentEndpoint;
@@ -117,7 +117,7 @@ async function openDatabase({ engine, postgres: server }: ClusterOptions, random
   const name = `chaos_${randomBytes(6).toString('hex')}`;
   await execute(server.url, `create database ${name}`);
   const url = Object.assign(new URL(server.url), { pathname: name });
-  const proxy = await openWay(random.fork('database'), delays);
+  const proxy = await openTcpProxy(random.fork('database'), delays);
   proxy.target = Number(url.port);
   const gatewayUrl = Object.assign(new URL(url), { port: String(proxy.port) });
   return {

@@ -13,7 +13,7 @@ import { freezePostgres } from './freeze.js';
 import { openSession } from './visitors.js';
 import { createRandom } from './random.js';
 import type { Sent } from './sender.js';
-import { readStanding } from './standing.js';
+import { fetchReadModels } from './read-models.js';
 import { startSubscriber } from './subscriber.js';
 
 const endpoint: Endpoint = { family: 'shipments', id: 'sub_frozen', secret: 'a-secret-of-the-test' };
@@ -72,7 +72,7 @@ test.skipIf(noPostgres)(
     const { token, after } = (await openSession({ url: () => url, random, patienceMs: 20_000 }))!;
     const subscribers = (['all', 'nested'] as const).map((selects) =>
       startSubscriber({
-        habit: { name: selects, family: 'shipments', selects },
+        profile: { name: selects, family: 'shipments', selects },
         token,
         after,
         url: () => url,
@@ -91,8 +91,8 @@ test.skipIf(noPostgres)(
       return answer;
     };
     const findings = async () => {
-      const [contents, standing] = [await readContents(databaseUrl), await readStanding(url, token)];
-      return findFaults({ sent, contents, standing, subscribers, bookings: [] });
+      const [contents, readModels] = [await readContents(databaseUrl), await fetchReadModels(url, token)];
+      return findFaults({ sent, contents, readModels, subscribers, bookings: [] });
     };
     expect((await deliver()).status).toBe(200);
 

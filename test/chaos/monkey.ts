@@ -3,7 +3,7 @@ import type { TestPostgres } from '../support/postgres-server.js';
 import { freezePostgres } from './freeze.js';
 import type { Random } from './random.js';
 import type { Replica } from './replica.js';
-import type { Way } from './way.js';
+import type { TcpProxy } from './tcp-proxy.js';
 
 /** How often the monkey did what. */
 export interface Tally {
@@ -26,7 +26,7 @@ export interface MonkeyOptions {
 
 interface Database {
   readonly server: TestPostgres;
-  readonly proxy: Way;
+  readonly proxy: TcpProxy;
 }
 
 const pauseMs = [50, 700] as const;
@@ -51,7 +51,7 @@ export async function runMonkey({ replicas, kills, random, postgres }: MonkeyOpt
     await replica.freeze(ms);
   }
 
-  async function cut(where: Replica | Way, probability: number): Promise<void> {
+  async function cut(where: Replica | TcpProxy, probability: number): Promise<void> {
     tally.cuts += where.cut(probability);
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import type { Random } from './random.js';
-import { openWay, type Delays } from './way.js';
+import { openTcpProxy, type Delays } from './tcp-proxy.js';
 
 /** A gateway that is restarted whenever it ends, behind a proxy with a fixed address. */
 export interface Replica {
@@ -36,7 +36,7 @@ const maxFailures = 100;
 /** Starts the built gateway. */
 export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
   const { settings, options, random, delays, onBadExit, onLine } = replica;
-  const proxy = await openWay(random, delays);
+  const proxy = await openTcpProxy(random, delays);
   let gateway: GatewayProcess;
   let isEnding = false;
 

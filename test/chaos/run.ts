@@ -8,7 +8,7 @@ import { runMonkey } from './monkey.js';
 import { createRandom } from './random.js';
 import { endingsOf, trafficOf, type Report } from './report.js';
 import { isKnownNow } from './sender.js';
-import { readStanding } from './standing.js';
+import { fetchReadModels } from './read-models.js';
 
 /** One run on one engine. */
 export interface RunOptions extends ClusterOptions, ClientsOptions {
@@ -68,7 +68,7 @@ async function settle(cluster: Cluster, clients: Clients, maxMs: number): Promis
     const evidence = {
       sent: senders.sent,
       contents: await readContents(cluster.databaseUrl),
-      standing: await readStanding(cluster.replicas[0]!.url, token),
+      readModels: await fetchReadModels(cluster.replicas[0]!.url, token),
       subscribers: [...subscribers, ...(others?.visitors.subscribers ?? [])],
       bookings: others?.booker.bookings() ?? [],
     };
@@ -95,7 +95,7 @@ function findRefusals(
     ),
     ...findingsOf(
       'turned away',
-      turnedAway.map(({ habit }) => habit.name),
+      turnedAway.map(({ profile }) => profile.name),
     ),
   ];
 }

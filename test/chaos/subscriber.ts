@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { resuming } from '../../src/client/resume.js';
-import { documentOf, type Habit } from './habits.js';
+import { documentOf, type Profile } from './profiles.js';
 import type { Random } from './random.js';
 import type { Fields } from './expected.js';
 
@@ -19,7 +19,7 @@ export interface Seen {
 
 /** A client that follows a family, and reconnects whenever its connection is lost. */
 export interface Subscriber {
-  readonly habit: Habit;
+  readonly profile: Profile;
   readonly seen: readonly Seen[];
   /** Why the gateway ended its operation, each time. */
   readonly endings: readonly string[];
@@ -31,7 +31,7 @@ export interface Subscriber {
 }
 
 export interface SubscriberOptions {
-  readonly habit: Habit;
+  readonly profile: Profile;
   readonly token: string;
   /** The cursor to start after. */
   readonly after: string;
@@ -51,7 +51,7 @@ interface Answer {
 const unauthorized = 4401;
 
 /** Subscribes until it is stopped. */
-export function startSubscriber({ habit, token, after, url, random }: SubscriberOptions): Subscriber {
+export function startSubscriber({ profile, token, after, url, random }: SubscriberOptions): Subscriber {
   const seen: Seen[] = [];
   const endings: string[] = [];
   let refusals = 0;
@@ -95,10 +95,10 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
   /** Runs one operation, which the client resumes by itself, until this subscriber leaves or the gateway ends it. */
   async function follow(): Promise<void> {
     const client = connect();
-    const variables = { after: cursor, filter: habit.filter };
-    const updates = client.iterate<Answer>({ query: documentOf(habit), variables });
+    const variables = { after: cursor, filter: profile.filter };
+    const updates = client.iterate<Answer>({ query: documentOf(profile), variables });
     leave = () => void updates.return?.();
-    const restless = habit.isRestless ? setTimeout(() => leave(), random.between(200, 3_000)) : undefined;
+    const restless = profile.isRestless ? setTimeout(() => leave(), random.between(200, 3_000)) : undefined;
     try {
       for await (const { data, errors } of updates) {
         if (errors) endings.push(`an update with ${describe(errors)}`);
@@ -122,7 +122,7 @@ export function startSubscriber({ habit, token, after, url, random }: Subscriber
 
   const running = run();
   return {
-    habit,
+    profile,
     seen,
     endings,
     get refusals() {

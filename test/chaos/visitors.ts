@@ -67,8 +67,8 @@ export function startVisitors({ url, random }: VisitorsOptions): Visitors {
   async function visit(): Promise<void> {
     const session = (await openSession(options))!;
     const name = `visitor ${subscribers.length + 1}`;
-    const habit = { name, family: 'shipments', selects: 'few', isLeaving: true } as const;
-    const subscriber = startSubscriber({ habit, ...session, url, random });
+    const profile = { name, family: 'shipments', selects: 'few', isLeaving: true } as const;
+    const subscriber = startSubscriber({ profile, ...session, url, random });
     subscribers.push(subscriber);
     await sleep(random.between(...stayMs), undefined, { signal: stopping.signal }).catch(() => undefined);
     await leave(session.token);

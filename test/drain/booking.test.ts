@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { startTestbed } from '../support/testbed.js';
-import { input } from '../appointments/room.js';
+import { input } from '../appointments/replica.js';
 import { postGraphql } from './requests.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) {

@@ -10,7 +10,7 @@ export interface Posted {
 }
 
 /** As whom to send a request, and over which connections. */
-export interface Way {
+export interface RequestOptions {
   readonly token?: string;
   readonly agent?: Agent;
   /** Aborts the request. */
@@ -18,7 +18,12 @@ export interface Way {
 }
 
 /** Sends a GraphQL request by POST; rejects if no complete response arrives. */
-export function postGraphql(url: string, query: string, variables = {}, options: Way = {}): Promise<Posted> {
+export function postGraphql(
+  url: string,
+  query: string,
+  variables = {},
+  options: RequestOptions = {},
+): Promise<Posted> {
   const { token, agent, signal } = options;
   return new Promise((resolve, reject) => {
     const sent = request(`${url}/graphql`, {

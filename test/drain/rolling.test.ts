@@ -8,7 +8,7 @@ import { createEvent, signedHeaders, type Endpoint } from '../chaos/events.js';
 import { createRandom } from '../chaos/random.js';
 import type { Fault } from '../chaos/faults.js';
 import type { Sent } from '../chaos/sender.js';
-import { readStanding } from '../chaos/standing.js';
+import { fetchReadModels } from '../chaos/read-models.js';
 import { startSubscriber } from '../chaos/subscriber.js';
 import { noPostgres } from '../support/engines.js';
 import { demo } from '../support/testbed.js';
@@ -77,7 +77,7 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
     const { data: start } = await postGraphql(urls[0]!, '{ liveCursor }', {}, { token });
     const subscribers = [1, 2, 3].map((number) =>
       startSubscriber({
-        habit: { name: `subscriber ${number}`, family: 'shipments', selects: 'all' },
+        profile: { name: `subscriber ${number}`, family: 'shipments', selects: 'all' },
         token,
         after: start.liveCursor as string,
         url: () => random.pick(urls),
@@ -125,8 +125,8 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
     const failed = answers.filter((answer) => answer !== 200);
     const find = async () => {
       const contents = await readContents(database);
-      const standing = await readStanding(urls[0]!, token);
-      return findFaults({ sent, contents, standing, subscribers, bookings: [] });
+      const readModels = await fetchReadModels(urls[0]!, token);
+      return findFaults({ sent, contents, readModels, subscribers, bookings: [] });
     };
     const deadline = performance.now() + 10_000;
     let findings = await find();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { codesOf } from '../support/testbed.js';
-import { faultsOf, only, type Person, type Room, startRoom } from './room.js';
+import { faultsOf, only, type Person, type Harness, startHarness } from './harness.js';
 
 const fields = `id upstreamId status start end bookedAt bookedBy confirmation
   participants { actor { reference resourceType resourceId } status }`;
@@ -17,25 +17,25 @@ const valid = {
   participants: [patient, { actor: { reference: 'Practitioner/7' }, status: 'NEEDS_ACTION' }],
 };
 
-let room: Room;
+let harness: Harness;
 let person: Person;
 
 beforeAll(async () => {
-  room = await startRoom();
+  harness = await startHarness();
 });
 beforeEach(async () => {
-  room.sandbox.faults.clear();
-  person = await room.join();
+  harness.sandbox.faults.clear();
+  person = await harness.join();
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
 const book = async (input: object, by = person) => only(await by.ask(create, { input }));
 const listed = async (variables: object = {}, by = person) => only(await by.ask(list, variables)).nodes;
-const booked = () => room.sandbox.appointments.booked;
+const booked = () => harness.sandbox.appointments.booked;
 
 describe('createAppointment', () => {
   test('books, sends date-times as they were written, and returns who booked and when', async () => {
-    const before = room.sandbox.clock.now();
+    const before = harness.sandbox.clock.now();
     const { appointment, appointmentEdge, errors } = await book(valid);
     const upstream = booked().at(-1)!;
     expect(upstream).toEqual({
@@ -62,14 +62,14 @@ describe('createAppointment', () => {
       status: 'NEEDS_ACTION',
     });
     const at = Date.parse(appointment.bookedAt);
-    expect(at >= Math.floor(before) && at <= room.sandbox.clock.now()).toBe(true);
+    expect(at >= Math.floor(before) && at <= harness.sandbox.clock.now()).toBe(true);
     expect(appointmentEdge).toEqual({ node: { id: appointment.id }, cursor: expect.any(String) });
     expect(await listed({ filter: { participant: 'Practitioner/7' }, first: 1 })).toEqual([appointment]);
   });
 
   test('returns an edge whose cursor is valid in `appointments`', async () => {
     const older = await book(valid);
-    await room.sandbox.clock.advance(1000);
+    await harness.sandbox.clock.advance(1000);
     const { appointmentEdge } = await book(valid, person);
     const [next] = await listed({ after: appointmentEdge.cursor, first: 1 });
     expect(next.id).toBe(older.appointment.id);
@@ -139,7 +139,7 @@ describe('createAppointment', () => {
     ['an empty key', { idempotencyKey: '' }, ['INVALID idempotencyKey']],
     [
       'several errors at once',
-      { status: null, start: 'soon', participants: [{ actor: { reference: 'Room' }, status: null }] },
+      { status: null, start: 'soon', participants: [{ actor: { reference: 'Harness' }, status: null }] },
       [
         'REQUIRED status',
         'INVALID start',
@@ -149,7 +149,7 @@ describe('createAppointment', () => {
       ],
     ],
   ])('reports %s before any call', async (_, change, expected) => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = await book({ ...valid, ...change });
       expect(payload).toMatchObject({ appointment: null, appointmentEdge: null });
       expect(faultsOf(payload)).toEqual(expected);
@@ -158,18 +158,18 @@ describe('createAppointment', () => {
   });
 
   test.each([400, 404, 409, 422])('books nothing if refused with %i', async (status) => {
-    room.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status } });
+    harness.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status } });
     const payload = await book(valid);
     expect(payload).toMatchObject({ appointment: null, appointmentEdge: null });
     expect(faultsOf(payload)).toEqual(['INVALID ']);
-    expect(await listed({}, await room.join('none.example'))).toEqual([]);
+    expect(await listed({}, await harness.join('none.example'))).toEqual([]);
   });
 });
 
 describe('an idempotency key', () => {
   const keyed = { ...valid, idempotencyKey: 'k' };
   const posts = (run: () => Promise<unknown>) =>
-    room.callsOf(run).then((calls) => calls.filter((call) => call === 'POST /appointments').length);
+    harness.callsOf(run).then((calls) => calls.filter((call) => call === 'POST /appointments').length);
 
   test('gives the first answer again and posts nothing', async () => {
     const count = await posts(async () => {
@@ -182,7 +182,7 @@ describe('an idempotency key', () => {
   });
 
   test('posts once for fifty concurrent requests', async () => {
-    room.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'delay', ms: 50 } });
+    harness.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'delay', ms: 50 } });
     const before = booked().length;
     const answers = await Promise.all(Array.from({ length: 50 }, () => book(keyed)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -209,14 +209,14 @@ describe('an idempotency key', () => {
   test('is independent of the same key of another user', async () => {
     const count = await posts(async () => {
       const one = await book(keyed);
-      const two = await book({ ...keyed, status: 'NOSHOW' }, await room.join());
+      const two = await book({ ...keyed, status: 'NOSHOW' }, await harness.join());
       expect(one.appointment.id).not.toBe(two.appointment.id);
     });
     expect(count).toBe(2);
   });
 
   test('is free again after a refusal, even for another input', async () => {
-    room.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status: 422 } });
+    harness.sandbox.faults.add({ service: 'appointments', times: 1, act: { kind: 'answer', status: 422 } });
     expect(faultsOf(await book(keyed))).toEqual(['INVALID ']);
     const again = await book({ ...keyed, status: 'FULFILLED' });
     expect(again).toMatchObject({ appointment: { status: 'FULFILLED' }, errors: [] });
@@ -233,7 +233,7 @@ describe('an idempotency key', () => {
 
 describe('appointments', () => {
   test('filters by status, by participant, and by a range of starts', async () => {
-    const whose = (await room.join()).email.replace(/@.*/, '');
+    const whose = (await harness.join()).email.replace(/@.*/, '');
     const me = { actor: { reference: `Patient/${whose}` }, status: 'ACCEPTED' };
     const made = async (start: string, status = 'BOOKED') =>
       (await book({ status, start, end: '2026-12-31T00:00:00Z', participants: [me] })).appointment.id;
@@ -261,10 +261,10 @@ describe('appointments', () => {
   test('shows the caller’s own bookings without APPOINTMENTS_READ, and everybody’s with it', async () => {
     const { appointment } = await book(valid);
     const node = `query ($id: ID!) { node(id: $id) { ... on Appointment { bookedBy } } }`;
-    const stranger = await room.join('none.example');
+    const stranger = await harness.join('none.example');
     expect(await listed({}, stranger)).toEqual([]);
     expect(only(await stranger.ask(node, { id: appointment.id }))).toBeNull();
-    const reader = await room.join();
+    const reader = await harness.join();
     expect(await listed({ first: 1 }, reader)).toEqual([appointment]);
     expect(only(await reader.ask(node, { id: appointment.id }))).toEqual({ bookedBy: person.email });
   });

@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { codesOf } from '../support/testbed.js';
-import { leaksOf, only, type Person, type Room, startRoom } from './room.js';
+import { leaksOf, only, type Person, type Harness, startHarness } from './harness.js';
 
 const createAppointment = `mutation { createAppointment(input: { status: BOOKED
   start: "2026-11-21T09:00:00Z", end: "2026-11-21T10:00:00Z"
@@ -35,51 +35,51 @@ const rootFields: readonly (readonly [field: string, grant: string | null])[] = 
   [rotate, 'WEBHOOKS_ROTATE'],
 ];
 
-let room: Room;
+let harness: Harness;
 let person: Person;
 
 beforeAll(async () => {
-  room = await startRoom();
+  harness = await startHarness();
 });
 beforeEach(async () => {
-  room.sandbox.deliverTo(room.testbed.url);
-  person = await room.join();
+  harness.sandbox.deliverTo(harness.testbed.url);
+  person = await harness.join();
 });
 afterEach(() => {
-  room.sandbox.faults.clear();
-  room.sandbox.notes.requestsPerHour = 1000;
-  Object.assign(room.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
+  harness.sandbox.faults.clear();
+  harness.sandbox.notes.requestsPerHour = 1000;
+  Object.assign(harness.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
 const ask = (query: string, variables?: object) => person.ask(query, variables);
 const insert = (count: number) =>
   Array.from({ length: count }, (_, index) =>
-    room.sandbox.notes.insert(person.email, { tags: ['a', 'b', 'c'] }, Date.now() - index * 1000),
+    harness.sandbox.notes.insert(person.email, { tags: ['a', 'b', 'c'] }, Date.now() - index * 1000),
   );
 
 describe('UNAUTHENTICATED', () => {
   test.each(rootFields)('for an anonymous caller of %s', async (query) => {
-    const calls = await room.callsOf(async () => {
-      expect(codesOf(await room.testbed.ask(query))).toEqual(['UNAUTHENTICATED']);
-      expect(codesOf(await room.testbed.ask(query, {}, 'no session'))).toEqual(['UNAUTHENTICATED']);
+    const calls = await harness.callsOf(async () => {
+      expect(codesOf(await harness.testbed.ask(query))).toEqual(['UNAUTHENTICATED']);
+      expect(codesOf(await harness.testbed.ask(query, {}, 'no session'))).toEqual(['UNAUTHENTICATED']);
     });
     expect(calls).toEqual([]);
   });
 
   test('for signOut, but neither for `viewer` nor for `__typename`', async () => {
-    expect(codesOf(await room.testbed.ask('mutation { signOut { signedOut } }'))).toEqual([
+    expect(codesOf(await harness.testbed.ask('mutation { signOut { signedOut } }'))).toEqual([
       'UNAUTHENTICATED',
     ]);
-    const { data, errors } = await room.testbed.ask('{ __typename viewer { id } }');
+    const { data, errors } = await harness.testbed.ask('{ __typename viewer { id } }');
     expect([data, errors]).toEqual([{ __typename: 'Query', viewer: null }, undefined]);
   });
 });
 
 describe('FORBIDDEN', () => {
   test.each(rootFields.filter(([, grant]) => grant !== null))('for %s without its grant', async (query) => {
-    const stranger = await room.join('none.example');
-    const calls = await room.callsOf(async () => {
+    const stranger = await harness.join('none.example');
+    const calls = await harness.callsOf(async () => {
       expect(codesOf(await stranger.ask(query))).toEqual(['FORBIDDEN']);
     });
     expect(calls).toEqual([]);
@@ -88,7 +88,7 @@ describe('FORBIDDEN', () => {
   test.each(rootFields.filter(([, grant]) => grant === null))(
     'is not given for %s, which needs no grant',
     async (query) => {
-      const stranger = await room.join('none.example');
+      const stranger = await harness.join('none.example');
       expect(codesOf(await stranger.ask(query))).toEqual([]);
     },
   );
@@ -106,7 +106,7 @@ describe('BAD_USER_INPUT', () => {
   );
 
   test.each([...pages, ...others])('for %s', async (query) => {
-    const calls = await room.callsOf(async () =>
+    const calls = await harness.callsOf(async () =>
       expect(codesOf(await ask(query))).toEqual(['BAD_USER_INPUT']),
     );
     expect(calls).toEqual([]);
@@ -129,8 +129,8 @@ describe('CURSOR_INVALID', () => {
   beforeEach(async () => {
     insert(3);
     await ask(createAppointment);
-    await room.sandbox.webhooks.emitShipment();
-    await room.sandbox.webhooks.emitPayment();
+    await harness.sandbox.webhooks.emitShipment();
+    await harness.sandbox.webhooks.emitPayment();
   });
 
   test.each(connections)('for a cursor of `%s` that is altered', async (name) => {
@@ -156,7 +156,7 @@ describe('CURSOR_INVALID', () => {
     const cursor = await cursorOf(name);
     for (const other of connections.filter((one) => one !== name))
       expect([other, codesOf(await next(other, cursor))]).toEqual([other, ['CURSOR_INVALID']]);
-    expect(codesOf(await next(name, cursor, await room.join()))).toEqual(['CURSOR_INVALID']);
+    expect(codesOf(await next(name, cursor, await harness.join()))).toEqual(['CURSOR_INVALID']);
   });
 
   test.each([
@@ -177,7 +177,7 @@ describe('CURSOR_INVALID', () => {
     expect(codesOf(await ask(tag, { name: 'A', after }))).toEqual([]);
     expect(codesOf(await ask(tag, { name: 'b', after }))).toEqual(['CURSOR_INVALID']);
     for (const paymentId of ['pay_one', 'pay_two'])
-      await room.sandbox.webhooks.emitPayment({ object: { id: paymentId } });
+      await harness.sandbox.webhooks.emitPayment({ object: { id: paymentId } });
     const payment =
       'query ($id: String!, $after: String) { payment(paymentId: $id) { events(after: $after) { pageInfo { endCursor } } } }';
     const { endCursor } = only(await ask(payment, { id: 'pay_one' })).events.pageInfo;
@@ -189,20 +189,20 @@ describe('CURSOR_INVALID', () => {
 describe('RATE_LIMITED', () => {
   test('when the calls of a notes token are used up, with the seconds until its next hour', async () => {
     insert(1);
-    room.sandbox.notes.requestsPerHour = 2; // one of them was the sign-in's
+    harness.sandbox.notes.requestsPerHour = 2; // one of them was the sign-in's
     expect(codesOf(await ask('{ notes { nodes { id } } }'))).toEqual([]);
     const limited = await ask('{ tags { nodes { id } } }');
     expect(codesOf(limited)).toEqual(['RATE_LIMITED']);
     const { retryAfter } = limited.errors![0]!.extensions as { retryAfter: number };
     expect(retryAfter > 3590 && retryAfter <= 3600).toBe(true);
 
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       expect(codesOf(await ask('{ notes { nodes { id } } }'))).toEqual(['RATE_LIMITED']);
     });
     expect(calls).toEqual([]);
-    const other = await room.join();
+    const other = await harness.join();
     expect(codesOf(await other.ask('{ notes { nodes { id } } }'))).toEqual([]);
-    await room.sandbox.clock.advance(retryAfter * 1000);
+    await harness.sandbox.clock.advance(retryAfter * 1000);
     expect(codesOf(await ask('{ tags { nodes { id } } }'))).toEqual([]);
   });
 });
@@ -214,22 +214,22 @@ describe('the codes of upstream failures', () => {
     ['UPSTREAM_UNAVAILABLE', { kind: 'answer', status: 503, body: secret }, 'notes service'],
     ['UPSTREAM_INVALID_RESPONSE', { kind: 'answer', status: 200, body: secret }, 'notes service'],
   ])('%s: case %#', async (code, act, named) => {
-    room.sandbox.faults.add({ service: 'notes', act });
+    harness.sandbox.faults.add({ service: 'notes', act });
     const answer = await ask('{ notes { nodes { id } } }');
     expect(codesOf(answer)).toEqual([code]);
     expect(answer.errors![0]!.message).toContain(named);
     expect(answer.errors![0]!.path).toEqual(['notes']);
-    expect(leaksOf(room.testbed, [answer], [secret])).toEqual([]);
+    expect(leaksOf(harness.testbed, [answer], [secret])).toEqual([]);
   });
 
   test('leave the other fields of a compiled query intact, without extra calls', async () => {
     insert(1);
     const query =
       '{ notes(first: 3) { nodes { id } } tag(name: "a") { name } payment(paymentId: "x") { id } }';
-    const stranger = await room.join('none.example');
+    const stranger = await harness.join('none.example');
     await ask(query);
     await ask(query);
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const { data, errors } = await stranger.ask(query);
       expect(data).toEqual({ notes: { nodes: [] }, tag: null, payment: null });
       expect(codesOf({ errors })).toEqual(['FORBIDDEN']);
@@ -238,9 +238,9 @@ describe('the codes of upstream failures', () => {
   });
 
   test('UPSTREAM_TIMEOUT', async () => {
-    const quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 100 });
+    const quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 100 });
     const hasty = await quick.join('timeout.example');
-    room.sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
+    harness.sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
     expect(codesOf(await hasty.ask('{ notes { nodes { id } } }'))).toEqual(['UPSTREAM_TIMEOUT']);
     await quick.stop();
   });
@@ -248,7 +248,7 @@ describe('the codes of upstream failures', () => {
 
 describe('QUERY_TOO_COMPLEX', () => {
   test('when one operation needs more than 250 pages of notes', async () => {
-    const own = await startRoom();
+    const own = await startHarness();
     const busy = await own.join();
     for (let at = 0; at < 100; at += 1)
       own.sandbox.notes.insert(busy.email, { tags: [`tag ${at}`, `other ${at}`, `third ${at}`] });
@@ -270,12 +270,12 @@ describe('QUERY_TOO_COMPLEX', () => {
   });
 
   test('when a note is not in the pages that are scanned, while others are still found', async () => {
-    Object.assign(room.sandbox.notes.pageLimit, { max: 2, mode: 'clamp' });
+    Object.assign(harness.sandbox.notes.pageLimit, { max: 2, mode: 'clamp' });
     const farId = only(
       await ask('mutation { createNote(input: { title: "T", content: "C" }) { note { id } } }'),
     ).note.id as string;
-    await room.sandbox.clock.advance(1000);
-    for (let left = 110; left > 0; left -= 1) room.sandbox.notes.insert(person.email, {});
+    await harness.sandbox.clock.advance(1000);
+    for (let left = 110; left > 0; left -= 1) harness.sandbox.notes.insert(person.email, {});
     const far = await ask('query ($id: ID!) { node(id: $id) { id } }', { id: farId });
     expect([far.data, codesOf(far)]).toEqual([{ node: null }, ['QUERY_TOO_COMPLEX']]);
     const nearId = only(await ask('{ notes(first: 1) { nodes { id } } }')).nodes[0].id as string;
@@ -286,7 +286,7 @@ describe('QUERY_TOO_COMPLEX', () => {
 
 describe('INTERNAL_SERVER_ERROR', () => {
   test('is masked, and the request’s id leads to the cause in the log', async () => {
-    const own = await startRoom();
+    const own = await startHarness();
     const victim = await own.join();
     const file = new DatabaseSync(join(own.testbed.folder, 'gateway.db'));
     file.exec('alter table payments rename to payments_elsewhere');
@@ -312,7 +312,7 @@ describe('CURSOR_EXPIRED', () => {
     'subscription ($after: String) { shipmentUpdates(after: $after) { cursor event { eventId } } }';
 
   /** The code of the error with which a subscription after this cursor fails, or its first message. */
-  async function follow(from: Room, email: string, after: string): Promise<unknown> {
+  async function follow(from: Harness, email: string, after: string): Promise<unknown> {
     const token = await from.testbed.signIn({ email, password: 'secret words' });
     const client = from.testbed.socket(token);
     try {
@@ -328,9 +328,9 @@ describe('CURSOR_EXPIRED', () => {
 
   test('when the cursor is older than the retention, but not before', async () => {
     const settings = { EVENT_RETENTION_DAYS: '2' };
-    const { sandbox } = room;
+    const { sandbox } = harness;
     const folder = await mkdtemp(join(inject('testDirectory'), 'retention-'));
-    const first = await startRoom({ sandbox, settings, folder });
+    const first = await startHarness({ sandbox, settings, folder });
     const reader = await first.join();
     const start = only(await reader.ask('{ liveCursor }')) as string;
     await sandbox.webhooks.emitShipment({ id: 'evt_old' });
@@ -340,7 +340,7 @@ describe('CURSOR_EXPIRED', () => {
     await sandbox.webhooks.emitShipment({ id: 'evt_new' });
     await first.stop();
 
-    const second = await startRoom({ sandbox, settings, folder });
+    const second = await startHarness({ sandbox, settings, folder });
     const { email } = await second.join();
     await expect.poll(() => follow(second, email, start)).toBe('CURSOR_EXPIRED');
     expect(await follow(second, email, between)).toMatchObject({
@@ -351,21 +351,21 @@ describe('CURSOR_EXPIRED', () => {
 
   test('when the cursor is of another log; CURSOR_INVALID when it is sealed with an unknown key', async () => {
     const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
-    const { sandbox } = room;
-    const [one, two] = [await startRoom({ sandbox, settings }), await startRoom({ sandbox, settings })];
+    const { sandbox } = harness;
+    const [one, two] = [await startHarness({ sandbox, settings }), await startHarness({ sandbox, settings })];
     const { email, ask: ofOne } = await one.join();
     await sandbox.webhooks.emitShipment();
     const cursor = only(await ofOne('{ liveCursor }')) as string;
     expect(await follow(two, email, cursor)).toBe('CURSOR_EXPIRED');
-    expect(await follow(room, email, cursor)).toBe('CURSOR_INVALID');
-    expect(await follow(room, email, `${cursor}A`)).toBe('CURSOR_INVALID');
+    expect(await follow(harness, email, cursor)).toBe('CURSOR_INVALID');
+    expect(await follow(harness, email, `${cursor}A`)).toBe('CURSOR_INVALID');
     await Promise.all([one.stop(), two.stop()]);
   });
 
   test('when the notes service no longer accepts the cursor inside ours', async () => {
     insert(30);
     const page = only(await ask('{ notes(first: 20) { pageInfo { endCursor } } }')).pageInfo;
-    room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: { kind: 'answer', status: 400 } });
+    harness.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: { kind: 'answer', status: 400 } });
     const query = 'query ($after: String) { notes(first: 1, after: $after) { nodes { id } } }';
     expect(codesOf(await ask(query, { after: page.endCursor }))).toEqual(['CURSOR_EXPIRED']);
   });

@@ -3,26 +3,26 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
 import { codesOf } from '../support/testbed.js';
-import { type Person, type Room, startRoom } from './room.js';
+import { type Person, type Harness, startHarness } from './harness.js';
 
 const message = 'One operation may read no more than about 64 MiB from the database: request smaller pages.';
 const refused = { data: undefined, errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }] };
 
-let room: Room;
+let harness: Harness;
 let person: Person;
 
 beforeAll(async () => {
-  room = await startRoom();
-  person = await room.join();
+  harness = await startHarness();
+  person = await harness.join();
   for (let count = 18; count > 0; count -= 1)
-    await room.sandbox.webhooks.emitPayment({ id: `evt_${count}`, object: { id: 'pay_1' } });
-  const database = new DatabaseSync(join(room.testbed.folder, 'gateway.db'), { timeout: 5_000 });
+    await harness.sandbox.webhooks.emitPayment({ id: `evt_${count}`, object: { id: 'pay_1' } });
+  const database = new DatabaseSync(join(harness.testbed.folder, 'gateway.db'), { timeout: 5_000 });
   database
     .prepare(`update events set event = json_set(event, '$.data', json_object('long', ?))`)
     .run('x'.repeat(4 * 1024 * 1024));
   database.close();
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
 /** Asks three times, as repeated queries are compiled and answered by the lane; expects equal answers. */
 async function ask(query: string, variables: object = {}) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromGlobalId, toGlobalId } from '../../src/relay.js';
 import { codesOf } from '../support/testbed.js';
-import { only, type Person, type Room, startRoom } from './room.js';
+import { only, type Person, type Harness, startHarness } from './harness.js';
 
 const types = [
   'User',
@@ -21,14 +21,14 @@ const query = `query ($id: ID!) { node(id: $id) { __typename id
   ... on Payment { paymentId amount } ... on PaymentEvent { eventId amount } } }`;
 const several = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }';
 
-let room: Room;
+let harness: Harness;
 let owner: Person;
 let ids: Readonly<Record<(typeof types)[number], string>>;
 
 beforeAll(async () => {
-  room = await startRoom();
-  owner = await room.join();
-  const { sandbox } = room;
+  harness = await startHarness();
+  owner = await harness.join();
+  const { sandbox } = harness;
   await sandbox.webhooks.emitShipment({ id: 'evt_s', shipment: { id: 'shp_1' } });
   await sandbox.webhooks.emitPayment({ id: 'evt_p', object: { id: 'pay_1', amount: 7 } });
   sandbox.notes.insert(owner.email, { title: 'A title', tags: ['Work'] });
@@ -50,7 +50,7 @@ beforeAll(async () => {
     PaymentEvent: data.payment.events.nodes[0].id,
   };
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
 const node = async (id: string, by = owner) => only(await by.ask(query, { id }));
 
@@ -78,12 +78,12 @@ describe('node', () => {
   });
 
   test.each(types)('gives null for a %s that the caller may not see', async (type) => {
-    const stranger = await room.join('none.example');
+    const stranger = await harness.join('none.example');
     expect(await node(ids[type], stranger)).toBeNull();
   });
 
   test.each(types)('gives a %s to another user only if they may see it', async (type) => {
-    const another = await room.join();
+    const another = await harness.join();
     const seen = behindGrants.includes(type) || type === 'Appointment';
     expect((await node(ids[type], another))?.id ?? null).toBe(seen ? ids[type] : null);
   });
@@ -93,7 +93,7 @@ describe('node', () => {
     const made = ['Nothing', 'Query', '__proto__', 'constructor', 'NoteEdge'].map((type) =>
       toGlobalId(type, '1'),
     );
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       for (const id of [...altered, ...made]) expect([id, await node(id)]).toEqual([id, null]);
     });
     expect(calls).toEqual([]);
@@ -116,7 +116,7 @@ describe('nodes', () => {
   });
 
   test('reports the failure of one item, and returns the others', async () => {
-    const restore = room.sandbox.faults.add({
+    const restore = harness.sandbox.faults.add({
       service: 'notes',
       path: /tags/,
       act: { kind: 'answer', status: 400 },

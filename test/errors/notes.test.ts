@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
-import { faultsOf, only, type Person, type Room, startRoom } from './room.js';
+import { faultsOf, only, type Person, type Harness, startHarness } from './harness.js';
 
 const fields = 'id upstreamId title content isPinned createdAt updatedAt tags { name }';
 const faults = 'errors { code message path }';
@@ -10,21 +10,21 @@ const update = `mutation ($input: UpdateNoteInput!) { updateNote(input: $input) 
 const remove = `mutation ($input: DeleteNoteInput!) { deleteNote(input: $input) { deletedNoteId ${faults} } }`;
 const share = `mutation ($input: ShareNoteInput!) { shareNote(input: $input) { sharedNoteId ${faults} } }`;
 
-let room: Room;
+let harness: Harness;
 let person: Person;
 
 beforeAll(async () => {
-  room = await startRoom();
+  harness = await startHarness();
 });
 beforeEach(async () => {
-  room.sandbox.faults.clear();
-  person = await room.join();
+  harness.sandbox.faults.clear();
+  person = await harness.join();
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
 const ask = async (query: string, input: object) => only(await person.ask(query, { input }));
-const insert = (note: Parameters<Room['sandbox']['notes']['insert']>[1] = {}) =>
-  room.sandbox.notes.insert(person.email, note);
+const insert = (note: Parameters<Harness['sandbox']['notes']['insert']>[1] = {}) =>
+  harness.sandbox.notes.insert(person.email, note);
 const idOf = ({ id }: { readonly id: string }) => toGlobalId('Note', id);
 const stored = async () => only(await person.ask(`{ notes { nodes { ${fields} } } }`)).nodes;
 
@@ -42,7 +42,7 @@ describe('createNote', () => {
     ['content of 10,001 emoji', { title: 'T', content: '😀'.repeat(10_001) }, ['TOO_LONG content']],
     ['two errors', { content: 'x'.repeat(10_001) }, ['REQUIRED title', 'TOO_LONG content']],
   ])('reports %s before any call', async (_, input, expected) => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = await ask(create, input);
       expect(payload).toMatchObject({ note: null, noteEdge: null });
       expect(faultsOf(payload)).toEqual(expected);
@@ -78,7 +78,7 @@ describe('createNote', () => {
     [{ title: 'T', content: '' }, ['REQUIRED content']],
     [{ title: '', content: '' }, ['REQUIRED title', 'REQUIRED content']],
   ])('sends %j on, and reports its refusal as REQUIRED', async (input, expected) => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = await ask(create, input);
       expect(payload).toMatchObject({ note: null, noteEdge: null });
       expect(faultsOf(payload)).toEqual(expected);
@@ -89,7 +89,7 @@ describe('createNote', () => {
   test('accepts an empty text if the service does', async () => {
     const note = { id: 'n1', title: '', content: '', created_at: '2026-01-01T00:00:00Z' };
     const body = JSON.stringify({ ...note, updated_at: note.created_at });
-    room.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'answer', status: 201, body } });
+    harness.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'answer', status: 201, body } });
     expect(await ask(create, { title: '', content: '' })).toMatchObject({
       note: { upstreamId: 'n1', title: '' },
       errors: [],
@@ -102,7 +102,7 @@ describe('createNote', () => {
   });
 
   test('gives BAD_USER_INPUT for input that does not match the schema, without a call', async () => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       for (const input of [{ title: 1 }, { tags: [null] }, { unknown: '' }, { isPinned: 'yes' }]) {
         const { errors } = await person.ask(create, { input });
         expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['BAD_USER_INPUT']);
@@ -116,8 +116,8 @@ describe('with 50 notes pinned', () => {
   test.each([400, 403, 409, 422])('a pin refused with %i is TOO_MANY_PINNED', async (status) => {
     for (let left = 50; left > 0; left -= 1) insert({ is_pinned: true });
     const loose = insert();
-    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
-    room.sandbox.faults.add({ service: 'notes', method: 'PATCH', act: { kind: 'answer', status } });
+    harness.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+    harness.sandbox.faults.add({ service: 'notes', method: 'PATCH', act: { kind: 'answer', status } });
     const created = await ask(create, { title: 'T', content: 'C', isPinned: true });
     const updated = await ask(update, { id: idOf(loose), isPinned: true });
     expect([created.note, updated.note]).toEqual([null, null]);
@@ -131,7 +131,7 @@ describe('with 50 notes pinned', () => {
     'a pin refused with %i is TOO_MANY_PINNED, though that status does not concern the note',
     async (status) => {
       for (let left = 50; left > 0; left -= 1) insert({ is_pinned: true });
-      room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+      harness.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
       const created = await ask(create, { title: 'T', content: 'C', isPinned: true });
       expect(faultsOf(created)).toEqual(['TOO_MANY_PINNED isPinned']);
     },
@@ -150,7 +150,7 @@ describe('with 50 notes pinned', () => {
 
   test('a refused pin is INVALID if only 49 are pinned', async () => {
     for (let left = 49; left > 0; left -= 1) insert({ is_pinned: true });
-    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status: 422 } });
+    harness.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status: 422 } });
     expect(faultsOf(await ask(create, { title: 'T', content: 'C', isPinned: true }))).toEqual(['INVALID ']);
   });
 });
@@ -187,7 +187,7 @@ describe('updateNote', () => {
     [{ title: null, content: '😀'.repeat(10_001) }, ['INVALID title', 'TOO_LONG content']],
   ])('reports errors before any call: case %#', async (change, expected) => {
     const note = insert(before);
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = await ask(update, { id: idOf(note), ...change });
       expect([payload.note, faultsOf(payload)]).toEqual([null, expected]);
     });
@@ -195,7 +195,7 @@ describe('updateNote', () => {
   });
 
   test('reports an id that is not a note’s along with other errors, before any call', async () => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = await ask(update, { id: toGlobalId('Tag', 'a'), title: null });
       expect(faultsOf(payload)).toEqual(['NOT_FOUND id', 'INVALID title']);
     });
@@ -207,17 +207,17 @@ describe('updateNote', () => {
     [{ content: '' }, ['REQUIRED content']],
   ])('sends %j on, and reports its refusal as REQUIRED', async (change, expected) => {
     const note = insert(before);
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       expect(faultsOf(await ask(update, { id: idOf(note), ...change }))).toEqual(expected);
     });
     expect(calls).toEqual([`PATCH /notes/${note.id}`]);
   });
 
   test('reports NOT_FOUND for a note that does not exist, is deleted, or is another user’s', async () => {
-    const stranger = await room.join();
+    const stranger = await harness.join();
     const gone = insert();
-    room.sandbox.notes.delete(person.email, gone.id);
-    const theirs = room.sandbox.notes.insert(stranger.email, {});
+    harness.sandbox.notes.delete(person.email, gone.id);
+    const theirs = harness.sandbox.notes.insert(stranger.email, {});
     for (const id of ['nothing', gone.id, theirs.id]) {
       const payload = await ask(update, { id: toGlobalId('Note', id), title: 'new' });
       expect([payload.note, faultsOf(payload)]).toEqual([null, ['NOT_FOUND id']]);
@@ -235,7 +235,7 @@ describe('deleteNote', () => {
     expect(await ask(remove, { id })).toEqual({ deletedNoteId: id, errors: [] });
     expect(only(await person.ask(node, { id }))).toBeNull();
     expect(await stored()).toEqual([]);
-    expect(room.sandbox.notes.deletedCount(person.email)).toBe(1);
+    expect(harness.sandbox.notes.deletedCount(person.email)).toBe(1);
     const again = await ask(remove, { id });
     expect([again.deletedNoteId, faultsOf(again)]).toEqual([null, ['NOT_FOUND id']]);
   });
@@ -243,7 +243,7 @@ describe('deleteNote', () => {
   test.each(['', 'no id', toGlobalId('User', 'user_1'), toGlobalId('Note', '..')])(
     'reports NOT_FOUND for the id %j, without a call',
     async (id) => {
-      const calls = await room.callsOf(async () => {
+      const calls = await harness.callsOf(async () => {
         for (const query of [remove, update, share]) {
           const more = query === share ? { email: 'a@example.com', permission: 'READ' } : { title: 'new' };
           const input = query === remove ? { id } : { id, ...more };
@@ -264,7 +264,7 @@ describe('shareNote', () => {
     const note = insert();
     const input = { id: idOf(note), email: 'friend@example.com', permission };
     expect(await ask(share, input)).toEqual({ sharedNoteId: input.id, errors: [] });
-    expect(room.sandbox.notes.shares.at(-1)).toMatchObject({ noteId: note.id, permission: sent });
+    expect(harness.sandbox.notes.shares.at(-1)).toMatchObject({ noteId: note.id, permission: sent });
   });
 
   test.each([
@@ -274,7 +274,7 @@ describe('shareNote', () => {
     [200, 'Shared.'],
     [200, '{"shared":true}'],
   ])('succeeds if the service answers %i %j', async (status, body) => {
-    room.sandbox.faults.add({
+    harness.sandbox.faults.add({
       service: 'notes',
       path: /share/,
       times: 1,
@@ -292,7 +292,7 @@ describe('shareNote', () => {
     [{ email: 'friend' }, ['INVALID email', 'REQUIRED permission']],
   ])('reports errors before any call: %j', async (given, expected) => {
     const note = insert();
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = await ask(share, { id: idOf(note), ...given });
       expect([payload.sharedNoteId, faultsOf(payload)]).toEqual([null, expected]);
     });
@@ -305,7 +305,12 @@ describe('shareNote', () => {
     [400, 'INVALID email'],
     [422, 'INVALID email'],
   ])('refused with %i is %s', async (status, expected) => {
-    room.sandbox.faults.add({ service: 'notes', path: /share/, times: 1, act: { kind: 'answer', status } });
+    harness.sandbox.faults.add({
+      service: 'notes',
+      path: /share/,
+      times: 1,
+      act: { kind: 'answer', status },
+    });
     const input = { id: idOf(insert()), email: 'friend@example.com', permission: 'READ' };
     expect(faultsOf(await ask(share, input))).toEqual([expected]);
   });
@@ -320,7 +325,7 @@ describe('a refused write', () => {
   test.each([...unavailable, ...invalid])('with %i is the error %s', async (status, code) => {
     const id = idOf(insert());
     for (const method of ['POST', 'PATCH', 'DELETE'])
-      room.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
+      harness.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
     const writes: readonly (readonly [string, object])[] = [
       [create, { title: 'T', content: 'C', isPinned: true }],
       [create, { title: '', content: '' }],
@@ -331,14 +336,16 @@ describe('a refused write', () => {
     for (const [query, input] of writes) {
       const { errors } = await person.ask(query, { input });
       expect(errors?.map(({ extensions }) => extensions['code'])).toEqual([code]);
-      expect(room.testbed.logged()).toContain(`"status":${status},"msg":"the notes service refused a write`);
+      expect(harness.testbed.logged()).toContain(
+        `"status":${status},"msg":"the notes service refused a write`,
+      );
     }
   });
 
   test.each([402, 403, 413, 422])('with %i is reported as data', async (status) => {
-    room.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
+    harness.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
     expect(faultsOf(await ask(create, { title: 'T', content: 'C' }))).toEqual(['INVALID ']);
-    expect(room.testbed.logged()).not.toContain(`"status":${status},"msg"`);
+    expect(harness.testbed.logged()).not.toContain(`"status":${status},"msg"`);
   });
 });
 

@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answered, codesOf } from '../support/testbed.js';
-import { faultsOf, leaksOf, only, type Room, startRoom } from './room.js';
+import { faultsOf, leaksOf, only, type Harness, startHarness } from './harness.js';
 
 const signIn = `mutation ($input: SignInInput!) { signIn(input: $input) {
   sessionToken expiresAt viewer { id upstreamId email name createdAt grants } errors { code message path } } }`;
 const viewer = '{ viewer { email } }';
 const password = 'open, sesame';
 
-let room: Room;
+let harness: Harness;
 let email: string;
 let people = 0;
 
 beforeAll(async () => {
-  room = await startRoom();
+  harness = await startHarness();
 });
 beforeEach(() => {
-  room.sandbox.faults.clear();
+  harness.sandbox.faults.clear();
   email = `sleeper${(people += 1)}@all.example`;
-  room.sandbox.notes.addUser({ email, password, name: 'Ali Baba' });
+  harness.sandbox.notes.addUser({ email, password, name: 'Ali Baba' });
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
-const ask = (input: object) => room.testbed.ask(signIn, { input });
+const ask = (input: object) => harness.testbed.ask(signIn, { input });
 const refuse = (status: number, headers = {}) =>
-  room.sandbox.faults.add({
+  harness.sandbox.faults.add({
     service: 'notes',
     path: /auth/,
     times: 1,
@@ -35,12 +35,12 @@ describe('signIn', () => {
     const { sessionToken, expiresAt, viewer: user, errors } = only(await ask({ email, password }));
     expect(errors).toEqual([]);
     expect(Buffer.from(sessionToken, 'base64url')).toHaveLength(32);
-    const left = Date.parse(expiresAt) - room.sandbox.clock.now();
+    const left = Date.parse(expiresAt) - harness.sandbox.clock.now();
     expect(Math.round(left / 60_000)).toBe(24 * 60);
     expect(user).toMatchObject({ email, name: 'Ali Baba', upstreamId: expect.stringMatching(/^user_/) });
     expect(user.createdAt).toMatch(/\.\d{6}Z$/);
     expect(user.grants).toHaveLength(5);
-    expect(only(await room.testbed.ask(viewer, {}, sessionToken))).toEqual({ email });
+    expect(only(await harness.testbed.ask(viewer, {}, sessionToken))).toEqual({ email });
   });
 
   test.each<[object, readonly string[]]>([
@@ -50,7 +50,7 @@ describe('signIn', () => {
     [{ email: 'a@example.com' }, ['REQUIRED password']],
     [{ password }, ['REQUIRED email']],
   ])('reports what is missing in %j before any call', async (input, expected) => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const payload = only(await ask(input));
       expect(payload).toMatchObject({ sessionToken: null, expiresAt: null, viewer: null });
       expect(faultsOf(payload)).toEqual(expected);
@@ -71,7 +71,7 @@ describe('signIn', () => {
     refuse(status);
     const answer = await ask({ email, password });
     expect(faultsOf(only(answer))).toEqual(['WRONG_CREDENTIALS ']);
-    expect(leaksOf(room.testbed, [answer], [password])).toEqual([]);
+    expect(leaksOf(harness.testbed, [answer], [password])).toEqual([]);
   });
 
   test.each([404, 405, 409])('reports %i as UPSTREAM_INVALID_RESPONSE', async (status) => {
@@ -88,16 +88,16 @@ describe('signIn', () => {
   test('is throttled after ten failures, for that address only', async () => {
     for (let left = 10; left > 0; left -= 1) await ask({ email, password: 'wrong' });
     let answer: Answered | undefined;
-    const calls = await room.callsOf(async () => (answer = await ask({ email, password })));
+    const calls = await harness.callsOf(async () => (answer = await ask({ email, password })));
     expect(calls).toEqual([]);
     const { code, retryAfter } = answer!.errors![0]!.extensions as { code: string; retryAfter: number };
     expect([code, Number.isInteger(retryAfter) && retryAfter > 0 && retryAfter <= 900]).toEqual([
       'RATE_LIMITED',
       true,
     ]);
-    const other = await room.join();
+    const other = await harness.join();
     expect(only(await other.ask(viewer))).toEqual({ email: other.email });
-    await room.sandbox.clock.advance(retryAfter * 1000);
+    await harness.sandbox.clock.advance(retryAfter * 1000);
     expect(only(await ask({ email, password })).errors).toEqual([]);
   });
 });
@@ -108,24 +108,24 @@ describe('a session', () => {
   test('ends with signOut', async () => {
     const token = await openSession();
     const signOut = 'mutation { signOut { signedOut errors { code } } }';
-    expect(only(await room.testbed.ask(signOut, {}, token))).toEqual({ signedOut: true, errors: [] });
-    expect(only(await room.testbed.ask(viewer, {}, token))).toBeNull();
-    expect(codesOf(await room.testbed.ask(signOut, {}, token))).toEqual(['UNAUTHENTICATED']);
+    expect(only(await harness.testbed.ask(signOut, {}, token))).toEqual({ signedOut: true, errors: [] });
+    expect(only(await harness.testbed.ask(viewer, {}, token))).toBeNull();
+    expect(codesOf(await harness.testbed.ask(signOut, {}, token))).toEqual(['UNAUTHENTICATED']);
   });
 
   test('ends when the notes service answers 401 for its token', async () => {
     const token = await openSession();
-    room.sandbox.notes.revokeTokens();
+    harness.sandbox.notes.revokeTokens();
     const list = '{ notes { nodes { id } } }';
-    expect(codesOf(await room.testbed.ask(list, {}, token))).toEqual(['UNAUTHENTICATED']);
-    await expect.poll(async () => only(await room.testbed.ask(viewer, {}, token))).toBeNull();
-    const calls = await room.callsOf(() => room.testbed.ask(list, {}, token));
+    expect(codesOf(await harness.testbed.ask(list, {}, token))).toEqual(['UNAUTHENTICATED']);
+    await expect.poll(async () => only(await harness.testbed.ask(viewer, {}, token))).toBeNull();
+    const calls = await harness.callsOf(() => harness.testbed.ask(list, {}, token));
     expect(calls).toEqual([]);
   });
 
   test('ends with the notes token, after 24 hours', async () => {
     const token = await openSession();
-    await room.sandbox.clock.advance(86_400_000);
-    expect(only(await room.testbed.ask(viewer, {}, token))).toBeNull();
+    await harness.sandbox.clock.advance(86_400_000);
+    expect(only(await harness.testbed.ask(viewer, {}, token))).toBeNull();
   });
 });

@@ -7,7 +7,7 @@ import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
-import { delivery, openJournal, type Journal } from './journal.js';
+import { delivery, openTestLog, type TestLog } from './test-log.js';
 import { createGate, createMember, createRendering, expectGot, text } from './members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
@@ -16,7 +16,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, at) => at +
 const numbersOf = (got: readonly string[]) => got.map((payload) => parseInt(payload, 10));
 
 describe.each(engines)('the feed on %s', (_, freshUrl) => {
-  let journal: Journal;
+  let testLog: TestLog;
   let feed: Feed;
   let feeds: Feed[];
   let groups = 0;
@@ -24,17 +24,17 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   async function openFeed(
     changes: Partial<Pick<FeedOptions, 'recent' | 'telemetry'>> & { log?: Partial<Log> } = {},
   ): Promise<Feed> {
-    const { database, telemetry } = journal;
-    const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
+    const { database, telemetry } = testLog;
+    const { log, ...options } = { ...changes, log: { ...testLog.log, ...changes.log } };
     const opened = await createFeed({ log, database, cursors, telemetry, ...options });
     feeds.push(opened);
     return opened;
   }
 
   async function append(count: number, changes: Parameters<typeof delivery>[2] = {}): Promise<void> {
-    const head = (await journal.log.bounds()).head;
+    const head = (await testLog.log.bounds()).head;
     const ids = numbers(count).map((n) => `event ${head + n}`);
-    await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
+    await Promise.all(ids.map((id) => testLog.log.append(delivery(id, {}, changes))));
     await vi.waitFor(() => expect(feed.place().seq).toBe(head + count), { interval: 1, timeout: 10_000 });
   }
 
@@ -48,23 +48,23 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
 
   /** The cursor just after the entry with this number. */
   async function cursorAt(seq: number): Promise<string> {
-    return feed.cursor((await journal.log.place(seq)) ?? { seq, witness: '' });
+    return feed.cursor((await testLog.log.place(seq)) ?? { seq, witness: '' });
   }
 
   /** Moves the clock past the retention of every event so far, and deletes them. */
   async function deleteAll(): Promise<void> {
-    journal.clock.moveDays(100);
-    await journal.log.prune();
+    testLog.clock.moveDays(100);
+    await testLog.log.prune();
   }
 
   beforeEach(async () => {
     feeds = [];
-    journal = await openJournal(await freshUrl());
+    testLog = await openTestLog(await freshUrl());
     feed = await openFeed();
   });
   afterEach(async () => {
     for (const opened of feeds) opened.stop();
-    await journal.stop();
+    await testLog.stop();
   });
 
   describe('a follower', () => {
@@ -80,7 +80,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await expectGot(member, '1* 2*');
       await append(2);
       await expectGot(member, '1* 2* 3 4');
-      expect(entries).toEqual(await journal.log.read(0, 4));
+      expect(entries).toEqual(await testLog.log.read(0, 4));
     });
 
     test('reads events older than the feed from the database, page by page', async () => {
@@ -145,7 +145,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     test('is the same, and names the same position, in every feed of its log', async () => {
       await append(3);
       const again = await openFeed();
-      const entries = await journal.log.read(0, 3);
+      const entries = await testLog.log.read(0, 3);
       expect(again.cursor(entries[1]!)).toBe(await cursorAt(2));
       expect(await again.position(await cursorAt(2))).toBe(2);
       expect(await feed.position(await cursorAt(0))).toBe(0);
@@ -171,7 +171,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
           reads += 1;
           return read(...args);
         };
-      const { bounds, place, read } = journal.log;
+      const { bounds, place, read } = testLog.log;
       const late = await openFeed({ log: { bounds: count(bounds), place: count(place), read: count(read) } });
       reads = 0;
       const sealed = await Promise.all(numbers(60).map(cursorAt));
@@ -181,7 +181,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
 
     test('is CURSOR_EXPIRED in another log, and past the end of its own', async () => {
       const other = await openFeed({
-        log: { bounds: async () => ({ ...(await journal.log.bounds()), id: 'another log' }) },
+        log: { bounds: async () => ({ ...(await testLog.log.bounds()), id: 'another log' }) },
       });
       const expiry = { code: 'CURSOR_EXPIRED' };
       await expect(feed.position(other.cursor(other.place()))).rejects.toMatchObject(expiry);
@@ -192,7 +192,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await append(3);
       const [second, third] = [await cursorAt(2), await cursorAt(3)];
       await deleteAll();
-      await append(1, { receivedAt: journal.clock.iso() });
+      await append(1, { receivedAt: testLog.clock.iso() });
       await expect(feed.position(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
       const after = await feed.position(third);
       await expectGot(follow(after), '4*');
@@ -202,7 +202,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   test('refuses a cursor with CURSOR_EXPIRED if a restore has replaced its entry', async () => {
     await append(2);
     const [shared, lost] = [await cursorAt(1), await cursorAt(2)];
-    await journal.database.kysely
+    await testLog.database.kysely
       .updateTable('events')
       .set({ event_id: 'after the backup' })
       .where('seq', '=', 2)
@@ -218,7 +218,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
 
     /** Leaves the first `seq` events, as if the others came after the backup. */
     async function restore(seq: number): Promise<void> {
-      await journal.database.kysely.transaction().execute(async (db) => {
+      await testLog.database.kysely.transaction().execute(async (db) => {
         await db.deleteFrom('events').where('seq', '>', seq).execute();
         await db.deleteFrom('event_ids').where('seq', '>', seq).execute();
         await db.updateTable('log_head').set({ seq }).execute();
@@ -237,7 +237,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         expect(feed.place().seq).toBe(kept);
         await expect(feed.position(lost)).rejects.toMatchObject(expiry);
         const newcomer = follow();
-        await journal.log.append(delivery('after the restoring'));
+        await testLog.log.append(delivery('after the restoring'));
         await expectGot(newcomer, String(kept + 1));
         for (const { got } of members) expect(got).toEqual([]);
         const after = await feed.position(feed.cursor(feed.place()));
@@ -248,7 +248,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     test('delivers nothing of a log that has already grown past its position', async () => {
       await append(2);
       const member = follow();
-      await journal.database.kysely.transaction().execute(async (db) => {
+      await testLog.database.kysely.transaction().execute(async (db) => {
         await db.updateTable('events').set({ event_id: 'another' }).where('seq', '=', 2).execute();
         const row = await db.selectFrom('events').selectAll().where('seq', '=', 2).executeTakeFirstOrThrow();
         await db
@@ -265,7 +265,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     test('ends subscriptions and refuses cursors if the log has another id, even if both are empty', async () => {
       const before = feed.cursor(feed.place());
       const member = follow();
-      await journal.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
+      await testLog.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
       expect(await member.ended).toMatchObject(expiry);
       await expect(feed.position(before)).rejects.toMatchObject(expiry);
       expect(await feed.position(feed.cursor(feed.place()))).toBe(0);
@@ -275,7 +275,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await append(3);
       const member = follow();
       await deleteAll();
-      await append(1, { receivedAt: journal.clock.iso() });
+      await append(1, { receivedAt: testLog.clock.iso() });
       await expectGot(member, '4');
       expect(feed.multicast.size).toBe(1);
     });
@@ -287,7 +287,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const { opened: thawed, open: thaw } = createGate();
       const readOn: Log['readOn'] = async (...range) => {
         await thawed;
-        return journal.log.readOn(...range);
+        return testLog.log.readOn(...range);
       };
       const lines: string[] = [];
       const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
@@ -307,7 +307,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         const members = [follow(undefined, { of: frozen }), follow(read, { of: frozen })];
         await append(3);
         await deleteAll();
-        await append(since, { receivedAt: journal.clock.iso() });
+        await append(since, { receivedAt: testLog.clock.iso() });
         thaw();
         for (const { ended } of members) expect(await ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
         for (const { got } of members) expect(got).toEqual([]);
@@ -317,7 +317,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         ]);
         expect(frozen.place().seq).toBe(head);
         const newcomer = follow(undefined, { of: frozen });
-        await append(1, { receivedAt: journal.clock.iso() });
+        await append(1, { receivedAt: testLog.clock.iso() });
         await expectGot(newcomer, String(head + 1));
       },
     );
@@ -327,14 +327,14 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await deleteAll();
       const bounds: Log['bounds'] = async () => {
         await deleteAll();
-        return journal.log.bounds();
+        return testLog.log.bounds();
       };
       const late = await openFeed({ log: { bounds } });
       const member = follow(undefined, { of: late });
-      await append(2, { receivedAt: journal.clock.iso() });
+      await append(2, { receivedAt: testLog.clock.iso() });
       await expectGot(member, '3 4');
-      expect((await journal.log.bounds()).pruned).toBe(4);
-      await append(1, { receivedAt: journal.clock.iso() });
+      expect((await testLog.log.bounds()).pruned).toBe(4);
+      await append(1, { receivedAt: testLog.clock.iso() });
       await expectGot(member, '3 4 5');
     });
   });
@@ -344,7 +344,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const idle = await openFeed({
       log: {
         async readOn(after, limit) {
-          const onward = await journal.log.readOn(after, limit);
+          const onward = await testLog.log.readOn(after, limit);
           taken += onward.entries.length;
           return onward;
         },
@@ -353,7 +353,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await append(600);
     await expect.poll(() => idle.place().seq).toBe(600);
     expect(taken).toBeLessThan(600);
-    expect(idle.place()).toMatchObject((await journal.log.place(600))!);
+    expect(idle.place()).toMatchObject((await testLog.log.place(600))!);
     const [fromNow, fromStart] = [follow(undefined, { of: idle }), follow(0, { of: idle })];
     await append(2);
     await expectGot(fromNow, '601 602');
@@ -363,7 +363,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   test('goes on after an event that became corrupt once it was read', async () => {
     await append(1);
     const member = follow(1);
-    await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
+    await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
     await append(2);
     await expectGot(member, '2 3');
     expect(feed.multicast.size).toBe(1);
@@ -372,7 +372,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   test('resumes after a corrupt event on a replica that has never read it', async () => {
     await append(1);
     const cursor = await cursorAt(1);
-    await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
+    await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
     const other = await openFeed();
     expect(await other.position(cursor)).toBe(1);
     const member = follow(1, { of: other });
@@ -381,8 +381,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   });
 
   test('finds new events without signals', async () => {
-    const database = { ...journal.database, listen: () => () => undefined };
-    const withoutSignals = await createFeed({ ...journal, database, cursors });
+    const database = { ...testLog.database, listen: () => () => undefined };
+    const withoutSignals = await createFeed({ ...testLog, database, cursors });
     feeds.push(withoutSignals);
     const member = follow(0, { of: withoutSignals });
     await append(1_500);
@@ -398,7 +398,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       log: {
         async readOn(after, limit) {
           if (failures-- > 0) throw new Error('The database is away.');
-          return journal.log.readOn(after, limit);
+          return testLog.log.readOn(after, limit);
         },
       },
     });

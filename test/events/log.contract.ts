@@ -3,31 +3,31 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxAlteredBodies } from '../../src/events/altered-bodies.js';
 import { placeFrom, type Place } from '../../src/events/place.js';
 import { keyText } from '../../src/store/text.js';
-import { delivery, openJournal, readWalks, type Journal } from './journal.js';
+import { delivery, openTestLog, readWalks, type TestLog } from './test-log.js';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
 /** The tests that the log must pass on either engine; `freshUrl` returns the address of a new, empty database. */
 export function logContract(freshUrl: () => Promise<string>): void {
-  let journal: Journal;
+  let testLog: TestLog;
   const { append, read, head, everything, count, alteredBodies } = {
-    append: (...given: Parameters<typeof delivery>) => journal.log.append(delivery(...given)),
-    read: (after: number, limit: number) => journal.log.read(after, limit),
-    head: async () => (await journal.log.bounds()).head,
-    everything: () => journal.log.read(0, 10_000),
-    count: (name: string) => journal.telemetry.counts.get(`${name}{family="shipments"}`) ?? 0,
+    append: (...given: Parameters<typeof delivery>) => testLog.log.append(delivery(...given)),
+    read: (after: number, limit: number) => testLog.log.read(after, limit),
+    head: async () => (await testLog.log.bounds()).head,
+    everything: () => testLog.log.read(0, 10_000),
+    count: (name: string) => testLog.telemetry.counts.get(`${name}{family="shipments"}`) ?? 0,
     alteredBodies: () =>
-      journal.database.kysely.selectFrom('event_renderings').selectAll().orderBy('received_at').execute(),
+      testLog.database.kysely.selectFrom('event_renderings').selectAll().orderBy('received_at').execute(),
   };
 
   beforeEach(async () => {
-    journal = await openJournal(await freshUrl());
+    testLog = await openTestLog(await freshUrl());
   });
-  afterEach(() => journal.stop());
+  afterEach(() => testLog.stop());
 
   describe('numbering and reading', () => {
     test('is empty at first', async () => {
-      expect([await journal.log.bounds(), await everything()]).toMatchObject([{ head: 0, pruned: 0 }, []]);
+      expect([await testLog.log.bounds(), await everything()]).toMatchObject([{ head: 0, pruned: 0 }, []]);
     });
 
     test('numbers events from 1 without a gap, in order of arrival', async () => {
@@ -48,12 +48,12 @@ export function logContract(freshUrl: () => Promise<string>): void {
 
     test('is read on from a place, along with the place, even if the event there is corrupt', async () => {
       await Promise.all(numbers(4).map((n) => append(`event ${n}`)));
-      await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
-      const place = await journal.log.place(1);
-      expect(await journal.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2) });
-      expect(await journal.log.readOn(4, 2)).toEqual({ place: await journal.log.place(4), entries: [] });
-      expect(await journal.log.readOn(5, 2)).toEqual({ place: undefined, entries: [] });
-      await expect(journal.log.readOn(0, 2)).rejects.toThrow('JSON');
+      await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
+      const place = await testLog.log.place(1);
+      expect(await testLog.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2) });
+      expect(await testLog.log.readOn(4, 2)).toEqual({ place: await testLog.log.place(4), entries: [] });
+      expect(await testLog.log.readOn(5, 2)).toEqual({ place: undefined, entries: [] });
+      await expect(testLog.log.readOn(0, 2)).rejects.toThrow('JSON');
     });
 
     test('returns every text as it was received', async () => {
@@ -79,9 +79,9 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('signals its new end once that can be read', async () => {
       let signalled: Place | undefined;
       const found = new Promise<Place | undefined>((resolve) => {
-        journal.database.listen('log', (payload) => {
+        testLog.database.listen('log', (payload) => {
           signalled = placeFrom(payload);
-          resolve(journal.log.place(1));
+          resolve(testLog.log.place(1));
         });
       });
       await append('event');
@@ -115,7 +115,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('folds a repeated event once', async () => {
       await Promise.all([append('a', { step: 1 }), append('a', { step: 1 }), append('b', { step: 2 })]);
       await append('a', { step: 1 });
-      expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([
+      expect(await readWalks(testLog.database.kysely, ['entity'])).toEqual([
         { entityId: 'entity', steps: [1, 2] },
       ]);
     });
@@ -169,13 +169,13 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('loses no step of an entity, however many arrive at once', async () => {
       const steps = numbers(600);
       await Promise.all(steps.map((step) => append(`event ${step}`, { step })));
-      expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([{ entityId: 'entity', steps }]);
+      expect(await readWalks(testLog.database.kysely, ['entity'])).toEqual([{ entityId: 'entity', steps }]);
     });
 
     test('counts and stores a skipped event, and folds nothing', async () => {
       await append('event', {}, { known: null });
       expect(await everything()).toMatchObject([{ entityId: null, event: null, entity: null }]);
-      expect(await readWalks(journal.database.kysely, ['entity'])).toEqual([]);
+      expect(await readWalks(testLog.database.kysely, ['entity'])).toEqual([]);
       expect(count('webhook_skipped')).toBe(1);
     });
   });
@@ -187,9 +187,9 @@ export function logContract(freshUrl: () => Promise<string>): void {
     ])('rejects only the event that %s, and leaves no gap', async (_, poison) => {
       const settled = await Promise.allSettled([
         append('1', { step: 1 }),
-        journal.log.append(poison()),
+        testLog.log.append(poison()),
         append('2', { step: 2 }),
-        journal.log.append(poison()),
+        testLog.log.append(poison()),
         append('3', { step: 3 }),
       ]);
       expect(settled.map(({ status }) => status)).toEqual([
@@ -204,14 +204,14 @@ export function logContract(freshUrl: () => Promise<string>): void {
         [2, '2'],
         [3, '3'],
       ]);
-      expect(await readWalks(journal.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
+      expect(await readWalks(testLog.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
       expect(count('webhook_stored')).toBe(3);
     });
 
     test('rejects events while the database fails, and accepts them once it works again', async () => {
       await append('before');
       const rename = (from: string, to: string) =>
-        sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(journal.database.kysely);
+        sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(testLog.database.kysely);
       await rename('events', 'away');
       const failed = await Promise.allSettled([append('a'), append('b'), append('c')]);
       expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -235,7 +235,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
 
     test('stores the accepted events when it is stopped, and refuses new ones', async () => {
       const taken = numbers(300).map((n) => append(`event ${n}`));
-      const stopped = journal.log.stop();
+      const stopped = testLog.log.stop();
       await expect(append('late')).rejects.toThrow('stopped');
       await stopped;
       expect(new Set(await Promise.all(taken))).toEqual(new Set(['stored']));
@@ -244,21 +244,21 @@ export function logContract(freshUrl: () => Promise<string>): void {
   });
 
   describe('retention', () => {
-    const old = () => ({ receivedAt: journal.clock.iso() });
+    const old = () => ({ receivedAt: testLog.clock.iso() });
 
     test('deletes all events that are older, however many, and keeps the others', async () => {
       await Promise.all(numbers(1_200).map((n) => append(`old ${n}`, {}, old())));
-      journal.clock.moveDays(91);
+      testLog.clock.moveDays(91);
       await append('young', {}, old());
-      await journal.log.prune();
+      await testLog.log.prune();
       expect((await everything()).map(({ eventId }) => eventId)).toEqual(['young']);
-      expect(await journal.log.bounds()).toMatchObject({ pruned: 1_200, head: 1_201 });
+      expect(await testLog.log.bounds()).toMatchObject({ pruned: 1_200, head: 1_201 });
     });
 
     test('keeps an event until it is older than the retention', async () => {
       await append('event', {}, old());
-      journal.clock.moveDays(90);
-      await journal.log.prune();
+      testLog.clock.moveDays(90);
+      await testLog.log.prune();
       expect(await everything()).toHaveLength(1);
     });
 
@@ -266,17 +266,17 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await append('old', {}, old());
       await append('ahead', {}, { receivedAt: '2029-01-01T00:00:00.000Z' });
       await append('behind it', {}, old());
-      journal.clock.moveDays(91);
+      testLog.clock.moveDays(91);
       await append('ahead again', {}, { receivedAt: '2029-01-01T00:00:00.000Z' });
       await append('young', {}, old());
-      await journal.log.prune();
+      await testLog.log.prune();
       expect((await everything()).map(({ eventId }) => eventId)).toEqual(['ahead again', 'young']);
     });
 
     test('keeps event ids and entity state for ever', async () => {
       await append('event', { step: 1 }, old());
-      journal.clock.moveDays(91);
-      await journal.log.prune();
+      testLog.clock.moveDays(91);
+      await testLog.log.prune();
       expect(await append('event', { step: 1 })).toBe('duplicate');
       expect(await append('next', { step: 2 })).toBe('stored');
       expect(await everything()).toMatchObject([{ seq: 2, entity: { steps: [1, 2] } }]);
@@ -286,20 +286,20 @@ export function logContract(freshUrl: () => Promise<string>): void {
       const other = { ...old(), body: '{"other":true}' };
       await append('old', {}, old());
       await append('old', {}, other);
-      journal.clock.moveDays(91);
+      testLog.clock.moveDays(91);
       await append('young', {}, old());
       await append('young', {}, other);
-      await journal.log.prune();
+      await testLog.log.prune();
       await append('old', {}, { body: '{"late":true}' });
       expect((await alteredBodies()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
     });
 
     test('continues where a crash interrupted it', async () => {
       await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
-      await journal.database.kysely.updateTable('log_head').set({ pruned: 2 }).execute();
-      journal.clock.moveDays(91);
-      await journal.log.prune();
-      expect([(await journal.log.bounds()).pruned, await everything()]).toEqual([3, []]);
+      await testLog.database.kysely.updateTable('log_head').set({ pruned: 2 }).execute();
+      testLog.clock.moveDays(91);
+      await testLog.log.prune();
+      expect([(await testLog.log.bounds()).pruned, await everything()]).toEqual([3, []]);
     });
   });
 }

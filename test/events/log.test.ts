@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../../src/events/log.js';
 import { placeFrom } from '../../src/events/place.js';
 import { engines } from '../support/engines.js';
-import { delivery, openJournal, readWalks, type Journal } from './journal.js';
+import { delivery, openTestLog, readWalks, type TestLog } from './test-log.js';
 import { logContract } from './log.contract.js';
 
 describe.each(engines)('the log on %s', (_engine, freshUrl) => logContract(freshUrl));
@@ -11,11 +11,11 @@ describe.each(engines)('the log on %s', (_engine, freshUrl) => logContract(fresh
 describe.each(engines.filter(([engine]) => engine === 'postgres'))(
   'replicas of the log on %s',
   (_engine, freshUrl) => {
-    async function withReplicas(count: number, run: (replicas: readonly Journal[]) => Promise<void>) {
+    async function withReplicas(count: number, run: (replicas: readonly TestLog[]) => Promise<void>) {
       const url = await freshUrl();
-      const replicas: Journal[] = [];
+      const replicas: TestLog[] = [];
       try {
-        while (replicas.length < count) replicas.push(await openJournal(url));
+        while (replicas.length < count) replicas.push(await openTestLog(url));
         await run(replicas);
       } finally {
         await Promise.all(replicas.map((replica) => replica.stop()));

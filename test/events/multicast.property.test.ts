@@ -9,7 +9,7 @@ import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
-import { delivery, openJournal } from './journal.js';
+import { delivery, openTestLog } from './test-log.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const families = ['shipments', 'payments'] as const;
@@ -193,7 +193,7 @@ describe.each(engines)('the multicast on %s', (engine, freshUrl) => {
     'gives every member each event since it began exactly once, in log order, whoever joins and leaves',
     { timeout: 300_000 },
     async () => {
-      const journal = await openJournal(await freshUrl());
+      const testLog = await openTestLog(await freshUrl());
       let runs = 0;
       let payloads = 0;
       const property = fc.asyncProperty(
@@ -201,11 +201,11 @@ describe.each(engines)('the multicast on %s', (engine, freshUrl) => {
         fc.integer({ min: 1, max: 30 }),
         async (commands, recent) => {
           runs += 1;
-          const start = (await journal.log.bounds()).head;
-          const feed = await createFeed({ ...journal, cursors, recent });
+          const start = (await testLog.log.bounds()).head;
+          const feed = await createFeed({ ...testLog, cursors, recent });
           try {
-            const { groups, members } = await run(journal.log, feed, commands, `run ${runs}`);
-            const entries = await journal.log.read(start, 10_000);
+            const { groups, members } = await run(testLog.log, feed, commands, `run ${runs}`);
+            const entries = await testLog.log.read(start, 10_000);
             for (const member of members) check(member, entries);
             for (const { rendered } of groups) expect(Math.max(1, ...rendered.values())).toBe(1);
             expect(feed.multicast.size).toBe(0);
@@ -220,7 +220,7 @@ describe.each(engines)('the multicast on %s', (engine, freshUrl) => {
         expect(runs).toBeGreaterThanOrEqual(100);
         process.stdout.write(`multicast on ${engine}: ${runs} runs, ${payloads} payloads\n`);
       } finally {
-        await journal.stop();
+        await testLog.stop();
       }
     },
   );

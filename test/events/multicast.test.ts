@@ -8,7 +8,7 @@ import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
-import { delivery, openJournal, type Journal } from './journal.js';
+import { delivery, openTestLog, type TestLog } from './test-log.js';
 import { createGate, createMember, createRendering, expectGot, text } from './members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
@@ -18,40 +18,40 @@ const numbers = (count: number) => Array.from({ length: count }, (_, at) => at +
 const long = (entry: LogEntry, replayed: boolean) => text(entry, replayed).padEnd(40_000);
 
 describe.each(engines)('the multicast on %s', (_, freshUrl) => {
-  let journal: Journal;
+  let testLog: TestLog;
   let feed: Feed;
   let feeds: Feed[];
 
   async function openFeed(
     changes: Partial<Pick<FeedOptions, 'database' | 'giveUpLimit' | 'recent'>> & { log?: Partial<Log> } = {},
   ): Promise<Feed> {
-    const { database, telemetry } = journal;
-    const { log, ...options } = { ...changes, log: { ...journal.log, ...changes.log } };
+    const { database, telemetry } = testLog;
+    const { log, ...options } = { ...changes, log: { ...testLog.log, ...changes.log } };
     const opened = await createFeed({ log, database, cursors, telemetry, ...options });
     feeds.push(opened);
     return opened;
   }
 
   async function append(count: number, changes: Parameters<typeof delivery>[2] = {}): Promise<void> {
-    const head = (await journal.log.bounds()).head;
+    const head = (await testLog.log.bounds()).head;
     const ids = numbers(count).map((n) => `event ${head + n}`);
-    await Promise.all(ids.map((id) => journal.log.append(delivery(id, {}, changes))));
+    await Promise.all(ids.map((id) => testLog.log.append(delivery(id, {}, changes))));
   }
 
   /** Waits until the feed has read the whole log. */
   async function settle(of = feed): Promise<void> {
-    const head = (await journal.log.bounds()).head;
+    const head = (await testLog.log.bounds()).head;
     await expect.poll(() => of.place().seq).toBe(head);
   }
 
   beforeEach(async () => {
     feeds = [];
-    journal = await openJournal(await freshUrl());
+    testLog = await openTestLog(await freshUrl());
     feed = await openFeed();
   });
   afterEach(async () => {
     for (const opened of feeds) opened.stop();
-    await journal.stop();
+    await testLog.stop();
   });
 
   describe('a group', () => {
@@ -70,7 +70,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       const gate = createGate();
       let reads = 0;
       const read: Log['read'] = async (...wish) => {
-        const entries = await journal.log.read(...wish);
+        const entries = await testLog.log.read(...wish);
         if ((reads += 1) === 1) await gate.opened;
         return entries;
       };
@@ -325,7 +325,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       const begun: number[] = [];
       const read: Log['read'] = async (after, limit) => {
         begun.push(after);
-        return journal.log.read(after, limit);
+        return testLog.log.read(after, limit);
       };
       const late = await openFeed({ log: { read } });
       const members = numbers(40).map((n) => createMember(n));
@@ -439,7 +439,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       const lagging = await openFeed({
         log: {
           readOn: async (after, limit) =>
-            behind ? { place: undefined, entries: [] } : journal.log.readOn(after, limit),
+            behind ? { place: undefined, entries: [] } : testLog.log.readOn(after, limit),
         },
       });
       const [early, ahead] = [createMember(), createMember(2)];
@@ -570,11 +570,11 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       small.multicast.join('group', createRendering(), slow);
       small.multicast.join('group', createRendering(), other);
       await expect.poll(() => slow.got.length).toBe(32);
-      journal.clock.moveDays(100);
-      await journal.log.prune();
+      testLog.clock.moveDays(100);
+      await testLog.log.prune();
       gate.open();
       expect(await slow.ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
-      await append(1, { receivedAt: journal.clock.iso() });
+      await append(1, { receivedAt: testLog.clock.iso() });
       await expectGot(other, '101');
     });
   });
@@ -685,7 +685,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       };
       const bounded = await openFeed({
         giveUpLimit: { failures: 3, ms: 1 },
-        database: { ...journal.database, ping },
+        database: { ...testLog.database, ping },
       });
       const failing = createRendering(async (entry, replayed) => {
         if (entry.seq === 2 && failures < 6) {
@@ -719,7 +719,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       log: {
         async read(after, limit) {
           if (failures-- > 0) throw new Error('The database is away.');
-          return journal.log.read(after, limit);
+          return testLog.log.read(after, limit);
         },
       },
     });

@@ -2,33 +2,33 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startRetention } from '../../src/events/retention.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
-import { createTestClock, delivery, openJournal, type Journal } from './journal.js';
+import { createTestClock, delivery, openTestLog, type TestLog } from './test-log.js';
 
 const dayMs = 86_400_000;
 const lines: string[] = [];
 const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
 
 describe.each(engines)('retention on %s', (engine, freshUrl) => {
-  let journal: Journal;
+  let testLog: TestLog;
   const clock = createTestClock();
 
   beforeEach(async () => {
     lines.length = 0;
-    journal = await openJournal(await freshUrl());
-    for (const id of ['one', 'two']) await journal.log.append(delivery(id));
+    testLog = await openTestLog(await freshUrl());
+    for (const id of ['one', 'two']) await testLog.log.append(delivery(id));
   });
   afterEach(async () => {
     vi.restoreAllMocks();
-    await journal.stop();
+    await testLog.stop();
   });
 
   /** Lets so many days pass, prunes as a starting process does, and returns the ids of the events left. */
   async function prune(days: number): Promise<readonly unknown[]> {
     clock.moveDays(days);
-    const retention = startRetention({ database: journal.database, clock, telemetry, retentionDays: 90 });
+    const retention = startRetention({ database: testLog.database, clock, telemetry, retentionDays: 90 });
     await retention.prune();
     await retention.stop();
-    return (await journal.log.read(0, 10)).map(({ eventId }) => eventId);
+    return (await testLog.log.read(0, 10)).map(({ eventId }) => eventId);
   }
 
   const logged = () => lines.map((line) => JSON.parse(line) as object);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
-import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
+import { faultsOf, leaksOf, only, type Person, type Harness, startHarness } from '../errors/harness.js';
 import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceText, unhandled } from './acts.js';
 
@@ -10,22 +10,22 @@ const list = '{ appointments(first: 100) { nodes { id upstreamId confirmation bo
 
 const rejections = unhandled();
 const answers: Answered[] = [];
-let room: Room;
-let quick: Room;
+let harness: Harness;
+let quick: Harness;
 let person: Person;
 let keys = 0;
 
 beforeAll(async () => {
-  room = await startRoom();
-  quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 300 });
+  harness = await startHarness();
+  quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 300 });
 });
 beforeEach(async () => {
-  person = await room.join();
+  person = await harness.join();
 });
-afterEach(() => room.sandbox.faults.clear());
+afterEach(() => harness.sandbox.faults.clear());
 afterAll(async () => {
   await quick.stop();
-  await room.stop();
+  await harness.stop();
 });
 
 /** An input with a new idempotency key. */
@@ -46,14 +46,14 @@ async function book(input: object, by = person): Promise<Answered> {
 }
 
 const fail = (act: FaultAction, service: 'appointments' | 'issuer' = 'appointments', times = Infinity) =>
-  room.sandbox.faults.add({ service, act, times });
-const booked = () => room.sandbox.appointments.booked.length;
+  harness.sandbox.faults.add({ service, act, times });
+const booked = () => harness.sandbox.appointments.booked.length;
 const own = async (by = person) =>
   (only(await by.ask(list)).nodes as { bookedBy: string }[]).filter(({ bookedBy }) => bookedBy === by.email);
 
 /** How many bookings `run` posts. */
 async function postsOf(run: () => Promise<unknown>): Promise<number> {
-  const calls = await room.callsOf(run);
+  const calls = await harness.callsOf(run);
   return calls.filter((call) => call === 'POST /appointments').length;
 }
 
@@ -154,8 +154,8 @@ describe('a booking that is certainly not made', () => {
     let given: Answered | undefined;
     const posts = await postsOf(async () => (given = await book(input, by)));
     expect([given!.data, booked(), await own(by)]).toEqual([null, before, []]);
-    room.sandbox.faults.clear();
-    await room.sandbox.clock.advance(seconds * 1000);
+    harness.sandbox.faults.clear();
+    await harness.sandbox.clock.advance(seconds * 1000);
     const again = only(await book({ ...input, status: 'FULFILLED' }, by));
     expect(again).toMatchObject({ appointment: { confirmation: 'CONFIRMED' }, errors: [] });
     expect(booked()).toBe(before + 1);
@@ -177,7 +177,7 @@ describe('a booking that is certainly not made', () => {
     ['refuses the scope', answer(400, serviceText), 'UPSTREAM_UNAVAILABLE'],
     ['answers 429', answer(429, serviceText), 'RATE_LIMITED'],
   ])('leaves no row, and its key free, when the token issuer %s', async (_, act, code) => {
-    room.sandbox.appointments.revokeTokens();
+    harness.sandbox.appointments.revokeTokens();
     fail(act, 'issuer');
     // The one post is with the old token, which is refused; the very first booking has no old token.
     const posts = booked() === 0 ? 0 : 1;
@@ -188,14 +188,14 @@ describe('a booking that is certainly not made', () => {
     const by = await quick.join();
     await book(newInput(), by);
     const other = await quick.join();
-    room.sandbox.appointments.revokeTokens();
+    harness.sandbox.appointments.revokeTokens();
     fail({ kind: 'hang' }, 'issuer');
     expect(await bookInVain(other)).toEqual([['UPSTREAM_TIMEOUT'], 1]);
   });
 
   test('is posted with one new token when the service answers 401', async () => {
     fail(answer(401, serviceText));
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       expect(await bookInVain(person)).toEqual([['UPSTREAM_UNAVAILABLE'], 2]);
     });
     expect(calls.filter((call) => call.includes('/oauth/token')).length).toBeLessThanOrEqual(2);
@@ -209,7 +209,7 @@ describe('a booking that is certainly not made', () => {
   ])('leaves no row, and its key free, when the service answers %s', async (_, status, code) => {
     fail(answer(status, serviceText));
     expect(await bookInVain(person)).toEqual([[code], 1]);
-    expect(room.testbed.logged()).toContain(`"status":${status},"msg":"the appointment service refused`);
+    expect(harness.testbed.logged()).toContain(`"status":${status},"msg":"the appointment service refused`);
   });
 
   test.each([
@@ -225,7 +225,7 @@ describe('a booking that is certainly not made', () => {
     'leaves no row when nothing listens at %s',
     async (name) => {
       const settings = { [name]: 'http://127.0.0.1:1/v1' };
-      const lost = await startRoom({ sandbox: room.sandbox, settings });
+      const lost = await startHarness({ sandbox: harness.sandbox, settings });
       const by = await lost.join();
       const given = await book(newInput(), by);
       expect([codesOf(given), await own(by)]).toEqual([['UPSTREAM_UNAVAILABLE'], []]);
@@ -247,21 +247,21 @@ describe('a service that fails repeatedly', () => {
       expect(codesOf(await book(input, by))).toEqual(['UPSTREAM_UNAVAILABLE']);
     });
     expect([posts, (await own(by)).length]).toEqual([0, 10]);
-    room.sandbox.faults.clear();
+    harness.sandbox.faults.clear();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6_000 });
     expect(only(await book(input, by)).appointment.confirmation).toBe('CONFIRMED');
     expect((await own(by)).length).toBe(11);
   });
 
-  let started: Room | undefined;
-  const startedOwn = async () => (started = await startRoom({ sandbox: room.sandbox }));
+  let started: Harness | undefined;
+  const startedOwn = async () => (started = await startHarness({ sandbox: harness.sandbox }));
   afterEach(() => started?.stop());
 });
 
 describe('answers and logs', () => {
   test('contain no token, no client secret and no text of the service', async () => {
     const token = 'token-of-the-appointment-service';
-    room.sandbox.appointments.revokeTokens();
+    harness.sandbox.appointments.revokeTokens();
     const restore = fail(answer(200, `{"access_token":"${token}","expires_in":3600}`), 'issuer');
     for (const act of [
       ...failures.map(([, one]) => one),
@@ -275,9 +275,9 @@ describe('answers and logs', () => {
       await book(newInput()); // so that the circuit breaker stays closed
     }
     restore();
-    const secrets = [token, serviceText, room.sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!, 'Bearer '];
+    const secrets = [token, serviceText, harness.sandbox.settings['APPOINTMENTS_CLIENT_SECRET']!, 'Bearer '];
     expect(answers.length).toBeGreaterThan(100);
-    expect(leaksOf(room.testbed, answers, secrets)).toEqual([]);
+    expect(leaksOf(harness.testbed, answers, secrets)).toEqual([]);
     expect(leaksOf(quick.testbed, [], secrets)).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { toGlobalId } from '../../src/relay.js';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
-import { faultsOf, leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
+import { faultsOf, leaksOf, only, type Person, type Harness, startHarness } from '../errors/harness.js';
 import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceText, unhandled } from './acts.js';
 
@@ -64,13 +64,13 @@ const password = 'secret words';
 
 const rejections = unhandled();
 const answers: Answered[] = [];
-let room: Room;
+let harness: Harness;
 
 beforeAll(async () => {
-  room = await startRoom();
+  harness = await startHarness();
 });
-afterEach(() => room.sandbox.faults.clear());
-afterAll(() => room.stop());
+afterEach(() => harness.sandbox.faults.clear());
+afterAll(() => harness.stop());
 
 async function ask(person: Person, { query, input }: Operation): Promise<Answered> {
   const given = await person.ask(query, { input });
@@ -79,12 +79,12 @@ async function ask(person: Person, { query, input }: Operation): Promise<Answere
 }
 
 function misbehave({ call }: Operation, act: FaultAction, times = Infinity): () => void {
-  return room.sandbox.faults.add({ service: 'notes', ...call, act, times });
+  return harness.sandbox.faults.add({ service: 'notes', ...call, act, times });
 }
 
 /** Asks while the service misbehaves, and checks that the gateway works again afterwards. */
 async function askMeanwhile(operation: Operation, act: FaultAction): Promise<Answered> {
-  const person = await room.join();
+  const person = await harness.join();
   const restore = misbehave(operation, act);
   const given = await ask(person, operation);
   restore();
@@ -94,7 +94,7 @@ async function askMeanwhile(operation: Operation, act: FaultAction): Promise<Ans
 
 describe.each(all)('%s', (_, operation) => {
   test.each(failures)('gives its error code when the service %s', async (__, act, code) => {
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const given = await askMeanwhile(operation, act);
       expect(codesOf(given)).toEqual([code]);
     });
@@ -107,7 +107,7 @@ describe.each(all)('%s', (_, operation) => {
   });
 
   test('ends the session when the service answers 401', async () => {
-    const person = await room.join();
+    const person = await harness.join();
     misbehave(operation, answer(401, serviceText));
     expect(codesOf(await ask(person, operation))).toEqual(['UNAUTHENTICATED']);
     await expect.poll(async () => (await person.ask('{ viewer { email } }')).data).toEqual({ viewer: null });
@@ -125,24 +125,24 @@ describe.each(all)('%s', (_, operation) => {
   ])(
     'is RATE_LIMITED when the service answers %i with %j, for %i seconds',
     async (status, headers, seconds) => {
-      const person = await room.join();
+      const person = await harness.join();
       const restore = misbehave(operation, { kind: 'answer', status, headers, body: serviceText });
       const given = await ask(person, operation);
       expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
         { code: 'RATE_LIMITED', retryAfter: seconds },
       ]);
       restore();
-      const calls = await room.callsOf(() => ask(person, operation));
+      const calls = await harness.callsOf(() => ask(person, operation));
       expect(calls).toEqual([]);
-      await room.sandbox.clock.advance(seconds * 1000);
+      await harness.sandbox.clock.advance(seconds * 1000);
       expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
     },
   );
 
   test('is not retried when the service answers 503 with a Retry-After', async () => {
-    const person = await room.join();
+    const person = await harness.join();
     misbehave(operation, { kind: 'answer', status: 503, headers: { 'retry-after': '20' } });
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const given = await ask(person, operation);
       expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
         { code: 'UPSTREAM_UNAVAILABLE', retryAfter: 20 },
@@ -158,9 +158,9 @@ describe.each(Object.entries(readable))('%s', (_, operation) => {
   });
 
   test('is UPSTREAM_UNAVAILABLE when the answer is cut in the middle', async () => {
-    const person = await room.join();
-    const { id: upstreamId } = room.sandbox.notes.insert(person.email, { tags: ['a'] });
-    const restore = room.sandbox.faults.add({ service: 'notes', act: { kind: 'cut' } });
+    const person = await harness.join();
+    const { id: upstreamId } = harness.sandbox.notes.insert(person.email, { tags: ['a'] });
+    const restore = harness.sandbox.faults.add({ service: 'notes', act: { kind: 'cut' } });
     const input = {
       ...operation.input,
       ...('input' in operation && 'id' in operation.input && { id: toGlobalId('Note', upstreamId) }),
@@ -235,7 +235,7 @@ describe('answers of the service', () => {
   ];
 
   test('are refused if their shape is not documented', async () => {
-    const person = await room.join();
+    const person = await harness.join();
     for (const [operation, body] of bad) {
       const restore = misbehave(operation, answer(200, JSON.stringify(body)));
       const given = await ask(person, operation);
@@ -257,7 +257,7 @@ describe('answers of the service', () => {
     '20260101T000000Z',
     '20260101',
   ])('may have dates in any form of ISO 8601, which are passed on as they were written: %s', async (date) => {
-    const person = await room.join();
+    const person = await harness.join();
     misbehave(reads['GET /notes']!, answer(200, list({ ...whole, created_at: date, updated_at: date })));
     expect(only(await person.ask('{ notes { nodes { createdAt updatedAt } } }'))).toEqual({
       nodes: [{ createdAt: date, updatedAt: date }],
@@ -314,7 +314,7 @@ describe('answers of the service', () => {
   ])(
     'with %s are read whatever their content type and other members',
     async (_, operation, body, expected) => {
-      const person = await room.join();
+      const person = await harness.join();
       for (const contentType of ['text/html', 'text/plain; charset=latin1', 'nonsense', '']) {
         const restore = misbehave(operation, answer(200, JSON.stringify(body), contentType));
         expect(only(await ask(person, operation))).toEqual(expected);
@@ -328,20 +328,20 @@ describe('POST /auth/token', () => {
   const credentials = { email: 'sleeper@all.example', password };
   const token: Operation = { query: signIn, input: credentials, call: { method: 'POST', path: /auth/ } };
   const trySignIn = async () => {
-    const given = await room.testbed.ask(signIn, { input: credentials });
+    const given = await harness.testbed.ask(signIn, { input: credentials });
     answers.push(given);
     return given;
   };
 
-  beforeAll(() => room.sandbox.notes.addUser({ ...credentials, name: 'Sleeper' }));
+  beforeAll(() => harness.sandbox.notes.addUser({ ...credentials, name: 'Sleeper' }));
   afterEach(async () => {
-    room.sandbox.faults.clear();
-    await room.testbed.signIn(credentials); // which works again
+    harness.sandbox.faults.clear();
+    await harness.testbed.signIn(credentials); // which works again
   });
 
   test.each(failures)('gives its error code, after one call, when the service %s', async (_, act, code) => {
     misbehave(token, act);
-    const calls = await room.callsOf(async () => expect(codesOf(await trySignIn())).toEqual([code]));
+    const calls = await harness.callsOf(async () => expect(codesOf(await trySignIn())).toEqual([code]));
     expect(calls).toEqual(['POST /auth/token']);
   });
 
@@ -369,16 +369,16 @@ describe('POST /auth/token', () => {
   });
 
   test('starts no session when /me fails afterwards', async () => {
-    room.sandbox.faults.add({ service: 'notes', path: /me/, act: answer(500, serviceText) });
+    harness.sandbox.faults.add({ service: 'notes', path: /me/, act: answer(500, serviceText) });
     const given = await trySignIn();
     expect([codesOf(given), given.data]).toEqual([['UPSTREAM_UNAVAILABLE'], null]);
   });
 });
 
 describe('a service that hangs', () => {
-  let quick: Room;
+  let quick: Harness;
   beforeAll(async () => {
-    quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 250 });
+    quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 250 });
   });
   afterAll(() => quick.stop());
 
@@ -392,7 +392,7 @@ describe('a service that hangs', () => {
 
   test('is UPSTREAM_TIMEOUT: POST /auth/token', async () => {
     const { email } = await quick.join();
-    const restore = room.sandbox.faults.add({ service: 'notes', path: /auth/, act: { kind: 'hang' } });
+    const restore = harness.sandbox.faults.add({ service: 'notes', path: /auth/, act: { kind: 'hang' } });
     const given = await quick.testbed.ask(signIn, { input: { email, password } });
     restore();
     expect(codesOf(given)).toEqual(['UPSTREAM_TIMEOUT']);
@@ -404,14 +404,14 @@ describe('a service that fails repeatedly', () => {
   afterEach(() => vi.useRealTimers());
 
   test('is not called for some seconds, and then called again', async () => {
-    const own = await startRoom({ sandbox: room.sandbox });
+    const own = await startHarness({ sandbox: harness.sandbox });
     const person = await own.join();
     const list = '{ tags { nodes { name } } }';
     const write = noteWrites['POST /notes']!;
     const restore = misbehave(write, { kind: 'refuse' });
     for (let left = 10; left > 0; left -= 1)
       expect(codesOf(await ask(person, write))).toEqual(['UPSTREAM_UNAVAILABLE']);
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       for (const operation of [write, { query: list, call: write.call }])
         expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
     });
@@ -424,7 +424,7 @@ describe('a service that fails repeatedly', () => {
   });
 
   test('is still called after refusals, and by other users after one user’s 429', async () => {
-    const [one, two] = [await room.join(), await room.join()];
+    const [one, two] = [await harness.join(), await harness.join()];
     const write = noteWrites['PATCH /notes/:id']!;
     for (let left = 12; left > 0; left -= 1)
       expect(faultsOf(only(await ask(one, write)))).toEqual(['NOT_FOUND id']);
@@ -438,7 +438,7 @@ describe('a service that is down', () => {
   test('is UPSTREAM_UNAVAILABLE, and works once it is back', async () => {
     const first = await startSandbox();
     const port = Number(new URL(first.url).port);
-    const own = await startRoom({ sandbox: first });
+    const own = await startHarness({ sandbox: first });
     const person = await own.join();
     await first.stop();
     for (const [, operation] of all)
@@ -460,11 +460,14 @@ describe('answers and logs', () => {
     const token = 'notes-token-of-the-service';
     const email = 'watcher@all.example';
     const add = (path: RegExp, body: object, times = 1) =>
-      room.sandbox.faults.add({ service: 'notes', path, times, act: answer(200, JSON.stringify(body)) });
+      harness.sandbox.faults.add({ service: 'notes', path, times, act: answer(200, JSON.stringify(body)) });
     add(/auth/, { access_token: token });
     add(/me/, { ...user, email });
-    const session = await room.testbed.signIn({ email, password });
-    const person: Person = { email, ask: (query, variables) => room.testbed.ask(query, variables, session) };
+    const session = await harness.testbed.signIn({ email, password });
+    const person: Person = {
+      email,
+      ask: (query, variables) => harness.testbed.ask(query, variables, session),
+    };
     for (const [, operation] of all)
       for (const [, act] of [...failures.slice(0, 3), ...misshapen.slice(0, 4)]) {
         const restore = misbehave(operation, act);
@@ -472,11 +475,11 @@ describe('answers and logs', () => {
         restore();
         misbehave(reads['GET /me']!, answer(200, JSON.stringify(user)), 1);
         await ask(person, reads['GET /me']!); // so that the circuit breaker stays closed
-        room.sandbox.faults.clear();
+        harness.sandbox.faults.clear();
       }
-    expect(room.testbed.logged()).toContain('upstream call');
+    expect(harness.testbed.logged()).toContain('upstream call');
     expect(answers.length).toBeGreaterThan(400);
-    expect(leaksOf(room.testbed, answers, [token, session, password, serviceText])).toEqual([]);
+    expect(leaksOf(harness.testbed, answers, [token, session, password, serviceText])).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../src/relay.js';
-import { only, type Person, type Room, startRoom } from '../errors/room.js';
+import { only, type Person, type Harness, startHarness } from '../errors/harness.js';
 import { codesOf } from '../support/testbed.js';
 import { answer, unhandled } from './acts.js';
 
@@ -8,26 +8,26 @@ const list = `query ($first: Int, $after: String, $filter: NoteFilter) { notes(f
   nodes { title } pageInfo { hasNextPage endCursor } } }`;
 
 const rejections = unhandled();
-let room: Room;
+let harness: Harness;
 let person: Person;
 
 beforeAll(async () => {
-  room = await startRoom();
+  harness = await startHarness();
 });
 beforeEach(async () => {
-  room.sandbox.faults.clear();
-  Object.assign(room.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
-  room.sandbox.notes.nextCursorAtEnd = 'null';
-  person = await room.join();
+  harness.sandbox.faults.clear();
+  Object.assign(harness.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
+  harness.sandbox.notes.nextCursorAtEnd = 'null';
+  person = await harness.join();
 });
-afterAll(() => room.stop());
+afterAll(() => harness.stop());
 
 /** Adds `count` notes titled 1, 2, …, newest first; returns the titles. */
 function insert(count: number, more: object = {}): readonly string[] {
-  const now = room.sandbox.clock.now();
+  const now = harness.sandbox.clock.now();
   return Array.from({ length: count }, (_, index) => {
     const title = String(index + 1);
-    room.sandbox.notes.insert(person.email, { ...more, title }, now - index * 1000);
+    harness.sandbox.notes.insert(person.email, { ...more, title }, now - index * 1000);
     return title;
   });
 }
@@ -50,28 +50,28 @@ function listOnce(titles: readonly string[], next: unknown, times = 1): void {
   const at = '2026-01-01T00:00:00Z';
   const data = titles.map((title) => ({ id: title, title, content: 'C', created_at: at, updated_at: at }));
   const act = answer(200, JSON.stringify({ data, next_cursor: next }));
-  room.sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes/, times, act });
+  harness.sandbox.faults.add({ service: 'notes', method: 'GET', path: /^\/notes/, times, act });
 }
 
 describe('a maximum `limit`', () => {
-  let shared: Room;
+  let shared: Harness;
 
   // A gateway keeps what it learns of the service's maximum `limit`, so each test has one of its own.
   beforeEach(async () => {
-    shared = room;
-    room = await startRoom({ sandbox: shared.sandbox });
-    person = await room.join();
+    shared = harness;
+    harness = await startHarness({ sandbox: shared.sandbox });
+    person = await harness.join();
   });
   afterEach(async () => {
-    await room.stop();
-    room = shared;
+    await harness.stop();
+    harness = shared;
   });
 
   const services = ([20, 50, 100] as const).flatMap((max) =>
     (['reject', 'clamp'] as const).map((mode) => [max, mode] as const),
   );
   test.each(services)('of %i does not affect the pages (a greater limit: %s)', async (max, mode) => {
-    Object.assign(room.sandbox.notes.pageLimit, { max, mode });
+    Object.assign(harness.sandbox.notes.pageLimit, { max, mode });
     const titles = insert(121);
     for (const size of [7, 20, 33, 100]) expect([size, await walk(size)]).toEqual([size, titles]);
   });
@@ -79,7 +79,7 @@ describe('a maximum `limit`', () => {
   test('costs few calls for a page of 100 after a page of one', async () => {
     const titles = insert(121);
     const { nodes, pageInfo } = only(await person.ask(list, { first: 1 }));
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       nodes.push(...only(await person.ask(list, { first: 100, after: pageInfo.endCursor })).nodes);
     });
     expect(nodes.map(({ title }: { title: string }) => title)).toEqual(titles.slice(0, 101));
@@ -87,10 +87,10 @@ describe('a maximum `limit`', () => {
   });
 
   test('is learnt once', async () => {
-    Object.assign(room.sandbox.notes.pageLimit, { max: 50, mode: 'reject' });
+    Object.assign(harness.sandbox.notes.pageLimit, { max: 50, mode: 'reject' });
     insert(60);
     const limits = async () =>
-      (await room.callsOf(() => person.ask(list, { first: 60 }))).map(
+      (await harness.callsOf(() => person.ask(list, { first: 60 }))).map(
         (call) => /limit=(\d+)/.exec(call)?.[1],
       );
     expect(await limits()).toEqual(['60', '50', '50']);
@@ -98,7 +98,7 @@ describe('a maximum `limit`', () => {
   });
 
   test('below 20 is UPSTREAM_INVALID_RESPONSE', async () => {
-    Object.assign(room.sandbox.notes.pageLimit, { max: 10, mode: 'reject' });
+    Object.assign(harness.sandbox.notes.pageLimit, { max: 10, mode: 'reject' });
     insert(12);
     for (const size of [10, 100])
       expect(codesOf(await person.ask(list, { first: size }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
@@ -113,27 +113,27 @@ describe('notes too large for one answer', () => {
 
   test('are listed and scanned in smaller pages', async () => {
     const titles = insert(130, { content: content(20_000) });
-    const calls = await room.callsOf(async () => expect(await walk(100)).toEqual(titles));
+    const calls = await harness.callsOf(async () => expect(await walk(100)).toEqual(titles));
     expect(limitsOf(calls)).toEqual(['100', '50', '50', '50']);
     expect(only(await person.ask(node, { id: toGlobalId('Note', 'nothing') }))).toBeNull();
   });
 
   test('are an error if twenty are still too large, without affecting other users', async () => {
     insert(100, { content: content(100_000) });
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       expect(codesOf(await person.ask(list, { first: 100 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
     });
     expect(limitsOf(calls)).toEqual(['100', '50', '20']);
-    person = await room.join();
+    person = await harness.join();
     const titles = insert(100);
-    const others = await room.callsOf(async () => expect(await walk(100)).toEqual(titles));
+    const others = await harness.callsOf(async () => expect(await walk(100)).toEqual(titles));
     expect(limitsOf(others)).toEqual(['100']);
   });
 
   test('are found even if the page on which they were last seen has grown too large', async () => {
-    const { id } = room.sandbox.notes.insert(person.email, { title: 'Seen' });
+    const { id } = harness.sandbox.notes.insert(person.email, { title: 'Seen' });
     await walk(20);
-    room.sandbox.faults.add({
+    harness.sandbox.faults.add({
       service: 'notes',
       times: 1,
       act: answer(200, JSON.stringify({ data: content(2_000_000) })),
@@ -146,7 +146,7 @@ describe('the last page', () => {
   test.each(['null', 'empty', 'absent', 'repeated'] as const)(
     'may have a next cursor that is %s',
     async (end) => {
-      room.sandbox.notes.nextCursorAtEnd = end;
+      harness.sandbox.notes.nextCursorAtEnd = end;
       const titles = insert(45);
       expect(await walk(20)).toEqual(titles);
       expect(await walk(45)).toEqual(titles);
@@ -191,11 +191,11 @@ describe('an endless series of pages', () => {
 
   test.each(bounded)('is an error: %s', async (_, begin, callsAtMost) => {
     begin();
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       expect(codesOf(await person.ask(list, { first: 20 }))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
     });
     expect(calls.length).toBeLessThanOrEqual(callsAtMost);
-    room.sandbox.faults.clear();
+    harness.sandbox.faults.clear();
     insert(3);
     expect(await walk(2)).toEqual(['1', '2', '3']);
   });
@@ -216,7 +216,7 @@ describe('an endless series of pages', () => {
     await walk(20);
     begin();
     const query = `query ($id: ID!) { node(id: $id) { id } notes { nodes { id } pageInfo { hasNextPage } } }`;
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
       const notes = { nodes: [], pageInfo: { hasNextPage: false } };
       expect([data, errors]).toEqual([{ node: null, notes }, undefined]);
@@ -227,7 +227,7 @@ describe('an endless series of pages', () => {
   test('is QUERY_TOO_COMPLEX if each page has new notes', async () => {
     for (let page = 0; page < 80; page += 1) listOnce([String(page)], `cursor${page}`);
     const query = 'query ($id: ID!) { node(id: $id) { id } }';
-    const calls = await room.callsOf(async () => {
+    const calls = await harness.callsOf(async () => {
       const given = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
       expect(codesOf(given)).toEqual(['QUERY_TOO_COMPLEX']);
     });
@@ -239,7 +239,7 @@ describe('a failure in the middle of a list', () => {
   let titles: readonly string[];
   beforeEach(() => {
     titles = insert(60);
-    Object.assign(room.sandbox.notes.pageLimit, { max: 20, mode: 'clamp' });
+    Object.assign(harness.sandbox.notes.pageLimit, { max: 20, mode: 'clamp' });
   });
 
   test.each([
@@ -248,24 +248,24 @@ describe('a failure in the middle of a list', () => {
     ['a cursor that is refused', answer(400), 'CURSOR_EXPIRED'],
     ['429', answer(429), 'RATE_LIMITED'],
   ] as const)('is an error, without the notes before it: %s', async (_, act, code) => {
-    room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act });
+    harness.sandbox.faults.add({ service: 'notes', path: /cursor=/, act });
     const { data, errors } = await person.ask(list, { first: 60 });
     expect([data, codesOf({ errors })]).toEqual([null, [code]]);
-    room.sandbox.faults.clear();
-    await room.sandbox.clock.advance(60_000);
+    harness.sandbox.faults.clear();
+    await harness.sandbox.clock.advance(60_000);
     expect(await walk(60)).toEqual(titles);
   });
 
   test('does not make a note seem deleted', async () => {
-    room.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: answer(500) });
+    harness.sandbox.faults.add({ service: 'notes', path: /cursor=/, act: answer(500) });
     const query = 'query ($id: ID!) { node(id: $id) { id } }';
     const { data, errors } = await person.ask(query, { id: toGlobalId('Note', 'nothing') });
     expect([data, codesOf({ errors })]).toEqual([{ node: null }, ['UPSTREAM_UNAVAILABLE']]);
   });
 
   test('is an error if it hides why a pin was refused', async () => {
-    room.sandbox.faults.add({ service: 'notes', method: 'POST', times: 1, act: answer(422) });
-    room.sandbox.faults.add({ service: 'notes', path: /pinned=true/, act: answer(500) });
+    harness.sandbox.faults.add({ service: 'notes', method: 'POST', times: 1, act: answer(422) });
+    harness.sandbox.faults.add({ service: 'notes', path: /pinned=true/, act: answer(500) });
     const create =
       'mutation { createNote(input: { title: "T", content: "C", isPinned: true }) { note { id } errors { code } } }';
     const { data, errors } = await person.ask(create);

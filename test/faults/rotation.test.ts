@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
-import { leaksOf, only, type Person, type Room, startRoom } from '../errors/room.js';
+import { leaksOf, only, type Person, type Harness, startHarness } from '../errors/harness.js';
 import { type Answered, codesOf } from '../support/testbed.js';
 import { answer, failures, misshapen, serviceText, unhandled } from './acts.js';
 
@@ -10,24 +10,24 @@ const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_d
 const rejections = unhandled();
 const answers: Answered[] = [];
 const secrets = new Set<string>();
-let room: Room;
-let quick: Room;
+let harness: Harness;
+let quick: Harness;
 let person: Person;
 
 beforeAll(async () => {
-  room = await startRoom();
-  quick = await startRoom({ sandbox: room.sandbox, upstreamTimeoutMs: 250 });
+  harness = await startHarness();
+  quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 250 });
 });
 beforeEach(async () => {
-  room.sandbox.deliverTo(room.testbed.url);
-  person = await room.join();
+  harness.sandbox.deliverTo(harness.testbed.url);
+  person = await harness.join();
 });
 afterAll(async () => {
   await quick.stop();
-  await room.stop();
+  await harness.stop();
 });
 
-const current = () => room.sandbox.webhooks.endpoints()[0]!.secret;
+const current = () => harness.sandbox.webhooks.endpoints()[0]!.secret;
 
 async function ask(by: Person): Promise<Answered> {
   const given = await by.ask(rotate);
@@ -38,7 +38,7 @@ async function ask(by: Person): Promise<Answered> {
 
 /** Expects that payments are accepted, whichever secret signs them. */
 async function expectPayments(): Promise<void> {
-  expect((await room.sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
+  expect((await harness.sandbox.webhooks.emitPayment()).state).toBe('acknowledged');
 }
 
 /** Rotates while the service misbehaves, and again once it works; expects payments to be accepted throughout. */
@@ -46,7 +46,7 @@ async function rotateDuring(act: FaultAction, by: Person): Promise<Answered> {
   // The two gateways share no database: begin with a secret that this one knows.
   expect(only(await ask(by)).errors).toEqual([]);
   await expectPayments();
-  const restore = room.sandbox.faults.add({ service: 'payments', act });
+  const restore = harness.sandbox.faults.add({ service: 'payments', act });
   const given = await ask(by);
   restore();
   expect(given.data).toBeNull();
@@ -92,7 +92,7 @@ describe('a rotation', () => {
     ['the service hangs', { kind: 'hang' }],
     ['it takes effect, and the service hangs', afterwards({ kind: 'hang' })],
   ])('is UPSTREAM_TIMEOUT if %s', async (_, act) => {
-    room.sandbox.deliverTo(quick.testbed.url);
+    harness.sandbox.deliverTo(quick.testbed.url);
     const by = await quick.join();
     expect(codesOf(await rotateDuring(act, by))).toEqual(['UPSTREAM_TIMEOUT']);
   });
@@ -113,7 +113,7 @@ describe('a rotation', () => {
       ['data', { data: { secret: 'whsec_two' } }],
       ['webhook', { webhook: { id: 'pe_demo', secret: 'whsec_three' } }],
     ] as const) {
-      const restore = room.sandbox.faults.add({
+      const restore = harness.sandbox.faults.add({
         service: 'payments',
         act: answer(200, JSON.stringify(body), 'text/plain'),
       });
@@ -126,9 +126,9 @@ describe('a rotation', () => {
   });
 
   test('is repeated with an empty JSON object if the service answers 415', async () => {
-    const [first, second] = await room
+    const [first, second] = await harness
       .callsOf(async () => {
-        room.sandbox.faults.add({ service: 'payments', times: 1, act: answer(415, serviceText) });
+        harness.sandbox.faults.add({ service: 'payments', times: 1, act: answer(415, serviceText) });
         expect(only(await ask(person)).errors).toEqual([]);
       })
       .then((calls) => calls.filter((call) => call.includes('rotate')));
@@ -137,8 +137,8 @@ describe('a rotation', () => {
   });
 
   test('does not ask to rotate again if nothing listens at the address', async () => {
-    const lost = await startRoom({
-      sandbox: room.sandbox,
+    const lost = await startHarness({
+      sandbox: harness.sandbox,
       settings: { PAYMENTS_BASE_URL: 'http://127.0.0.1:1/v1' },
     });
     const given = await ask(await lost.join());
@@ -150,7 +150,7 @@ describe('a rotation', () => {
   test('shows and logs no secret and no text of the service', () => {
     expect(secrets.size).toBeGreaterThan(20);
     const hidden = [...secrets, 'whsec_one', 'whsec_two', 'whsec_three', serviceText];
-    expect(leaksOf(room.testbed, answers, hidden)).toEqual([]);
+    expect(leaksOf(harness.testbed, answers, hidden)).toEqual([]);
     expect(leaksOf(quick.testbed, [], hidden)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { relayStylePagination } from '@apollo/client/utilities';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
-import { disturb, stockShelf } from './shelf.js';
+import { disturb, createNotes } from './changing-notes.js';
 import { disturbances } from './walks.js';
 
 let testbed: Testbed;
@@ -84,9 +84,9 @@ const idOf = ({ node }: Notes['notes']['edges'][number]) => node.upstreamId;
 describe('Apollo Client with relayStylePagination', () => {
   test('pages through all notes while notes are inserted and deleted', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
-      const shelf = await stockShelf(testbed, 45);
-      const changing = disturb(shelf, changes);
-      const { shown, received } = await pageThrough(shelf.token, {}, changing.next);
+      const notes = await createNotes(testbed, 45);
+      const changing = disturb(notes, changes);
+      const { shown, received } = await pageThrough(notes.token, {}, changing.next);
       expect(changing.faults(received)).toEqual([]);
       expect(shown).toEqual(received);
     });
@@ -95,9 +95,9 @@ describe('Apollo Client with relayStylePagination', () => {
 
   test('pages through the notes of one tag while notes are inserted and deleted', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
-      const shelf = await stockShelf(testbed, 45);
-      const changing = disturb(shelf, changes);
-      const { shown, received } = await pageThrough(shelf.token, { filter: { tag: 'SHELF' } }, changing.next);
+      const notes = await createNotes(testbed, 45);
+      const changing = disturb(notes, changes);
+      const { shown, received } = await pageThrough(notes.token, { filter: { tag: 'SHELF' } }, changing.next);
       expect(changing.faults(received)).toEqual([]);
       expect(shown).toEqual(received);
     });

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { compile, type Artifacts } from './compile.js';
-import { disturb, stockShelf } from './shelf.js';
+import { disturb, createNotes } from './changing-notes.js';
 import { disturbances } from './walks.js';
 
 let testbed: Testbed;
@@ -112,9 +112,9 @@ describe('the compiler', () => {
 describe('the runtime', () => {
   test('pages through all notes while notes are inserted and deleted', async () => {
     const walk = fc.asyncProperty(disturbances(45), async (changes) => {
-      const shelf = await stockShelf(testbed, 45);
-      const changing = disturb(shelf, changes);
-      const { shown, received } = await pageThrough(shelf.token, { count: 7 }, changing.next);
+      const notes = await createNotes(testbed, 45);
+      const changing = disturb(notes, changes);
+      const { shown, received } = await pageThrough(notes.token, { count: 7 }, changing.next);
       expect(changing.faults(received)).toEqual([]);
       expect(shown).toEqual(received);
     });
@@ -122,7 +122,7 @@ describe('the runtime', () => {
   });
 
   test('keeps the lists of two filters apart', async () => {
-    const { token } = await stockShelf(testbed, 9);
+    const { token } = await createNotes(testbed, 9);
     const relay = createRelay(token);
     const query = artifacts.operation('ScreenNotesQuery');
     const all = await relay.load(query, { count: 7, filter: null });
@@ -132,8 +132,8 @@ describe('the runtime', () => {
   });
 
   test('pages within an object that it refetches by id', async () => {
-    const shelf = await stockShelf(testbed, 20);
-    const relay = createRelay(shelf.token);
+    const notes = await createNotes(testbed, 20);
+    const relay = createRelay(notes.token);
     const tags = (await relay.load(artifacts.operation('ScreenTagsQuery'), { first: 5 })) as {
       readonly tags: { readonly edges: readonly { readonly node: { readonly id: string } }[] };
     };
@@ -145,13 +145,13 @@ describe('the runtime', () => {
     }
     expect(relay.answers).toHaveLength(3);
     const ids = relay.answers.flatMap(({ data }) => idsOf((data.tags?.edges[0].node ?? data.node).notes));
-    expect(ids).toEqual(shelf.originals);
+    expect(ids).toEqual(notes.originals);
     expect(list().edges).toHaveLength(20);
   });
 
   test('prepends a new note to the list, removes a deleted one, and continues to page', async () => {
-    const shelf = await stockShelf(testbed, 20);
-    const relay = createRelay(shelf.token);
+    const notes = await createNotes(testbed, 20);
+    const relay = createRelay(notes.token);
     const parent = await relay.load(artifacts.operation('ScreenNotesQuery'), { count: 7 });
     const list = () => relay.shown('ScreenNotes_query', parent);
     const connections = [ConnectionHandler.getConnectionID('client:root', 'ScreenNotes_notes', {})];
@@ -172,7 +172,7 @@ describe('the runtime', () => {
     const gone = upstreamId(deleted!.node.id);
     expect(idsOf(list())).toEqual([
       upstreamId(created!.node.id),
-      ...shelf.originals.filter((id) => id !== gone),
+      ...notes.originals.filter((id) => id !== gone),
     ]);
   });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
-import { disturb, stockShelf } from './shelf.js';
+import { disturb, createNotes } from './changing-notes.js';
 import { disturbances } from './walks.js';
 
 /** What apis/notes.md leaves open: the maximum `limit`, and what happens to a greater one. */
@@ -45,7 +45,7 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
     'leads to full pages of any size if its last next_cursor is %s',
     async (atEnd) => {
       testbed.sandbox.notes.nextCursorAtEnd = atEnd;
-      const { token, originals } = await stockShelf(testbed, 120);
+      const { token, originals } = await createNotes(testbed, 120);
       for (const first of [5, 20, 50, 100]) {
         const seen = await pages(token, first);
         expect(seen.flat()).toEqual(originals);
@@ -62,9 +62,9 @@ describe.for(limits)('a notes service with pages of $max at most ($mode)', ({ ma
     'leads to pages of %i without gaps or repeats while notes are inserted and deleted',
     async (first) => {
       const walk = fc.asyncProperty(disturbances(110), async (changes) => {
-        const shelf = await stockShelf(testbed, 110);
-        const changing = disturb(shelf, changes);
-        expect(changing.faults((await pages(shelf.token, first, changing.next)).flat())).toEqual([]);
+        const notes = await createNotes(testbed, 110);
+        const changing = disturb(notes, changes);
+        expect(changing.faults((await pages(notes.token, first, changing.next)).flat())).toEqual([]);
       });
       await fc.assert(walk, { numRuns: 5 });
     },

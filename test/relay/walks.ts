@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Disturbance } from './shelf.js';
+import type { Disturbance } from './changing-notes.js';
 
 /** Arbitrary disturbances of a list of so many rows, a few rows at a time. */
 export function disturbances(rows: number): fc.Arbitrary<readonly Disturbance[]> {

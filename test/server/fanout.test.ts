@@ -13,7 +13,7 @@ import { createFanout } from '../../src/server/fanout.js';
 import { createFrameMessenger } from '../../src/server/frames.js';
 import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
-import { delivery, openJournal } from '../events/journal.js';
+import { delivery, openTestLog } from '../events/test-log.js';
 import { createTestFile } from '../support/engines.js';
 
 const ended = { done: true, value: undefined };
@@ -32,13 +32,13 @@ async function openPair() {
 
 /** A fan-out over a log of its own; a subscription may resume from a place (`after`), or fail at event 2 (`stuck`). */
 async function openFanout(changes: Partial<Log> = {}) {
-  const journal = await openJournal(await createTestFile());
-  onTestFinished(() => journal.stop());
+  const testLog = await openTestLog(await createTestFile());
+  onTestFinished(() => testLog.stop());
   const lines: string[] = [];
   const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
   const cursors = createCursors(createSealer([randomBytes(32)]));
-  const log = { ...journal.log, ...changes };
-  const feed = await createFeed({ ...journal, log, telemetry, cursors, giveUpLimit: { failures: 3, ms: 1 } });
+  const log = { ...testLog.log, ...changes };
+  const feed = await createFeed({ ...testLog, log, telemetry, cursors, giveUpLimit: { failures: 3, ms: 1 } });
   onTestFinished(() => feed.stop());
   const schema = makeExecutableSchema({
     typeDefs: 'type Query { seq: Int } type Subscription { seq(after: Int, stuck: Boolean): Int! }',
@@ -69,16 +69,16 @@ async function openFanout(changes: Partial<Log> = {}) {
     const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });
     return { ...pair, stream: stream as AsyncIterableIterator<never, undefined> };
   };
-  return { journal, feed, lines, subscribe };
+  return { testLog, feed, lines, subscribe };
 }
 
 test('closes the sockets of a group with 1013 if an event cannot be rendered for it', async () => {
-  const { journal, lines, subscribe } = await openFanout();
+  const { testLog, lines, subscribe } = await openFanout();
   const [stuck, other] = [
     await subscribe('subscription { seq(stuck: true) }'),
     await subscribe('subscription { seq }'),
   ];
-  for (const id of ['one', 'two', 'three']) await journal.log.append(delivery(id));
+  for (const id of ['one', 'two', 'three']) await testLog.log.append(delivery(id));
   expect(await stuck.closed).toBe(1013);
   expect(stuck.received).toHaveLength(1);
   await expect.poll(() => other.received.length).toBe(3);
@@ -90,9 +90,9 @@ test('closes the sockets of a group with 1013 if an event cannot be rendered for
 });
 
 test('closes sockets with 1013 at a broken row, once the events before it are delivered', async () => {
-  const { journal, lines, subscribe } = await openFanout();
-  for (const id of ['one', 'two', 'three', 'four']) await journal.log.append(delivery(id));
-  await journal.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 3).execute();
+  const { testLog, lines, subscribe } = await openFanout();
+  for (const id of ['one', 'two', 'three', 'four']) await testLog.log.append(delivery(id));
+  await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 3).execute();
   const [before, behind] = [
     await subscribe('subscription { seq(after: 0) }'),
     await subscribe('subscription { seq(after: 3) }'),
@@ -105,9 +105,9 @@ test('closes sockets with 1013 at a broken row, once the events before it are de
 });
 
 test('delivers updates from subscribing until the feed stops, and none after that', async () => {
-  const { journal, feed, subscribe } = await openFanout();
+  const { testLog, feed, subscribe } = await openFanout();
   const { received, stream } = await subscribe('subscription { seq }');
-  await journal.log.append(delivery('one'));
+  await testLog.log.append(delivery('one'));
   await expect.poll(() => received.length).toBe(1);
   const next = stream.next();
   feed.stop();
@@ -116,9 +116,9 @@ test('delivers updates from subscribing until the feed stops, and none after tha
 });
 
 test('delivers a field with the alias `__proto__`', async () => {
-  const { journal, subscribe } = await openFanout();
+  const { testLog, subscribe } = await openFanout();
   const { received } = await subscribe('subscription { __proto__: seq }');
-  await journal.log.append(delivery('one'));
+  await testLog.log.append(delivery('one'));
   await expect.poll(() => received).toEqual([expect.stringContaining('"payload":{"data":{"__proto__":1}}')]);
 });
 
@@ -126,8 +126,8 @@ test.each([
   ['while there are no events', 'subscription { seq }'],
   ['while the database hangs', 'subscription { seq(after: 0) }'],
 ])('ends a subscription at once when it is left %s, and resolves its pending reads', async (_, text) => {
-  const { journal, feed, subscribe } = await openFanout({ read: () => new Promise(() => {}) });
-  await journal.log.append(delivery('one'));
+  const { testLog, feed, subscribe } = await openFanout({ read: () => new Promise(() => {}) });
+  await testLog.log.append(delivery('one'));
   await expect.poll(() => feed.place().seq).toBe(1);
   const [waiting, idle] = [await subscribe(text), await subscribe(text)];
   const next = waiting.stream.next();
@@ -146,10 +146,10 @@ test('refuses to iterate over what a subscription resolver returns', async () =>
 });
 
 test('lets a subscription be left after it has failed', async () => {
-  const { journal, subscribe } = await openFanout();
-  for (const id of ['one', 'two', 'three']) await journal.log.append(delivery(id));
-  journal.clock.moveDays(91);
-  await journal.log.prune();
+  const { testLog, subscribe } = await openFanout();
+  for (const id of ['one', 'two', 'three']) await testLog.log.append(delivery(id));
+  testLog.clock.moveDays(91);
+  await testLog.log.prune();
   const { stream } = await subscribe('subscription { seq(after: 0) }');
   await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
   await expect(stream.return!()).resolves.toEqual(ended);

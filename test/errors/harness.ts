@@ -22,7 +22,7 @@ export interface Fault {
 let people = 0;
 
 /** Starts a testbed for many users: those of `@all.example` have every grant, others none. */
-export async function startRoom(options: TestbedOptions = {}) {
+export async function startHarness(options: TestbedOptions = {}) {
   const settings = { GRANTS: JSON.stringify({ '*@all.example': allGrants }), ...options.settings };
   const testbed = await startTestbed({ ...options, settings });
   /** Signs a new user in, who has every grant unless another domain is given. */
@@ -44,7 +44,7 @@ export async function startRoom(options: TestbedOptions = {}) {
 }
 
 /** A testbed for many users. */
-export type Room = Awaited<ReturnType<typeof startRoom>>;
+export type Harness = Awaited<ReturnType<typeof startHarness>>;
 
 /** The errors as `CODE path.to.member`; if a message is not a sentence, that is shown instead. */
 export function faultsOf({ errors }: { readonly errors: readonly Fault[] }): readonly string[] {

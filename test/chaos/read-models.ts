@@ -3,7 +3,7 @@ import type { Listed } from './check-bookings.js';
 import type { Fields } from './expected.js';
 
 /** The gateway's read models, as it shows them. */
-export interface Standing {
+export interface ReadModels {
   readonly shipments: readonly Fields[];
   readonly payments: readonly Fields[];
   readonly appointments: readonly Listed[];
@@ -16,7 +16,7 @@ const lists = {
 } as const;
 
 /** Reads all of them from the gateway at this address. */
-export async function readStanding(url: string, token: string): Promise<Standing> {
+export async function fetchReadModels(url: string, token: string): Promise<ReadModels> {
   const [shipments, payments, appointments] = await Promise.all([
     readAll<Fields>(url, token, 'shipments'),
     readAll<Fields>(url, token, 'payments'),

@@ -40,13 +40,13 @@ function fail(what: string): never {
 }
 
 /** Opens subscribers of a target, divided into groups; resolves when all of their subscriptions are active. */
-export async function openHall(target: Target, count: number, groups: number): Promise<Hall> {
-  const hall = await fill(target, count, groups);
+export async function openAudience(target: Target, count: number, groups: number): Promise<Audience> {
+  const audience = await fill(target, count, groups);
   try {
-    await allListening(hall);
-    return hall;
+    await allListening(audience);
+    return audience;
   } catch (error) {
-    await hall.stop();
+    await audience.stop();
     throw error;
   }
 }
@@ -107,10 +107,10 @@ async function fill({ server, init }: Target, count: number, groups: number) {
 }
 
 /** Subscribers, and the functions that send events to them. */
-export type Hall = Awaited<ReturnType<typeof fill>>;
+export type Audience = Awaited<ReturnType<typeof fill>>;
 
 /** Waits until all subscribers have received what was sent to their groups; throws if one got more or less. */
-export async function allTold({ subscribers, due }: Hall): Promise<void> {
+export async function allTold({ subscribers, due }: Audience): Promise<void> {
   const { counts } = subscribers;
   const expected = counts.reduce((sum, _, index) => sum + due[index % due.length]!, 0);
   const deadline = performance.now() + patienceMs;
@@ -124,7 +124,7 @@ export async function allTold({ subscribers, due }: Hall): Promise<void> {
 }
 
 /** Sends events to all until all have received one, since a subscription is not acknowledged. */
-async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void> {
+async function allListening({ subscribers, tellAll, reset }: Audience): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     reset(true);
@@ -136,7 +136,7 @@ async function allListening({ subscribers, tellAll, reset }: Hall): Promise<void
 }
 
 /** Waits until nobody has received anything for a while: a late message would be counted as one of the next. */
-async function quiet({ total }: Hall['subscribers']): Promise<void> {
+async function quiet({ total }: Audience['subscribers']): Promise<void> {
   for (let heard = -1; heard < total();) {
     heard = total();
     await sleep(quietMs);

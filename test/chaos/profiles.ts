@@ -2,7 +2,7 @@ import { entities, type Family } from './events.js';
 import type { ExpectedEvent } from './expected.js';
 
 /** What a subscriber asks for, and how it behaves. */
-export interface Habit {
+export interface Profile {
   readonly name: string;
   readonly family: Family;
   /** Which fields it selects: all, a few, or a few and some that are read while the event is rendered. */
@@ -28,7 +28,7 @@ const everySecond = (family: Family) =>
   Array.from({ length: entities / 2 }, (_, at) => `${family}_${2 * at + 1}`);
 
 /** The subscribers of a run. */
-export const habits: readonly Habit[] = [
+export const profiles: readonly Profile[] = [
   { name: 'all shipments', family: 'shipments', selects: 'all' },
   { name: 'all shipments again', family: 'shipments', selects: 'all' },
   { name: 'all payments', family: 'payments', selects: 'all' },
@@ -78,8 +78,8 @@ const families = {
   },
 } as const;
 
-/** The subscription of a habit, with the variables `after` and `filter`. */
-export function documentOf({ family, selects }: Habit): string {
+/** The subscription of a profile, with the variables `after` and `filter`. */
+export function documentOf({ family, selects }: Profile): string {
   const { root, filter, entity, id, eventFields, entityFields } = families[family];
   const nested = `${id} events(first: 1) { nodes { eventId } }`;
   const selected = { all: entityFields, few: id, nested }[selects];
@@ -92,9 +92,9 @@ export function documentOf({ family, selects }: Habit): string {
   }`;
 }
 
-/** Whether a subscriber with this habit must get the event. */
+/** Whether a subscriber with this profile must get the event. */
 export function isWanted(
-  { family, filter = {} }: Habit,
+  { family, filter = {} }: Profile,
   { family: actual, event, entity }: ExpectedEvent,
 ): boolean {
   const { shipmentIds, stages, carriers, paymentIds, types, livemode } = filter;

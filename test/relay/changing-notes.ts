@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Testbed } from '../support/testbed.js';
 
 /** One user's notes, which are inserted and deleted while a client pages through them. */
-export interface Shelf {
+export interface ChangingNotes {
   readonly token: string;
   /** Adds a note that is `ageHours` old; older notes come later in the list. */
   insert(title: string, ageHours: number): string;
@@ -14,7 +14,7 @@ export interface Shelf {
 const hourMs = 3_600_000;
 
 /** Signs in a new user who has this many notes, each an hour older than the one before. */
-export async function stockShelf({ sandbox, signIn }: Testbed, notes: number): Promise<Shelf> {
+export async function createNotes({ sandbox, signIn }: Testbed, notes: number): Promise<ChangingNotes> {
   const user = { email: `${randomUUID()}@example.com`, password: 'a-password' };
   sandbox.notes.addUser({ ...user, name: 'A Reader' });
   const now = sandbox.clock.now();
@@ -36,24 +36,24 @@ export interface Disturbance {
 }
 
 /** Applies one disturbance at each `next`, and records which notes were removed. */
-export function disturb(shelf: Shelf, disturbances: readonly Disturbance[]) {
+export function disturb(notes: ChangingNotes, disturbances: readonly Disturbance[]) {
   const removed = new Set<string>();
   const left = disturbances.values();
   return {
     next(): void {
       const { value } = left.next();
-      for (const hour of value?.inserted ?? []) shelf.insert('Inserted', hour + 0.5);
+      for (const hour of value?.inserted ?? []) notes.insert('Inserted', hour + 0.5);
       for (const hour of value?.removed ?? []) {
-        const id = shelf.originals[hour];
+        const id = notes.originals[hour];
         if (id === undefined || removed.has(id)) continue;
         removed.add(id);
-        shelf.remove(id);
+        notes.remove(id);
       }
     },
     /** What is wrong with the ids seen: each original that remains has to come once and in order, and no id twice. */
     faults(seen: readonly string[]): readonly string[] {
-      const originals = new Set(shelf.originals);
-      const remaining = shelf.originals.filter((id) => !removed.has(id));
+      const originals = new Set(notes.originals);
+      const remaining = notes.originals.filter((id) => !removed.has(id));
       const kept = seen.filter((id) => originals.has(id) && !removed.has(id));
       return [
         ...seen.filter((id, index) => seen.indexOf(id) !== index).map((id) => `${id} came twice`),

@@ -25,7 +25,7 @@ export function createTestClock(at = '2026-01-01T00:00:00.000Z') {
 }
 
 /** A log, and what it runs on. */
-export interface Journal {
+export interface TestLog {
   readonly database: Database;
   readonly log: Log;
   readonly telemetry: Telemetry;
@@ -34,7 +34,7 @@ export interface Journal {
 }
 
 /** Opens the log in the database at this address; opened twice on one Postgres, it has two replicas. */
-export async function openJournal(url: string, clock = createTestClock()): Promise<Journal> {
+export async function openTestLog(url: string, clock = createTestClock()): Promise<TestLog> {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
   const log = createLog({

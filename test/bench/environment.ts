@@ -8,7 +8,7 @@ import { webhooks } from './webhooks.js';
 
 /** How a gateway is started, besides the usual settings. */
 export interface GatewayStart extends Omit<Start, 'args'> {
-  /** The file name of an embedded database on the stage, or the address of another database. */
+  /** The file name of an embedded database in the environment's folder, or the address of another database. */
   readonly database: string;
   /** Flags for Node.js. */
   readonly flags?: readonly string[];
@@ -16,9 +16,9 @@ export interface GatewayStart extends Omit<Start, 'args'> {
   readonly file?: string;
 }
 
-/** What a suite runs on: an upstream, a folder, and the processes that it starts. */
-export interface Stage {
-  /** A folder for files, which is deleted with the stage. */
+/** What a suite runs in: an upstream, a folder, and the processes that it starts. */
+export interface Environment {
+  /** A folder for files, which is deleted at the end. */
   readonly folder: string;
   start(options: Start): Promise<Server>;
   /** Starts a file in `test/bench`, with the upstream's address and a path for a ledger of its own. */
@@ -36,8 +36,8 @@ const grants = [
   'webhooks:rotate',
 ];
 
-/** Runs `play` on a new stage, and removes the stage afterwards. */
-export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T> {
+/** Runs `run` in a new environment, and stops and removes all of it afterwards. */
+export async function withEnvironment<T>(run: (environment: Environment) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'trivium-bench-'));
   const upstream = await startUpstream();
   const servers: Server[] = [];
@@ -61,7 +61,7 @@ export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T>
     PAYMENT_WEBHOOKS: `${webhooks.payments.id}=${webhooks.payments.secret}`,
   };
   try {
-    return await play({
+    return await run({
       folder,
       start,
       startFile: (file, more = []) =>

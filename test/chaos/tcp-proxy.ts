@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from './random.js';
 
 /** A TCP proxy to a server that comes and goes: it delays data, and its connections can be cut. */
-export interface Way {
+export interface TcpProxy {
   readonly port: number;
   /** The port of the server; while undefined, connections are closed at once. */
   target: number | undefined;
@@ -20,7 +20,7 @@ export interface Delays {
 }
 
 /** Opens a proxy on a free port. */
-export async function openWay(random: Random, delays: Delays): Promise<Way> {
+export async function openTcpProxy(random: Random, delays: Delays): Promise<TcpProxy> {
   const open = new Set<Socket>();
 
   function pass(from: Socket, to: Socket): void {
@@ -47,7 +47,7 @@ export async function openWay(random: Random, delays: Delays): Promise<Way> {
     pass(far, near);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const proxy: Way = {
+  const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     target: undefined,
     cut(probability) {
