@@ -62,9 +62,15 @@ export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]
 async function startTargets({ startFile, startGateway }: Environment, flags: readonly string[] = []) {
   const base = await startFile('servers/raw-ws.js', flags);
   const targets: Target[] = [{ who: 'raw ws', server: base, init: {} }];
-  const gateways = [{ who: ours }, { who: `${ours} by ws`, file: 'servers/public-ws.js' }];
-  for (const { who, ...start } of gateways) {
-    const server = await startGateway({ database: `gateway-${Math.random()}.db`, flags, ...start });
+  const inMemory = ['--import', './test/bench/servers/in-memory.js'];
+  const gateways = [
+    { who: ours },
+    { who: `${ours} in memory`, more: inMemory },
+    { who: `${ours} by ws`, file: 'servers/public-ws.js' },
+  ];
+  for (const { who, more = [], ...start } of gateways) {
+    const database = `gateway-${Math.random()}.db`;
+    const server = await startGateway({ database, flags: [...flags, ...more], ...start });
     const init = { authorization: `Bearer ${await signIn(server.url)}` };
     targets.push({ who, server, init });
   }
