@@ -90,7 +90,7 @@ export async function createGraphqlHttp(options: {
         httpGraphQLRequest: {
           method: request.method,
           headers,
-          search: new URL(request.url, 'http://gateway').search,
+          search: searchOf(request.url),
           body: request.body,
         },
         context: () => Promise.resolve(context),
@@ -105,6 +105,19 @@ export async function createGraphqlHttp(options: {
     },
     stop: () => apollo.stop(),
   };
+}
+
+/** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
+const absentParameters = [
+  ['operationName', ''],
+  ['variables', 'null'],
+  ['extensions', 'null'],
+] as const;
+
+function searchOf(target: string): string {
+  const { searchParams } = new URL(target, 'http://gateway');
+  for (const [name, value] of absentParameters) searchParams.delete(name, value);
+  return `?${searchParams}`;
 }
 
 /**
