@@ -1,9 +1,10 @@
 import Negotiator from 'negotiator';
 
-const json = 'application/json; charset=utf-8';
+/** The media type whose answers may have status 200 without `data` (GraphQL over HTTP). */
+export const legacyType = 'application/json; charset=utf-8';
 /** The media types that Apollo Server can answer with. */
 const answerTypes = [
-  json,
+  legacyType,
   'application/graphql-response+json; charset=utf-8',
   'application/json; callbackSpec=1.0; charset=utf-8',
 ];
@@ -11,12 +12,12 @@ const page = 'text/html';
 
 /** The media type of an answer to this client, by Apollo Server's own rule; undefined if it accepts none of them. */
 export function answerTypeFor(accept: string | undefined): string | undefined {
-  return accept ? new Negotiator({ headers: { accept } }).mediaType(answerTypes) : json;
+  return accept ? new Negotiator({ headers: { accept } }).mediaType(answerTypes) : legacyType;
 }
 
 /** The media type of a refusal: an answer's for a client's fault; for a 5xx plain JSON, a failure to all clients. */
 export function refusalTypeFor(accept: string | undefined, status: number): string {
-  return (status < 500 && answerTypeFor(accept)) || json;
+  return (status < 500 && answerTypeFor(accept)) || legacyType;
 }
 
 /** Whether the client prefers a page to any of the answer types, as browsers do. */

@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../context.js';
 import type { Telemetry } from '../telemetry.js';
-import { answerTypeFor } from './accept.js';
+import { answerTypeFor, legacyType } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
 import { operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
@@ -157,8 +157,11 @@ function operationPlugin(
         async didEncounterErrors({ errors, contextValue }) {
           for (const error of errors) operations.set(error, contextValue);
         },
-        async willSendResponse({ response: { http, body }, errors = [], operation, contextValue }) {
+        async willSendResponse({ request, response: { http, body }, errors = [], operation, contextValue }) {
           if (body.kind !== 'single') return;
+          // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
+          const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
+          if (http.status === 200 && !('data' in body.singleResult) && !isLegacy) http.status = 400;
           const { data = null } = body.singleResult;
           const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);
           const all = refusal ? [refusal] : refusals;

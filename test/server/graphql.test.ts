@@ -133,6 +133,19 @@ describe('GraphQL over HTTP', () => {
     expect(basic.body).toEqual({ data: { viewer: null } });
   });
 
+  test.each([
+    ['application/json', 200],
+    ['application/graphql-response+json', 400],
+  ])('refuses a persisted query, as %s with %i', async (accept, status) => {
+    const persistedQuery = { version: 1, sha256Hash: 'a'.repeat(64) };
+    const answer = await post(JSON.stringify({ extensions: { persistedQuery } }), { ...json, accept });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toContain(accept);
+    expect(answer.body.errors).toEqual([
+      { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } },
+    ]);
+  });
+
   test('refuses a batch of operations', async () => {
     const answer = await post('[{"query":"{ __typename }"},{"query":"{ __typename }"}]');
     expect(answer.status).toBe(400);
