@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   Kysely,
+  PostgresAdapter,
   PostgresDialect,
   PostgresDriver,
   type DatabaseConnection,
+  type MigrationLockOptions,
   type PostgresPoolClient,
 } from 'kysely';
 import { Client, DatabaseError, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
@@ -28,6 +30,8 @@ const indexTimeoutMs = 3_600_000;
 /** Postgres's error code where its limit of connections, or the user's own, is reached. */
 const tooManyConnections = '53300';
 const retryPauseMs = 50;
+/** Postgres's error code where a statement takes longer than `statement_timeout`. */
+const statementTimedOut = '57014';
 
 const enableSyncCommit = { text: 'set synchronous_commit = on', query_timeout: connectTimeoutMs };
 
@@ -129,12 +133,40 @@ class ForgivingDriver extends PostgresDriver {
   }
 }
 
+class WaitingAdapter extends PostgresAdapter {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    super();
+    this.#log = log;
+  }
+
+  /** Another replica may hold it for longer than a statement may take, while it creates an index. */
+  override async acquireMigrationLock(kysely: Kysely<unknown>, options: MigrationLockOptions): Promise<void> {
+    for (const until = performance.now() + indexTimeoutMs; ;) {
+      try {
+        return await super.acquireMigrationLock(kysely, options);
+      } catch (error) {
+        const isHeld = error instanceof DatabaseError && error.code === statementTimedOut;
+        if (!isHeld || performance.now() > until) throw error;
+      }
+      this.#log.info('waiting for another replica, which is migrating the database');
+    }
+  }
+}
+
 class GuardedDialect extends PostgresDialect {
   readonly #pools: Pools;
+  readonly #log: Logger;
 
-  constructor(pools: Pools) {
+  constructor(pools: Pools, log: Logger) {
     super({ pool: pools.writing });
     this.#pools = pools;
+    this.#log = log;
+  }
+
+  override createAdapter(): PostgresAdapter {
+    return new WaitingAdapter(this.#log);
   }
 
   override createDriver(): PostgresDriver {
@@ -211,7 +243,7 @@ function assemble(
   listener: Awaited<ReturnType<typeof startListener>>,
   log: Logger,
 ) {
-  const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pools) });
+  const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pools, log) });
   const store = { engine: 'postgres' as const, kysely };
   return {
     ...store,

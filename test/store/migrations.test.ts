@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { describe, expect, test } from 'vitest';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
@@ -142,15 +143,38 @@ describe.each(engines)('filter indexes on %s', (_, freshUrl) => {
   });
 });
 
-test.skipIf(noPostgres)('on postgres, an index may take longer to build than the query timeout', async () => {
-  const url = new URL(await createEarlierDatabase(await createTestDatabase()));
-  const client = new Client({ connectionString: url.href });
+/** A table's lock, which keeps an index on it from being created until it is released. */
+async function lockPayments(url: string): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('begin; lock table payments in share row exclusive mode');
+  return () => client.end();
+}
+
+test.skipIf(noPostgres)('on postgres, an index may take longer to build than the query timeout', async () => {
+  const url = new URL(await createEarlierDatabase(await createTestDatabase()));
+  const release = await lockPayments(url.href);
   for (const name of ['statement_timeout', 'query_timeout']) url.searchParams.set(name, '1000');
   const opening = open(url.href);
   expect(await Promise.race([opening, sleep(2_000, 'waiting')])).toBe('waiting');
-  await client.end();
+  await release();
   const { kysely } = await opening;
   await expect(sql`select pg_sleep(2)`.execute(kysely)).rejects.toThrow(/timeout/);
+});
+
+test.skipIf(noPostgres)('on postgres, a replica waits while another one creates an index', async () => {
+  const url = new URL(await createEarlierDatabase(await createTestDatabase()));
+  const release = await lockPayments(url.href);
+  url.searchParams.set('statement_timeout', '500');
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const opening = Promise.all([openDatabase(url.href, { log }), openDatabase(url.href, { log })]);
+  onTestFinished(async () => void (await Promise.all((await opening).map(({ stop }) => stop()))));
+  await expect.poll(() => lines.length, { timeout: 5_000 }).toBeGreaterThan(1);
+  await release();
+  await expect(opening).resolves.toHaveLength(2);
+  for (const line of lines)
+    expect(JSON.parse(line)).toMatchObject({
+      msg: 'waiting for another replica, which is migrating the database',
+    });
 });
