@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 
-/** So many bytes, written between two beats, may take the client several beats to read. */
-const largeWrite = 1024 * 1024;
+/** How many bytes a slow client reads from one beat to the next: 17 KiB a second. */
+const slowBytesPerBeat = 256 * 1024;
 /**
- * How many beats a client then has after the system last took bytes. Linux buffers some 4 MiB of a socket at once, and
- * takes more only when a third of that has arrived: many seconds on a slow link.
+ * How many of the bytes that the system took a client may not have read. Linux buffers some 4 MiB of a socket at once,
+ * and takes more only when a third of that has arrived.
  */
-const graceBeats = 4;
+const maxUnread = 4 * 1024 * 1024;
 
 /** The internals of Node.js used here: bytes handed to the system, and those that it has not taken yet. */
 interface Internals {
@@ -21,8 +21,9 @@ export class Heartbeat {
   /** Bytes received, and bytes that the system had taken, by the last beat. */
   #received = 0;
   #taken = 0;
+  /** Bytes that a slow client may not have read by then. */
+  #unread = 0;
   #isWaiting = false;
-  #beatsLeft = 0;
 
   constructor(socket: WebSocket, stream: Socket) {
     this.#socket = socket;
@@ -30,20 +31,21 @@ export class Heartbeat {
   }
 
   /**
-   * Sends a ping, and terminates the socket if nothing was received since the last one. Behind a long answer a ping
-   * arrives late: meanwhile a client counts as there while it takes some of what waits for it.
+   * Sends a ping, and terminates the socket if nothing was received since the last one. A ping stands behind all that
+   * was sent before it: the client counts as there for as long as a slow one takes to read that.
    */
   beat(): void {
     const { _handle: handle } = this.#stream as Internals;
     const { bytesWritten, writeQueueSize } = handle ?? { bytesWritten: 0, writeQueueSize: 0 };
     const { bytesRead } = this.#stream;
+    const stillUnread = Math.max(this.#unread - slowBytesPerBeat, 0);
+    if (bytesRead === this.#received && stillUnread === 0) return this.#socket.terminate();
     const newlyTaken = bytesWritten - writeQueueSize - this.#taken;
     const waited = this.#isWaiting;
     this.#isWaiting = writeQueueSize > 0;
-    // While nothing waits, the system may have buffered what it took: only a large amount says something of the client.
-    if (newlyTaken > (waited || this.#isWaiting ? 0 : largeWrite)) this.#beatsLeft = graceBeats;
-    else if (this.#beatsLeft > 0) this.#beatsLeft -= 1;
-    if (bytesRead === this.#received && this.#beatsLeft === 0) return this.#socket.terminate();
+    // What waits shows that the system's buffer is full.
+    const isFull = newlyTaken > 0 && (waited || this.#isWaiting);
+    this.#unread = isFull ? maxUnread : Math.min(stillUnread + newlyTaken, maxUnread);
     this.#received = bytesRead;
     this.#taken += newlyTaken;
     if (!this.#isWaiting) this.#socket.ping();
