@@ -82,7 +82,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
   /** Waits for a rotation in progress first: the service signs with a new secret before it has told us of it. */
   async function refreshSettled(family: Family, endpointId: string, markLong: () => void): Promise<void> {
-    if (family === 'payments') await leaseReleased(database, leaseKeyOf(endpointId), clock, markLong);
+    if (family === 'payments') await leaseReleased(database, leaseKeyOf(endpointId), markLong);
     await refresh(family, endpointId);
   }
 
@@ -207,7 +207,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     async rotate(endpointId, obtain) {
       if (!held.get('payments', endpointId)) return undefined;
       // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
-      const rotation = withLease(database, leaseKeyOf(endpointId), { ttlMs: leaseMs, clock }, async () => {
+      const rotation = withLease(database, leaseKeyOf(endpointId), { ttlMs: leaseMs }, async () => {
         const before = await vault.read('payments', endpointId); // rejects if it cannot be opened, and so not replaced
         const obtained = await obtain();
         if (typeof obtained === 'string') return takeIntoUse(endpointId, obtained, before);

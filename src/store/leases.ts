@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '../clock.js';
+import { sql } from 'kysely';
 import type { Database } from './database.js';
+import { databaseTime } from './database-time.js';
 import { keyText } from './text.js';
 
-/** How long a lease lasts, and by which clock. */
+/** How long a lease lasts, by the database's clock. */
 export interface LeaseOptions {
   /**
    * How long the lease outlives a holder that died or lost the database; then another holder may begin, even if this
-   * one is still working. Keep it well above the clock skew between replicas.
+   * one is still working.
    */
   readonly ttlMs: number;
-  readonly clock: Clock;
   /** Aborts waiting for the lease; work that has begun is not interrupted. */
   readonly signal?: AbortSignal;
 }
@@ -22,10 +22,10 @@ const renewalsPerTtl = 3;
 /** Work that takes longer is taken to hang: its lease is no longer renewed. */
 const maxWorkMs = 60_000;
 
-async function take({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions) {
-  const now = clock.now();
-  const expires_at = Math.ceil(now + ttlMs);
-  const row = await kysely
+async function take(database: Database, key: string, holder: string, { ttlMs }: LeaseOptions) {
+  const now = databaseTime(database);
+  const expires_at = sql<number>`${now} + ${ttlMs}`;
+  const row = await database.kysely
     .insertInto('leases')
     .values({ key, holder, expires_at })
     .onConflict((conflict) =>
@@ -37,15 +37,15 @@ async function take({ kysely }: Database, key: string, holder: string, { ttlMs, 
 }
 
 /** Renews the lease until the returned function is called, or for `maxWorkMs`. */
-function keep({ kysely }: Database, key: string, holder: string, { ttlMs, clock }: LeaseOptions): () => void {
+function keep(database: Database, key: string, holder: string, { ttlMs }: LeaseOptions): () => void {
   let isRenewing = false;
 
   async function renew(): Promise<void> {
     if (isRenewing) return;
     isRenewing = true;
-    await kysely
+    await database.kysely
       .updateTable('leases')
-      .set({ expires_at: Math.ceil(clock.now() + ttlMs) })
+      .set({ expires_at: sql`${databaseTime(database)} + ${ttlMs}` })
       .where('key', '=', key)
       .where('holder', '=', holder)
       .execute()
@@ -95,15 +95,10 @@ export async function withLease<Result>(
  * Resolves when the current holder of this lease, if any, has ended: what it stored can then be read. Later holders are
  * not waited for. If there is a holder, `begun` is called first.
  */
-export async function leaseReleased(
-  { kysely }: Database,
-  key: string,
-  clock: Clock,
-  begun?: () => void,
-): Promise<void> {
+export async function leaseReleased(database: Database, key: string, begun?: () => void): Promise<void> {
   const currentHolder = async () => {
-    const lease = kysely.selectFrom('leases').select('holder').where('key', '=', keyText(key));
-    return (await lease.where('expires_at', '>', clock.now()).executeTakeFirst())?.holder;
+    const lease = database.kysely.selectFrom('leases').select('holder').where('key', '=', keyText(key));
+    return (await lease.where('expires_at', '>', databaseTime(database)).executeTakeFirst())?.holder;
   };
   const first = await currentHolder();
   if (first === undefined) return;

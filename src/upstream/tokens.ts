@@ -77,7 +77,7 @@ export function createTokens(options: {
       return await withLease(
         database,
         `token ${key}`,
-        { ttlMs: leaseMs, clock, signal: toAbortSignal(signal) },
+        { ttlMs: leaseMs, signal: toAbortSignal(signal) },
         async () => {
           // The previous holder of the lease has renewed it, most likely.
           const kept = await look();

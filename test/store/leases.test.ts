@@ -1,11 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { leaseReleased, withLease } from '../../src/store/leases.js';
+import type { Database } from '../../src/store/database.js';
 import { engines } from '../support/engines.js';
 import { open } from './open-database.js';
 
-const options = { ttlMs: 60_000, clock: systemClock };
+const options = { ttlMs: 60_000 };
+
+/** Makes all leases expire, as time would if their holders had died. */
+async function expireAll({ kysely }: Database): Promise<void> {
+  await kysely.updateTable('leases').set({ expires_at: 0 }).execute();
+}
 
 describe.each(engines)('leases on %s', (_, freshUrl) => {
   test('let one holder work at a time, and each in its turn', async () => {
@@ -49,17 +54,15 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
 
   test('are reported as released when they are free, given back or expired', async () => {
     const database = await open(await freshUrl());
-    let now = 1_000;
-    const clock = { now: () => now };
     const seen: string[] = [];
     const see = async (key: string) => {
-      await leaseReleased(database, key, clock);
+      await leaseReleased(database, key);
       seen.push(key);
     };
     await see('free');
-    await withLease(database, 'died', { ttlMs: 60_000, clock }, async () => {
+    await withLease(database, 'died', options, async () => {
       const died = see('died');
-      const worked = await withLease(database, 'worked', { ttlMs: 60_000, clock }, async () => {
+      const worked = await withLease(database, 'worked', options, async () => {
         const seeing = see('worked');
         await pause(200);
         expect(seen).toEqual(['free']);
@@ -67,7 +70,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
       });
       await worked.seeing;
       expect(seen).toEqual(['free', 'worked']);
-      now += 60_000;
+      await expireAll(database);
       await died;
     });
     expect(seen).toEqual(['free', 'worked', 'died']);
@@ -78,17 +81,17 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     let begun = 0;
     let seen: Promise<void> | undefined;
     await withLease(database, 'token', options, async () => {
-      seen = leaseReleased(database, 'token', systemClock, () => (begun += 1));
+      seen = leaseReleased(database, 'token', () => (begun += 1));
       await expect.poll(() => begun).toBe(1);
     });
     await withLease(database, 'token', options, () => seen!);
-    await leaseReleased(database, 'token', systemClock, () => (begun += 1));
+    await leaseReleased(database, 'token', () => (begun += 1));
     expect(begun).toBe(1);
   });
 
   test('are renewed for as long as the work goes on', async () => {
     const database = await open(await freshUrl());
-    const short = { ttlMs: 600, clock: systemClock };
+    const short = { ttlMs: 600 };
     await withLease(database, 'token', short, async () => {
       const signal = AbortSignal.timeout(2_500);
       const early = withLease(database, 'token', { ...short, signal }, async () => 'too early');
@@ -97,28 +100,44 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(await withLease(database, 'token', short, async () => 'next')).toBe('next');
   });
 
+  test('neither expire early nor last longer if the clock of this process is wrong', async () => {
+    const database = await open(await freshUrl());
+    const takeWithClockAt = (now: number) => {
+      vi.useFakeTimers({ toFake: ['Date'], now });
+      const signal = AbortSignal.timeout(1_500);
+      return withLease(database, 'token', { ttlMs: 500, signal }, async () => 'taken');
+    };
+    onTestFinished(() => void vi.useRealTimers());
+    const hour = 3_600_000;
+    const now = Date.now();
+    await withLease(database, 'token', options, async () => {
+      await expect(takeWithClockAt(now + hour)).rejects.toThrow(/abort/i);
+    });
+    const died = { key: 'token', holder: 'died', expires_at: now };
+    await database.kysely.insertInto('leases').values(died).execute();
+    expect(await takeWithClockAt(now - hour)).toBe('taken');
+  });
+
   test('expire when the holder dies; a late holder does not release its successor’s lease', async () => {
     const database = await open(await freshUrl());
-    let now = 1_000;
-    const own = { ttlMs: 60_000, clock: { now: () => now } };
     let finish = () => undefined as void;
     let started = () => undefined as void;
     const begun = new Promise<void>((resolve) => (started = resolve));
-    const late = withLease(database, 'token', own, () => {
+    const late = withLease(database, 'token', options, () => {
       started();
       return new Promise<void>((resolve) => (finish = resolve));
     });
     await begun;
     const waiting = AbortSignal.timeout(300);
     await expect(
-      withLease(database, 'token', { ...own, signal: waiting }, async () => 'too early'),
+      withLease(database, 'token', { ...options, signal: waiting }, async () => 'too early'),
     ).rejects.toThrow(/abort/i);
-    now += 60_000;
-    await withLease(database, 'token', own, async () => {
+    await expireAll(database);
+    await withLease(database, 'token', options, async () => {
       finish();
       await late;
-      const rows = await database.kysely.selectFrom('leases').select('expires_at').execute();
-      expect(rows).toEqual([{ expires_at: 121_000 }]);
+      const rows = await database.kysely.selectFrom('leases').select('key').execute();
+      expect(rows).toEqual([{ key: 'token' }]);
     });
     expect(await database.kysely.selectFrom('leases').selectAll().execute()).toEqual([]);
   });
