@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { ApolloClient, HttpLink, InMemoryCache, type FieldPolicy } from '@apollo/client';
+import {
+  ApolloClient,
+  HttpLink,
+  InMemoryCache,
+  type FieldMergeFunction,
+  type FieldPolicy,
+} from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { Client, fetchExchange } from '@urql/core';
@@ -155,7 +161,7 @@ test("merges the pages of a list with Apollo Client's relayStylePagination", asy
 });
 
 test('keeps the first liveCursor in Apollo Client, with the merge function of README, until the store is reset', async () => {
-  const merge = (kept?: string, given?: string) => kept ?? given;
+  const merge: FieldMergeFunction = (_, given: string, { storage }) => (storage['first'] ??= given) as string;
   const apollo = createApollo({ liveCursor: { merge } });
   const cursor = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;
   const initial = await cursor();
@@ -163,6 +169,8 @@ test('keeps the first liveCursor in Apollo Client, with the merge function of RE
   // Another part of the page queries it, too.
   const { data } = await apollo.query({ query: PaymentsDocument });
   expect([data?.liveCursor, await cursor()]).toEqual([initial, initial]);
+  const again = await apollo.watchQuery({ query: ShipmentsDocument }).refetch();
+  expect([again.data?.liveCursor, await cursor()]).toEqual([initial, initial]);
   const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: initial });
   expect(shipmentUpdates.shipment.shipmentId).toBe('shp_between');
   await apollo.resetStore();
