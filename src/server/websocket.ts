@@ -32,6 +32,9 @@ export interface GraphqlSockets {
 type Credentials = { readonly authorization?: unknown };
 type Socket = GraphqlSocket<Credentials, Connection>;
 
+const noneGiven = 'No "authorization" in connection_init, and no live session by cookie';
+const notLive = '"authorization" is not "Bearer " and the token of a live session';
+
 const beatMs = 15_000;
 const closeMs = 1_000;
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
@@ -62,19 +65,20 @@ export function createGraphqlSockets(options: {
   async function admit(protocolSocket: Socket): Promise<boolean> {
     const { connectionParams, extra } = protocolSocket;
     const { socket, headers = {} } = extra;
+    const given = connectionParams?.authorization;
     extra.headers = undefined;
     // graphql-ws would keep the credentials for as long as the socket is open.
     Object.assign(protocolSocket, { connectionParams: undefined });
     let session: Session | undefined;
     try {
-      session = await callers.find(headers, connectionParams?.authorization);
+      session = await callers.find(headers, given);
     } catch (err) {
       telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');
       socket.close(tryAgainLater, 'Try again later');
       return false;
     }
     // Missing, wrong or ended credentials: with this code clients do not reconnect.
-    if (!session) socket.close(CloseCode.Unauthorized, 'Unauthorized');
+    if (!session) socket.close(CloseCode.Unauthorized, given == null ? noneGiven : notLive);
     // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;

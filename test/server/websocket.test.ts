@@ -103,6 +103,27 @@ describe('a new connection', () => {
     expect(await (await openWithPayload(payload)).closed).toBe(4401);
   });
 
+  test.each<readonly [about: string, payload: unknown, reason: string]>([
+    ['no authorization', {}, 'No "authorization" in connection_init, and no live session by cookie'],
+    [
+      'one in capitals',
+      { Authorization: 'x' },
+      'No "authorization" in connection_init, and no live session by cookie',
+    ],
+    [
+      'a token without a scheme',
+      { authorization: 'x' },
+      '"authorization" is not "Bearer " and the token of a live session',
+    ],
+    ['a wrong token', bearer('wrong'), '"authorization" is not "Bearer " and the token of a live session'],
+  ])('says on closing what it lacks: %s', async (_, payload, reason) => {
+    const socket = new WebSocket(`${testbed.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ type: 'connection_init', payload }));
+    const [code, said] = (await once(socket, 'close')) as [number, Buffer];
+    expect([code, said.toString()]).toEqual([4401, reason]);
+  });
+
   test('is closed with 4401 for an ended session', async () => {
     const session = await testbed.signIn();
     await testbed.ask('mutation { signOut { signedOut } }', {}, session);
