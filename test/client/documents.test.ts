@@ -15,6 +15,7 @@ import * as generated from '../../src/client/generated/index.js';
 import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 
 const {
+  AppointmentsDocument,
   CreateAppointmentDocument,
   CreateNoteDocument,
   NotesDocument,
@@ -125,6 +126,26 @@ test('books an appointment', async () => {
   const { createAppointment } = await ask(CreateAppointmentDocument, { input }, token);
   expect(createAppointment.errors).toEqual([]);
   expect(createAppointment.appointment).toMatchObject({ status: 'BOOKED', confirmation: 'CONFIRMED' });
+});
+
+test('pages through appointments from the end', async () => {
+  const own = await testbed.signIn();
+  const book = (start: string) => ({
+    status: 'BOOKED' as const,
+    start,
+    end: '2031-01-01T12:00:00Z',
+    participants: [{ actor: { reference: 'Patient/back' }, status: 'ACCEPTED' as const }],
+  });
+  const starts = ['2031-01-01T09:00:00Z', '2031-01-01T10:00:00Z', '2031-01-01T11:00:00Z'];
+  for (const start of starts) await ask(CreateAppointmentDocument, { input: book(start) }, own);
+  const variables = { last: 2, filter: { participant: 'Patient/back' } };
+  const { appointments: end } = await ask(AppointmentsDocument, variables, own);
+  expect(end.edges.map(({ node }) => node.start)).toEqual([starts[1], starts[0]]);
+  expect(end.pageInfo).toMatchObject({ hasPreviousPage: true, hasNextPage: false });
+  const before = end.pageInfo.startCursor;
+  const { appointments: page } = await ask(AppointmentsDocument, { ...variables, before }, own);
+  expect(page.edges.map(({ node }) => node.start)).toEqual([starts[2]]);
+  expect(page.pageInfo).toMatchObject({ hasPreviousPage: false });
 });
 
 test('lists shipments, and follows their updates from the liveCursor of the list', async () => {
