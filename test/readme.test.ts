@@ -193,6 +193,7 @@ describe('the examples in other languages', () => {
     const folder = createProject({
       'codegen.ts': example('ts', 'CodegenConfig').replaceAll(address, new URL(testbed.url).host),
       'src/notes.graphql': example('graphql', 'query Notes'),
+      'src/client/operations.graphql': readFileSync('src/client/operations.graphql', 'utf8'),
     });
     const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
     await run(process.execPath, [cli, '--config', 'codegen.ts'], { cwd: folder });
