@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -72,6 +73,14 @@ describe('the key beside an embedded database', () => {
     await writeFile(path, 'sealed with another key');
     expect(() => keyBeside(`sqlite:${path}`)).toThrow(`The key file ${path}.key is missing`);
     expect(await readdir(dirname(path))).toEqual([basename(path)]);
+  });
+
+  test('is not created for a directory', async () => {
+    const folder = dirname(await freshPath());
+    expect(() => keyBeside(`sqlite:${folder}`)).toThrow(
+      `Cannot open the database ${folder}: it is a directory.`,
+    );
+    expect(existsSync(`${folder}.key`)).toBe(false);
   });
 
   test('is left unchanged when the file holds no valid key', async () => {
