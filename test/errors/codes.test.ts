@@ -92,6 +92,21 @@ describe('FORBIDDEN', () => {
       expect(codesOf(await stranger.ask(query))).toEqual([]);
     },
   );
+
+  test('leaves the other fields of a compiled query intact, without extra calls', async () => {
+    insert(1);
+    const query =
+      '{ notes(first: 3) { nodes { id } } tag(name: "a") { name } payment(paymentId: "x") { id } }';
+    const stranger = await harness.join('none.example');
+    await ask(query);
+    await ask(query);
+    const calls = await harness.callsOf(async () => {
+      const { data, errors } = await stranger.ask(query);
+      expect(data).toEqual({ notes: { nodes: [] }, tag: null, payment: null });
+      expect(codesOf({ errors })).toEqual(['FORBIDDEN']);
+    });
+    expect(calls.toSorted()).toEqual(['GET /notes?limit=20', 'GET /tags']);
+  });
 });
 
 describe('BAD_USER_INPUT', () => {
@@ -220,21 +235,6 @@ describe('the codes of upstream failures', () => {
     expect(answer.errors![0]!.message).toContain(named);
     expect(answer.errors![0]!.path).toEqual(['notes']);
     expect(leaksOf(harness.testbed, [answer], [secret])).toEqual([]);
-  });
-
-  test('leave the other fields of a compiled query intact, without extra calls', async () => {
-    insert(1);
-    const query =
-      '{ notes(first: 3) { nodes { id } } tag(name: "a") { name } payment(paymentId: "x") { id } }';
-    const stranger = await harness.join('none.example');
-    await ask(query);
-    await ask(query);
-    const calls = await harness.callsOf(async () => {
-      const { data, errors } = await stranger.ask(query);
-      expect(data).toEqual({ notes: { nodes: [] }, tag: null, payment: null });
-      expect(codesOf({ errors })).toEqual(['FORBIDDEN']);
-    });
-    expect(calls.toSorted()).toEqual(['GET /notes?limit=20', 'GET /tags']);
   });
 
   test('UPSTREAM_TIMEOUT', async () => {
