@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const overHttp = [
   'test/at-rest.test.ts',
   'test/{calls,errors,faults,relay}/**/*.test.ts',
-  'test/server/{graphql,doors}.test.ts',
+  'test/server/{graphql,server}.test.ts',
   'test/sessions/sessions.test.ts',
 ];
 

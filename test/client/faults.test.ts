@@ -4,9 +4,9 @@ import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import type { Client, ClientOptions } from 'graphql-ws';
 import { describe, expect, test } from 'vitest';
 import { resuming } from '../../src/client/resume.js';
-import { useProxied } from './proxied.js';
+import { useProxiedGateway } from './proxied-gateway.js';
 
-const proxied = useProxied();
+const proxied = useProxiedGateway();
 const { liveCursor, options } = proxied;
 
 const viewer = '{ viewer { email } }';

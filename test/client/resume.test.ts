@@ -8,11 +8,11 @@ import type WebSocket from 'ws';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resuming } from '../../src/client/resume.js';
 import { codesOf, startTestbed } from '../support/testbed.js';
-import { useProxied } from './proxied.js';
+import { useProxiedGateway } from './proxied-gateway.js';
 
 /** One key for all gateways, so that one can take another's place. */
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
-const proxied = useProxied({ settings });
+const proxied = useProxiedGateway({ settings });
 const { connect, liveCursor, options } = proxied;
 
 const query = `subscription ($after: String) {

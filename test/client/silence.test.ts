@@ -4,9 +4,9 @@ import type { Client, ClientOptions } from 'graphql-ws';
 import WebSocket, { WebSocketServer } from 'ws';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { detectingSilence, resuming } from '../../src/client/resume.js';
-import { useProxied } from './proxied.js';
+import { useProxiedGateway } from './proxied-gateway.js';
 
-const proxied = useProxied();
+const proxied = useProxiedGateway();
 const { liveCursor, options } = proxied;
 const keepAlive = 200;
 

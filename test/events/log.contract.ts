@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxAlteredBodies } from '../../src/events/altered-bodies.js';
 import { placeFrom, type Place } from '../../src/events/place.js';
 import { keyText } from '../../src/store/text.js';
-import { delivery, openTestLog, readWalks, type TestLog } from './test-log.js';
+import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
@@ -115,7 +115,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('folds a repeated event once', async () => {
       await Promise.all([append('a', { step: 1 }), append('a', { step: 1 }), append('b', { step: 2 })]);
       await append('a', { step: 1 });
-      expect(await readWalks(testLog.database.kysely, ['entity'])).toEqual([
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([
         { entityId: 'entity', steps: [1, 2] },
       ]);
     });
@@ -169,13 +169,15 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('loses no step of an entity, however many arrive at once', async () => {
       const steps = numbers(600);
       await Promise.all(steps.map((step) => append(`event ${step}`, { step })));
-      expect(await readWalks(testLog.database.kysely, ['entity'])).toEqual([{ entityId: 'entity', steps }]);
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([
+        { entityId: 'entity', steps },
+      ]);
     });
 
     test('counts and stores a skipped event, and folds nothing', async () => {
       await append('event', {}, { known: null });
       expect(await everything()).toMatchObject([{ entityId: null, event: null, entity: null }]);
-      expect(await readWalks(testLog.database.kysely, ['entity'])).toEqual([]);
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([]);
       expect(count('webhook_skipped')).toBe(1);
     });
   });
@@ -204,7 +206,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
         [2, '2'],
         [3, '3'],
       ]);
-      expect(await readWalks(testLog.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
       expect(count('webhook_stored')).toBe(3);
     });
 

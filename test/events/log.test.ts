@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../../src/events/log.js';
 import { placeFrom } from '../../src/events/place.js';
 import { engines } from '../support/engines.js';
-import { delivery, openTestLog, readWalks, type TestLog } from './test-log.js';
+import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
 import { logContract } from './log.contract.js';
 
 describe.each(engines)('the log on %s', (_engine, freshUrl) => logContract(freshUrl));
@@ -77,9 +77,9 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
         await reading;
         expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(steps.length);
         expect(seen.map(({ seq }) => seq)).toEqual(steps.map((step) => step + 1));
-        const [walk] = await readWalks(replicas[0]!.database.kysely, ['entity']);
-        expect(walk!.steps.toSorted((a, b) => a - b)).toEqual(steps);
-        expect(seen.at(-1)!.entity).toEqual(walk);
+        const [entity] = await readEntities(replicas[0]!.database.kysely, ['entity']);
+        expect(entity!.steps.toSorted((a, b) => a - b)).toEqual(steps);
+        expect(seen.at(-1)!.entity).toEqual(entity);
       }));
 
     test('receive each other’s signals', () =>

@@ -2,16 +2,19 @@ import { createLog, type Delivery, type Log } from '../../src/events/log.js';
 import { openDatabase, type Database, type Executor } from '../../src/store/database.js';
 import { keyText } from '../../src/store/text.js';
 import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
-import { procedure, type Step, type Walk } from './walks.js';
+import { procedure, type Step, type TestEntity } from './test-fold.js';
 
-/** The stored walks of these entities. */
-export async function readWalks(db: Executor, entityIds: readonly string[]): Promise<readonly Walk[]> {
+/** The stored states of these entities. */
+export async function readEntities(
+  db: Executor,
+  entityIds: readonly string[],
+): Promise<readonly TestEntity[]> {
   const rows = await db
     .selectFrom('shipments')
     .select('state')
     .where('shipment_id', 'in', entityIds.map(keyText))
     .execute();
-  return rows.map(({ state }) => JSON.parse(state) as Walk);
+  return rows.map(({ state }) => JSON.parse(state) as TestEntity);
 }
 
 /** A clock that stands still until it is moved. */
@@ -59,7 +62,7 @@ export async function openTestLog(url: string, clock = createTestClock()): Promi
 /** A delivery of one step of an entity; `changes` override the defaults. */
 export function delivery(
   eventId: string,
-  { entityId = 'entity', step = 0 }: Partial<Step & Pick<Walk, 'entityId'>> = {},
+  { entityId = 'entity', step = 0 }: Partial<Step & Pick<TestEntity, 'entityId'>> = {},
   changes: Partial<Delivery> = {},
 ): Delivery {
   const event = { entityId, step };

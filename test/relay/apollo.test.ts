@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { disturb, createNotes } from './changing-notes.js';
-import { disturbances } from './walks.js';
+import { disturbances } from './disturbances.js';
 
 let testbed: Testbed;
 

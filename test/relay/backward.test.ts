@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
-import { stockLists } from './lists.js';
+import { fillLists } from './fill-lists.js';
 
 const rows = 23;
 let testbed: Testbed;
@@ -10,7 +10,7 @@ let token: string;
 beforeAll(async () => {
   testbed = await startTestbed();
   token = await testbed.signIn();
-  await stockLists(testbed, token, rows);
+  await fillLists(testbed, token, rows);
 });
 
 afterAll(() => testbed.stop());

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
-import { stockLists } from './lists.js';
+import { fillLists } from './fill-lists.js';
 
 let testbed: Testbed;
 let token: string;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   token = await testbed.signIn();
   twinToken = await testbed.signIn(twin);
   testbed.sandbox.notes.insert(twin.email, { title: 'Of the twin', tags: ['Work'] });
-  await stockLists(testbed, token, 3);
+  await fillLists(testbed, token, 3);
 });
 
 afterAll(() => testbed.stop());

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { compile, type Artifacts } from './compile.js';
 import { disturb, createNotes } from './changing-notes.js';
-import { disturbances } from './walks.js';
+import { disturbances } from './disturbances.js';
 
 let testbed: Testbed;
 let artifacts: Artifacts;

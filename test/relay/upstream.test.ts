@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { disturb, createNotes } from './changing-notes.js';
-import { disturbances } from './walks.js';
+import { disturbances } from './disturbances.js';
 
 /** What apis/notes.md leaves open: the maximum `limit`, and what happens to a greater one. */
 const limits = [

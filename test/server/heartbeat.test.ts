@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { Heartbeat } from '../../src/server/heartbeat.js';
-import { openThrottledProxy } from './link.js';
+import { openThrottledProxy } from './throttled-proxy.js';
 
 const megabyte = 1_000_000;
 const beatMs = 200;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Testbed } from '../support/testbed.js';
 
 /** Makes `rows` bookings, shipments and payments, and as many further events of the first shipment and payment. */
-export async function stockLists({ sandbox, ask }: Testbed, token: string, rows: number): Promise<void> {
+export async function fillLists({ sandbox, ask }: Testbed, token: string, rows: number): Promise<void> {
   const now = sandbox.clock.now();
   const second = (index: number) => now - 1000 * (rows - index);
   for (let index = 0; index < rows; index++) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
-import { openThrottledProxy } from './link.js';
+import { openThrottledProxy } from './throttled-proxy.js';
 import { openSocket, type RawSocket } from './sockets.js';
 
 const megabyte = 1_000_000;

@@ -8,13 +8,13 @@ export interface Step {
 }
 
 /** Its entity: every step so far, in log order. */
-export interface Walk {
+export interface TestEntity {
   readonly entityId: string;
   readonly steps: readonly number[];
 }
 
 /** A fold whose state shows any lost, repeated or misplaced event; it is stored in the table of shipments. */
-const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
+const testFold: Fold<{ readonly entityId: string } & Step, TestEntity> = {
   table: 'shipments',
   key: 'shipment_id',
   columns: { stage: 'text', updated_instant: 'text' },
@@ -28,5 +28,5 @@ const walkFold: Fold<{ readonly entityId: string } & Step, Walk> = {
 /** Commits deliveries of both families to the log with this fold. */
 export const procedure: Procedure<null, readonly Delivery[], Commit> = {
   module: import.meta.url,
-  begin: (store) => createCommit(store, { shipments: walkFold, payments: walkFold }),
+  begin: (store) => createCommit(store, { shipments: testFold, payments: testFold }),
 };

@@ -6,7 +6,7 @@ import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openProxy, type Proxy } from './proxy.js';
 
 /** What tests of clients need: a gateway, a proxy in front of it that can be cut, and clients that are disposed of. */
-export interface Proxied {
+export interface ProxiedGateway {
   readonly testbed: Testbed;
   /** A new one for each test. */
   readonly proxy: Proxy;
@@ -20,7 +20,7 @@ export interface Proxied {
 }
 
 /** Sets all of that up for the tests of a file. */
-export function useProxied(start: Parameters<typeof startTestbed>[0] = {}): Proxied {
+export function useProxiedGateway(start: Parameters<typeof startTestbed>[0] = {}): ProxiedGateway {
   const clients: Client[] = [];
   let testbed: Testbed;
   let proxy: Proxy;
