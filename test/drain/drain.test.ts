@@ -10,6 +10,8 @@ import { allGrants, demo } from '../support/testbed.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { postGraphql } from './requests.js';
 
+/** A drain takes longer than this only if something does not end by itself. */
+const cutOffMs = 6_500;
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
 
 let sandbox: Sandbox;
@@ -56,6 +58,16 @@ function delayNotes(act: Parameters<Sandbox['faults']['add']>[0]['act']): void {
 const notesRequested = () =>
   vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5, timeout: 10_000 });
 
+/** Resolves once a gateway that was told to stop no longer accepts connections. */
+const refusesConnections = () =>
+  expect
+    .poll(
+      () =>
+        fetch(`${gateway.url}/livez`).catch((error: Error) => (error.cause as NodeJS.ErrnoException).code),
+      { interval: 5 },
+    )
+    .toBe('ECONNREFUSED');
+
 async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
   const began = performance.now();
   const value = await work;
@@ -73,16 +85,12 @@ describe('a gateway that is stopped', () => {
     delayNotes({ kind: 'delay', ms: 1_500 });
     const asked = askNotes();
     await notesRequested();
-    const ended = timed(gateway.end());
-    await sleep(100);
-    await expect(fetch(`${gateway.url}/livez`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+    const ended = gateway.end();
+    await refusesConnections();
     const { data, headers } = await asked;
     expect(data.notes.nodes.length).toBeGreaterThan(0);
     expect(headers['connection']).toBe('close');
-    const { value, ms } = await ended;
-    expect(value).toBe(0);
-    expect(ms).toBeGreaterThan(1_000);
-    expect(ms).toBeLessThan(4_000);
+    expect(await ended).toBe(0);
   });
 
   test('answers requests on open connections, announces their close, and is not ready', async () => {
@@ -91,7 +99,7 @@ describe('a gateway that is stopped', () => {
     expect((await read(`${gateway.url}/readyz`, agent)).statusCode).toBe(200);
     await sleep(20);
     const ended = gateway.end();
-    await sleep(100);
+    await refusesConnections();
     const late = await read(`${gateway.url}/readyz`, agent);
     expect([late.statusCode, late.headers.connection]).toEqual([503, 'close']);
     expect(await ended).toBe(0);
@@ -106,7 +114,7 @@ describe('a gateway that is stopped', () => {
     socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => received).toMatch(/ 200 OK/);
     const ended = gateway.end();
-    await sleep(100);
+    await refusesConnections();
     socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n');
     socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
     await expect.poll(() => received).toMatch(/ 503 Service Unavailable/);
@@ -119,25 +127,23 @@ describe('a gateway that is stopped', () => {
     expect(await socket.closed).toBe(1012);
     const { value, ms } = await ended;
     expect(value).toBe(0);
-    expect(ms).toBeLessThan(5_000);
+    expect(ms).toBeLessThan(cutOffMs);
   });
 
   test('answers the queries of a websocket before closing it, and closes one without queries at once', async () => {
     const [asking, resting] = [await connectSocket(), await connectSocket()];
     for (const socket of [asking, resting])
       subscribe(socket, 'updates', 'subscription { shipmentUpdates { cursor } }');
-    delayNotes({ kind: 'delay', ms: 2_500 });
+    delayNotes({ kind: 'delay', ms: 60_000 });
     subscribe(asking, 'notes', '{ notes { nodes { id } } }');
     await notesRequested();
     const ended = gateway.end();
-    const closed = timed(resting.closed);
+    expect(await resting.closed).toBe(1012);
+    await sandbox.clock.advance(60_000);
     const { payload } = await asking.next('notes');
     expect(payload.data.notes.nodes.length).toBeGreaterThan(0);
     expect((await asking.next('notes')).type).toBe('complete');
     expect(await asking.closed).toBe(1012);
-    const { value, ms } = await closed;
-    expect(value).toBe(1012);
-    expect(ms).toBeLessThan(2_000);
     expect(await ended).toBe(0);
   });
 
@@ -165,7 +171,7 @@ describe('a gateway that is stopped', () => {
   test('exits at once if nothing is open', async () => {
     const { value, ms } = await timed(gateway.end());
     expect(value).toBe(0);
-    expect(ms).toBeLessThan(4_000);
+    expect(ms).toBeLessThan(cutOffMs);
   });
 
   test('lets a request in flight finish on Ctrl-C, too, which npm repeats', async () => {
@@ -222,6 +228,8 @@ describe('a drain', () => {
   }
 
   test('answers connections that the server has not accepted yet', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] }); // so that accepting takes no time, however busy the machine is
+    onTestFinished(() => void vi.useRealTimers());
     const { run, clients } = await open(200);
     for (const { ask } of clients) ask();
     await run();

@@ -6,10 +6,3 @@ export function abortedSignal(): LightAbortController {
   ending.abort();
   return ending;
 }
-
-/** The signal of an operation that ends after so many milliseconds. */
-export function abortAfter(ms: number): LightAbortController {
-  const ending = new LightAbortController();
-  setTimeout(() => ending.abort(), ms);
-  return ending;
-}

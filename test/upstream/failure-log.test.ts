@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { abortedSignal, abortAfter } from '../support/endings.js';
+import { abortedSignal } from '../support/endings.js';
 import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 
 const secrets = { token: 'secret-token', path: '/things/7?tag=secret+words', body: { password: 'secret' } };
@@ -131,20 +133,33 @@ describe('no failure is logged', () => {
 
   it('for a call whose client went away', async () => {
     service.answer = () => {};
-    await fail({ ...post, signal: abortAfter(50) });
+    const ending = new LightAbortController();
+    const leaving = fail({ ...post, signal: ending });
+    await expect.poll(() => service.received).toHaveLength(1);
+    ending.abort();
+    await leaving;
     await fail({ ...get, signal: abortedSignal() });
     expect(lines).toEqual([]);
   });
 
   it('for a call that was never sent, since its caller’s other calls took too long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const narrow = connect({ timeoutMs: 1_000, callsAtOnce: 1 });
-    service.answer = (response) => void setTimeout(() => response.end('{}'), 700);
+    const responses: ServerResponse[] = [];
+    service.answer = (response) => void responses.push(response);
     const calls = [answerOf(narrow, post), answerOf(narrow, post)];
-    await expect(answerOf(narrow, post)).rejects.toMatchObject({
+    const crowded = expect(answerOf(narrow, post)).rejects.toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       reason: 'crowded',
       uncertain: false,
     });
+    await expect.poll(() => responses).toHaveLength(1);
+    vi.advanceTimersByTime(700);
+    responses[0]!.end('{}');
+    await expect.poll(() => responses).toHaveLength(2);
+    vi.advanceTimersByTime(700);
+    await crowded;
+    responses[1]!.end('{}');
     await Promise.all(calls);
     expect(service.received).toHaveLength(2);
     expect(lines).toEqual([]);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { util } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -5,11 +6,10 @@ import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { abortAfter } from '../support/endings.js';
 import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 
-/** The timeout of tests in which it passes; the others have one that never does, however busy the machine is. */
-const shortMs = 1_000;
+/** Longer than any call takes on a busy machine: where it has to pass, timers are faked. */
+const timeoutMs = 60_000;
 const get: UpstreamRequest = { method: 'GET', path: '/things' };
 const post: UpstreamRequest = { method: 'POST', path: '/things', body: { a: 1 } };
 
@@ -34,7 +34,7 @@ afterEach(async () => {
   await service.stop();
 });
 
-function connect(baseUrl = service.url, timeoutMs = 60_000, callsAtOnce?: number): Upstream {
+function connect(baseUrl = service.url, callsAtOnce?: number): Upstream {
   const bound = callsAtOnce === undefined ? {} : { callsAtOnce };
   return createUpstream({
     name: 'notes',
@@ -51,6 +51,17 @@ async function failure(request: UpstreamRequest, from = upstream): Promise<Upstr
   const outcome: unknown = await answerOf(from, request).catch((error: unknown) => error);
   if (outcome instanceof UpstreamError) return outcome;
   throw new Error('The call has not failed as calls do.', { cause: outcome });
+}
+
+/** Lets the timers of calls fire only when they are advanced; to be called before the calls. */
+function fakeTimers(...others: 'Date'[]): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', ...others] });
+}
+
+/** Waits until the service has received `count` requests in all, then lets this time pass. */
+async function pass(ms: number, count: number): Promise<void> {
+  await expect.poll(() => service.received).toHaveLength(count);
+  await vi.advanceTimersByTimeAsync(ms);
 }
 
 /** The code and certainty of a call that must fail, and how many requests the service got. */
@@ -128,9 +139,14 @@ describe('an answer', () => {
     expect(await answerOf(upstream, get)).toMatchObject({ status: 404 });
     service.answer = answering(400, 'x'.repeat(1_000_000));
     expect(await answerOf(upstream, get)).toMatchObject({ status: 400 });
-    upstream = connect(service.url, shortMs);
-    service.answer = (response) => void response.writeHead(409).write('and then');
-    expect(await answerOf(upstream, get)).toMatchObject({ status: 409 });
+    fakeTimers();
+    let isSent = false;
+    service.answer = (response) => void response.writeHead(409).write('and then', () => (isSent = true));
+    const late = answerOf(upstream, get);
+    await expect.poll(() => isSent).toBe(true);
+    await new Promise(setImmediate); // in which it is received
+    await pass(timeoutMs, 3);
+    expect(await late).toMatchObject({ status: 409 });
     expect(service.received).toHaveLength(3);
   });
 
@@ -233,37 +249,48 @@ describe('a failing service', () => {
 
 describe('the deadline', () => {
   it('ends a call that gets no answer, without a retry', async () => {
-    upstream = connect(service.url, shortMs);
+    fakeTimers();
     service.answer = () => {};
-    const started = performance.now();
-    expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 1 });
-    expect(await failure(post)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
-    expect(performance.now() - started).toBeLessThan(4 * shortMs);
+    const read = outcomeOf(get);
+    await pass(timeoutMs, 1);
+    expect(await read).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 1 });
+    const written = failure(post);
+    await pass(timeoutMs, 2);
+    expect(await written).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
     await expect.poll(() => service.open).not.toContain(service.received[0]?.port);
   });
 
   it('ends a call whose body only trickles in', async () => {
-    upstream = connect(service.url, shortMs);
+    fakeTimers();
     service.answer = (response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(drip));
     };
-    expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 1 });
+    const outcome = outcomeOf(get);
+    await pass(timeoutMs, 1);
+    expect(await outcome).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 1 });
   });
 
   it('covers all attempts together', async () => {
-    upstream = connect(service.url, 3 * shortMs);
-    service.answer = (response) => void setTimeout(() => response.writeHead(500).end(), 2 * shortMs);
-    expect(await outcomeOf(get)).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 2 });
+    fakeTimers();
+    const responses: ServerResponse[] = [];
+    service.answer = (response) => void responses.push(response);
+    const outcome = outcomeOf(get);
+    await pass((timeoutMs * 2) / 3, 1);
+    responses[0]!.writeHead(500).end();
+    await expect.poll(() => vi.advanceTimersByTimeAsync(100).then(() => responses)).toHaveLength(2);
+    await pass(timeoutMs / 3, 2);
+    expect(await outcome).toMatchObject({ code: 'UPSTREAM_TIMEOUT', received: 2 });
   });
 
   it('of the operation ends a call at once', async () => {
     service.answer = () => {};
-    const signal = abortAfter(50);
-    const started = performance.now();
-    expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: true });
-    expect(performance.now() - started).toBeLessThan(10_000);
+    const signal = new LightAbortController();
+    const ended = failure({ ...post, signal });
+    await expect.poll(() => service.received).toHaveLength(1);
+    signal.abort();
+    expect(await ended).toMatchObject({ reason: 'abandoned', code: 'UPSTREAM_TIMEOUT', uncertain: true });
     expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     expect(service.received).toHaveLength(1);
   });
@@ -273,8 +300,11 @@ describe('the deadline', () => {
     const signal = new LightAbortController();
     const others = Array.from({ length: 128 }, () => failure({ ...get, signal }));
     await expect.poll(() => service.received).toHaveLength(128);
-    const waiting = await failure({ ...post, signal: abortAfter(20) });
-    expect(waiting).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
+    const own = new LightAbortController();
+    const waiting = failure({ ...post, signal: own });
+    await new Promise(setImmediate); // in which it would be sent
+    own.abort();
+    expect(await waiting).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     service.answer = answering(200);
     signal.abort();
     await Promise.all(others);
@@ -395,9 +425,13 @@ describe('the circuit breaker', () => {
     expect(service.received).toHaveLength(10);
 
     vi.setSystemTime(Date.now() + 5_001);
-    service.answer = (response) => void setTimeout(() => response.end('[]'), 50);
+    let finish = () => {};
+    service.answer = (response) => void (finish = () => response.end('[]'));
     const trial = answerOf(upstream, get);
     expect(await failure(post)).toMatchObject({ reason: 'resting', uncertain: false });
+    await expect.poll(() => service.received).toHaveLength(11);
+    finish();
+    service.answer = answering(200, '[]');
     expect(await trial).toEqual({ status: 200, body: [], bytes: 2 });
     expect(await answerOf(upstream, post)).toMatchObject({ status: 200 });
     expect(service.received).toHaveLength(12);
@@ -487,22 +521,28 @@ describe('the circuit breaker', () => {
   });
 
   it('counts timeouts', async () => {
-    upstream = connect(service.url, shortMs);
+    fakeTimers();
     service.answer = () => {};
-    await Promise.all(Array.from({ length: 10 }, () => failure(get)));
+    const calls = Array.from({ length: 10 }, () => failure(get));
+    await pass(timeoutMs, 10);
+    expect((await Promise.all(calls)).map(({ reason }) => reason)).toEqual(calls.map(() => 'late'));
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
   });
 
   describe('with a token for each caller', () => {
     const hang = async (...tokens: readonly string[]) => {
       service.answer = () => {};
-      await Promise.all(tokens.map((token) => failure({ ...get, token })));
+      const sent = service.received.length + tokens.length;
+      const calls = tokens.map((token) => failure({ ...get, token }));
+      await pass(timeoutMs, sent);
+      await Promise.all(calls);
     };
     const callers = (count: number) => Array.from({ length: count }, (_, at) => `caller${at}`);
 
     beforeEach(async () => {
       await upstream.stop();
-      upstream = connect(service.url, 300, 8);
+      upstream = connect(service.url, 8);
+      fakeTimers();
     });
 
     it('counts all timeouts of one caller as one, and each failure', async () => {
@@ -520,7 +560,7 @@ describe('the circuit breaker', () => {
     });
 
     it('opens when calls of ten callers time out, and again if the trial does, whoever makes it', async () => {
-      vi.useFakeTimers({ toFake: ['Date'] });
+      fakeTimers('Date');
       await hang(...callers(10));
       expect(await failure({ ...get, token: 'other' })).toMatchObject({ reason: 'resting' });
       vi.setSystemTime(Date.now() + 5_001);
@@ -531,7 +571,9 @@ describe('the circuit breaker', () => {
 
     it('counts each timeout of a call without a token', async () => {
       service.answer = () => {};
-      await Promise.all(Array.from({ length: 10 }, () => failure(get)));
+      const calls = Array.from({ length: 10 }, () => failure(get));
+      await pass(timeoutMs, 10);
+      await Promise.all(calls);
       expect(await failure(get)).toMatchObject({ reason: 'resting' });
     });
   });
