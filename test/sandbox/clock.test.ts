@@ -42,9 +42,13 @@ test('advance waits for a task to end before it runs the next', async () => {
 test('a timer also fires in real time, unless it was cancelled', async () => {
   const clock = startClock();
   const seen: string[] = [];
+  const start = clock.now();
+  clock.setTimeout(() => void seen.push('late'), 20);
+  clock.setTimeout(() => void seen.push('early'), 10);
   clock.setTimeout(() => void seen.push('cancelled'), 10)();
   await clock.sleep(30);
-  expect(seen).toEqual([]);
+  expect(seen).toEqual(['early', 'late']);
+  expect(clock.now() - start).toBeGreaterThanOrEqual(30);
 });
 
 test('a timer longer than the platform supports does not fire early', async () => {
@@ -53,4 +57,16 @@ test('a timer longer than the platform supports does not fire early', async () =
   clock.setTimeout(() => void (fired = true), 30 * 24 * 3_600_000);
   await clock.sleep(30);
   expect(fired).toBe(false);
+  await clock.advance(30 * 24 * 3_600_000);
+  expect(fired).toBe(true);
+});
+
+test('a clock that is stopped drops its timers, and accepts no more', async () => {
+  const clock = startClock();
+  const seen: string[] = [];
+  clock.setTimeout(() => void seen.push('before'), 1000);
+  clock.stop();
+  clock.setTimeout(() => void seen.push('after'), 1000);
+  await clock.advance(2000);
+  expect(seen).toEqual([]);
 });

@@ -43,9 +43,13 @@ describe('tokens', () => {
   });
 
   test('are required, and can be revoked', async () => {
-    sandbox.notes.revokeTokens();
-    expect((await call('/me')).status).toBe(401);
     expect((await askNotes(sandbox, '/notes')).status).toBe(401);
+    expect((await askNotes(sandbox, '/notes', { token: 'unknown' })).status).toBe(401);
+    expect((await call('/notes')).status).toBe(200);
+    sandbox.notes.revokeTokens();
+    expect((await call('/notes')).status).toBe(401);
+    token = await signIn(sandbox, email, 'secret');
+    expect((await call('/notes')).status).toBe(200);
   });
 
   test('have an hourly quota of requests', async () => {
@@ -103,7 +107,11 @@ describe('notes', () => {
     const { id } = sandbox.notes.insert('eve@example.com', {});
     const change = await call(`/notes/${id}`, { method: 'PATCH', json: {} });
     const deletion = await call(`/notes/${id}`, { method: 'DELETE' });
-    expect([change.status, deletion.status]).toEqual([404, 404]);
+    const json = { email: 'bob@example.com', permission: 'read' };
+    const share = await call(`/notes/${id}/share`, { json });
+    expect([change.status, deletion.status, share.status]).toEqual([404, 404, 404]);
+    expect(await titles('/notes')).toEqual([]);
+    expect([sandbox.notes.noteCount('eve@example.com'), sandbox.notes.shares]).toEqual([1, []]);
   });
 
   test('are marked as deleted, and removed after 30 days', async () => {

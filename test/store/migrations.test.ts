@@ -90,6 +90,7 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
       if (name !== 'payments') await database.kysely.schema.dropTable(name).execute();
     await database.stop();
     await expect(openDatabase(url, { log: silent })).rejects.toThrow(/payments/);
+    await expect(openDatabase(url, { log: silent })).rejects.toThrow(/payments/); // no other table was created
   });
 });
 
@@ -125,8 +126,23 @@ async function createEarlierDatabase(url: string): Promise<string> {
 }
 
 describe.each(engines)('filter indexes on %s', (_, freshUrl) => {
-  test('are added to a database of an earlier version', async () => {
-    const { kysely } = await open(await createEarlierDatabase(await freshUrl()));
+  test('are added to a database of an earlier version, whose rows stay', async () => {
+    const url = await freshUrl();
+    const earlier = await openDatabase(url, { log: silent });
+    const row = {
+      payment_id: 'p',
+      status: 'paid',
+      currency: null,
+      livemode: 1,
+      updated_instant: 'u',
+      state: '{}',
+    };
+    await earlier.kysely.insertInto('payments').values(row).execute();
+    const head = await earlier.kysely.selectFrom('log_head').selectAll().execute();
+    await earlier.stop();
+    const { kysely } = await open(await createEarlierDatabase(url));
+    expect(await kysely.selectFrom('payments').selectAll().execute()).toEqual([row]);
+    expect(await kysely.selectFrom('log_head').selectAll().execute()).toEqual(head);
     for (const name of filterIndexes)
       await expect(kysely.schema.dropIndex(name).execute()).resolves.toBeUndefined();
   });

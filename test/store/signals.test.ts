@@ -18,6 +18,8 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     stop();
     database.signal('log', "b'\\");
     await expect.poll(() => heard).toEqual(['one a', 'two a', "two b'\\"]);
+    database.signal('sessions', 'c');
+    await expect.poll(() => heard).toEqual(['one a', 'two a', "two b'\\", 'other c']);
   });
 
   test('reach all listeners, even if one of them throws', async () => {
@@ -36,18 +38,39 @@ describe.each(engines)('signals on %s', (_, freshUrl) => {
     await database.stop();
   });
 
-  test('cannot be used once the database is closed', async () => {
+  test('that one function hears twice stop for one of the two alone', async () => {
+    const database = await open(await freshUrl());
+    const heard: string[] = [];
+    const hear = (payload: string) => void heard.push(payload);
+    const stop = database.listen('log', hear);
+    database.listen('log', hear);
+    database.signal('log', 'a');
+    await expect.poll(() => heard).toEqual(['a', 'a']);
+    stop();
+    database.signal('log', 'b');
+    await expect.poll(() => heard).toEqual(['a', 'a', 'b']);
+  });
+
+  test('a closed database refuses every statement', async () => {
     const database = await openDatabase(await freshUrl(), { log: silent });
     await database.stop();
     await expect(database.ping()).rejects.toThrow(/destroyed/);
+    await expect(database.ready()).rejects.toThrow(/destroyed/);
+    await expect(database.kysely.selectFrom('leases').selectAll().execute()).rejects.toThrow(/destroyed/);
+    await expect(database.kysely.deleteFrom('leases').execute()).rejects.toThrow(/destroyed/);
   });
 });
 
-test.skipIf(noPostgres)('signals reach another connection to the same postgres database', async () => {
+test.skipIf(noPostgres)('signals reach every open connection to the same postgres database', async () => {
   const url = await createTestDatabase();
-  const [one, other] = [await open(url), await open(url)];
+  const [one, other] = [await open(url), await openDatabase(url, { log: silent })];
   const heard: string[] = [];
-  other.listen('sessions', (payload) => heard.push(payload));
+  one.listen('sessions', (payload) => heard.push(`one ${payload}`));
+  other.listen('sessions', (payload) => heard.push(`other ${payload}`));
+  other.listen('log', (payload) => heard.push(`log ${payload}`));
   one.signal('sessions', '42');
-  await expect.poll(() => heard).toEqual(['42']);
+  await expect.poll(() => heard.toSorted()).toEqual(['one 42', 'other 42']);
+  await other.stop();
+  one.signal('sessions', '43');
+  await expect.poll(() => heard.toSorted()).toEqual(['one 42', 'one 43', 'other 42']);
 });
