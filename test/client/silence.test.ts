@@ -9,6 +9,8 @@ import { useProxiedGateway } from './proxied-gateway.js';
 const proxied = useProxiedGateway();
 const { liveCursor, options } = proxied;
 const keepAlive = 200;
+/** With faked timers: `expect.poll` advances them, too, by up to ten seconds. */
+const minute = 60_000;
 
 const query = `subscription ($after: String) {
   shipmentUpdates(after: $after) { cursor event { eventId } }
@@ -33,6 +35,12 @@ async function follow(client: Client): Promise<readonly string[]> {
 
 async function emit(id: string): Promise<void> {
   await proxied.testbed.sandbox.webhooks.emitShipment({ id, shipment: { id: 'shp_silence' } });
+}
+
+/** Lets timers fire only when they are advanced, until the test ends. */
+function fakeTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** A server that acknowledges connections, and hands every other message to `onMessage`. */
@@ -69,7 +77,7 @@ test.for([
   await expect.poll(() => shown).toEqual(sent.slice(0, 1));
   proxied.proxy.mute();
   await emit(sent[1]!);
-  await expect.poll(() => shown, { timeout: 5_000 }).toEqual(sent.slice(0, 2));
+  await expect.poll(() => shown).toEqual(sent.slice(0, 2));
   await emit(sent[2]!);
   await expect.poll(() => shown).toEqual(sent);
   expect(ends[0]).toBe(4499);
@@ -104,25 +112,45 @@ test('drops a connection that goes dead before it is acknowledged', async () => 
 
 test('keeps a connection that is alive', async () => {
   let pongs = 0;
-  const { client, ends } = connect({ keepAlive: 500, on: { pong: () => void pongs++ } });
+  let isConnected = false;
+  fakeTimers();
+  const { client, ends } = connect({
+    keepAlive: minute,
+    on: { connected: () => void (isConnected = true), pong: () => void pongs++ },
+  });
   await follow(client);
-  await expect.poll(() => pongs).toBe(2);
+  await expect.poll(() => isConnected).toBe(true);
+  for (const count of [1, 2]) {
+    vi.advanceTimersByTime(minute);
+    await expect.poll(() => pongs).toBe(count);
+  }
+  vi.advanceTimersByTime(0.75 * minute);
   expect(ends).toEqual([]);
 });
 
 test('keeps a connection while any messages arrive, and drops it once they stop', async () => {
-  let said = 0;
-  const url = await listen(async (type, socket) => {
-    if (type !== 'ping') return;
-    for (; said < 6; said++) {
-      await pause(keepAlive / 2);
-      socket.send('{"id":"another","type":"next","payload":{}}');
-    }
+  let pinging: WebSocket | undefined;
+  const url = await listen((type, socket) => void (type === 'ping' && (pinging = socket)));
+  fakeTimers();
+  const messages: unknown[] = [];
+  const { client, ends } = connect({
+    url,
+    keepAlive: minute,
+    on: { message: ({ type }) => messages.push(type) },
   });
-  const { client, ends } = connect({ url });
   client.subscribe({ query }, { next() {}, error() {}, complete() {} });
-  await expect.poll(() => ends).toContain(4499);
-  expect(said).toBe(6);
+  await expect.poll(() => messages).toEqual(['connection_ack']);
+  vi.advanceTimersByTime(minute);
+  await expect.poll(() => pinging).toBeDefined();
+  for (let said = 2; said < 8; said += 1) {
+    vi.advanceTimersByTime(0.75 * minute);
+    pinging!.send('{"id":"another","type":"next","payload":{}}');
+    await expect.poll(() => messages).toHaveLength(said);
+  }
+  vi.advanceTimersByTime(0.75 * minute);
+  expect(ends).toEqual([]);
+  vi.advanceTimersByTime(0.25 * minute);
+  await expect.poll(() => ends).toEqual([4499]);
 });
 
 test('waits longer on each further connection, until a late pong arrives', async () => {

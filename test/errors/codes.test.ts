@@ -238,7 +238,7 @@ describe('the codes of upstream failures', () => {
   });
 
   test('UPSTREAM_TIMEOUT', async () => {
-    const quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 100 });
+    const quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 1_000 });
     const hasty = await quick.join('timeout.example');
     harness.sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
     expect(codesOf(await hasty.ask('{ notes { nodes { id } } }'))).toEqual(['UPSTREAM_TIMEOUT']);

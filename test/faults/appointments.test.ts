@@ -17,7 +17,7 @@ let keys = 0;
 
 beforeAll(async () => {
   harness = await startHarness();
-  quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 300 });
+  quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 1_000 });
 });
 beforeEach(async () => {
   person = await harness.join();

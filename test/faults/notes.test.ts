@@ -378,7 +378,7 @@ describe('POST /auth/token', () => {
 describe('a service that hangs', () => {
   let quick: Harness;
   beforeAll(async () => {
-    quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 250 });
+    quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 1_000 });
   });
   afterAll(() => quick.stop());
 

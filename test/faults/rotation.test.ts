@@ -16,7 +16,7 @@ let person: Person;
 
 beforeAll(async () => {
   harness = await startHarness();
-  quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 250 });
+  quick = await startHarness({ sandbox: harness.sandbox, upstreamTimeoutMs: 1_000 });
 });
 beforeEach(async () => {
   harness.sandbox.deliverTo(harness.testbed.url);
