@@ -59,14 +59,16 @@ const notesRequested = () =>
   vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5, timeout: 10_000 });
 
 /** Resolves once a gateway that was told to stop no longer accepts connections. */
-const refusesConnections = () =>
-  expect
-    .poll(
-      () =>
-        fetch(`${gateway.url}/livez`).catch((error: Error) => (error.cause as NodeJS.ErrnoException).code),
-      { interval: 5 },
-    )
-    .toBe('ECONNREFUSED');
+async function refusesConnections(): Promise<void> {
+  const connecting = async () => {
+    try {
+      return (await fetch(`${gateway.url}/livez`)).status;
+    } catch (error) {
+      return ((error as Error).cause as NodeJS.ErrnoException).code;
+    }
+  };
+  await expect.poll(connecting, { interval: 5 }).toBe('ECONNREFUSED');
+}
 
 async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
   const began = performance.now();
