@@ -53,7 +53,7 @@ export function createTokens(options: {
 
   async function look(): Promise<Kept | undefined> {
     const kept = await keyv.get<Kept>(key);
-    return kept && kept.token !== refused && kept.expiresAt > clock.now() ? kept : undefined;
+    return kept?.token === refused ? undefined : kept;
   }
 
   const isYoung = ({ token, renewAt }: Kept) => token !== suspected && clock.now() < renewAt;

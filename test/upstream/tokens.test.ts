@@ -56,6 +56,17 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(1);
   });
 
+  it('requests one token for all replicas, however long it takes to store', async () => {
+    const store = keyv;
+    const set: Keyv['set'] = async (...entry) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return store.set(...entry);
+    };
+    keyv = Object.assign(Object.create(store) as Keyv, { set });
+    const got = await Promise.all([startReplica().get(), startReplica().get()]);
+    expect([got, issued]).toEqual([['token-1', 'token-1'], ['token-1']]);
+  });
+
   it('keeps the tokens of different clients apart', async () => {
     expect(await startReplica('one').get()).toBe('token-1');
     expect(await startReplica('two').get()).toBe('token-2');
@@ -74,11 +85,33 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     const tokens = startReplica();
     await tokens.get();
     issue = () => Promise.reject(new Error('The issuer is away.'));
-    clock.at += hour * 0.97;
+    clock.at += hour - 1_000;
     expect(await tokens.get()).toBe('token-1');
-    clock.at += hour * 0.04;
+    clock.at += 1_000;
     await expect(tokens.get()).rejects.toThrow('The issuer is away.');
     issue = async () => 'token-2';
+    expect(await tokens.get()).toBe('token-2');
+  });
+
+  it('does not return a token that expired while the issuer was asked in vain', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    clock.at += hour - 1_000;
+    issue = async () => {
+      clock.at += 1_000;
+      throw new Error('The issuer is away.');
+    };
+    await expect(tokens.get()).rejects.toThrow('The issuer is away.');
+  });
+
+  it('counts the lifetime of a token from before it was requested', async () => {
+    const tokens = startReplica();
+    issue = async () => {
+      clock.at += hour / 2;
+      return `token-${issued.length + 1}`;
+    };
+    await tokens.get();
+    clock.at += hour * 0.46;
     expect(await tokens.get()).toBe('token-2');
   });
 
