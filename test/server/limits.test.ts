@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isTooLong, refuseVariables } from '../../src/server/limits.js';
+import { GraphQLError } from 'graphql';
+import { OperationTooComplex } from '../../src/errors.js';
+import { isTooLong, refuseAnswer, refuseVariables } from '../../src/server/limits.js';
 import { nested } from './documents.js';
 
 const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariables(variables)?.message;
@@ -48,5 +50,27 @@ describe('an answer', () => {
   test('may be nested to any depth, or null', () => {
     expect(isTooLong(JSON.parse(nested('[', 100_000)))).toBe(false);
     expect(isTooLong(null)).toBe(false);
+  });
+
+  const within = { tally: { exceeded: false, exceeds: () => false } };
+  const other = new GraphQLError('The service is away.');
+  const cause = new GraphQLError('Too many pages.', {
+    originalError: new OperationTooComplex('Too many pages.'),
+  });
+
+  test('is withheld as a whole if a field found that it is too much, whichever errors it has', () => {
+    const beyond = { tally: { exceeded: true, exceeds: () => true } };
+    expect(refuseAnswer({ data: null, errors: [other] }, beyond)?.message).toMatch('more than 50000 fields');
+    expect(refuseAnswer({ data: { a: null }, errors: [other, cause] }, within)?.message).toBe(
+      'Too many pages.',
+    );
+    expect(refuseAnswer({ data: { a: null }, errors: [other] }, within)).toBeUndefined();
+  });
+
+  test('of a mutation is given with such errors, and says if it is too long that it may have taken effect', () => {
+    const data = { a: 'x'.repeat(maxCharacters + 1) };
+    expect(refuseAnswer({ data: { a: null }, errors: [cause] }, within, 'mutation')).toBeUndefined();
+    expect(refuseAnswer({ data }, within, 'mutation')?.message).toMatch('may still have taken effect');
+    expect(refuseAnswer({ data }, within)?.message).not.toMatch('may still have taken effect');
   });
 });
