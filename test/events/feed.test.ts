@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
 import type { Member } from '../../src/events/group.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
+import type { Database } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
 import { delivery, openTestLog, type TestLog } from './test-log.js';
@@ -22,13 +24,36 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   let groups = 0;
 
   async function openFeed(
-    changes: Partial<Pick<FeedOptions, 'recent' | 'telemetry'>> & { log?: Partial<Log> } = {},
+    changes: Partial<Pick<FeedOptions, 'recent' | 'telemetry' | 'database'>> & { log?: Partial<Log> } = {},
   ): Promise<Feed> {
-    const { database, telemetry } = testLog;
-    const { log, ...options } = { ...changes, log: { ...testLog.log, ...changes.log } };
-    const opened = await createFeed({ log, database, cursors, telemetry, ...options });
+    const log = { ...testLog.log, ...changes.log };
+    const opened = await createFeed({ ...testLog, cursors, ...changes, log });
     feeds.push(opened);
     return opened;
+  }
+
+  /** A feed that only reads when it is told to: its slow poll never comes. */
+  async function openUnpolled(changes: Parameters<typeof openFeed>[0] = {}): Promise<Feed> {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      return await openFeed(changes);
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+
+  /** A read of the log whose answer is held back until `gate` is opened, and how often the log was read. */
+  function holdReads() {
+    const [begun, gate] = [createGate(), createGate()];
+    const held = { begun: begun.opened, release: gate.open, reads: 0 };
+    const readOn: Log['readOn'] = async (...range) => {
+      held.reads += 1;
+      const onward = await testLog.log.readOn(...range);
+      begun.open();
+      await gate.opened;
+      return onward;
+    };
+    return { held, readOn };
   }
 
   async function append(count: number, changes: Parameters<typeof delivery>[2] = {}): Promise<void> {
@@ -55,6 +80,15 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   async function deleteAll(): Promise<void> {
     testLog.clock.moveDays(100);
     await testLog.log.prune();
+  }
+
+  /** Leaves the first `seq` events, as if the others came after the backup. */
+  async function restore(seq: number): Promise<void> {
+    await testLog.database.kysely.transaction().execute(async (db) => {
+      await db.deleteFrom('events').where('seq', '>', seq).execute();
+      await db.deleteFrom('event_ids').where('seq', '>', seq).execute();
+      await db.updateTable('log_head').set({ seq }).execute();
+    });
   }
 
   beforeEach(async () => {
@@ -216,15 +250,6 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   describe('when the database is restored', () => {
     const expiry = { code: 'CURSOR_EXPIRED' };
 
-    /** Leaves the first `seq` events, as if the others came after the backup. */
-    async function restore(seq: number): Promise<void> {
-      await testLog.database.kysely.transaction().execute(async (db) => {
-        await db.deleteFrom('events').where('seq', '>', seq).execute();
-        await db.deleteFrom('event_ids').where('seq', '>', seq).execute();
-        await db.updateTable('log_head').set({ seq }).execute();
-      });
-    }
-
     test.each([0, 1])(
       'ends every subscription with CURSOR_EXPIRED if %i events are left, and goes on from there',
       async (kept) => {
@@ -382,14 +407,59 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
 
   test('finds new events without signals', async () => {
     const database = { ...testLog.database, listen: () => () => undefined };
-    const withoutSignals = await createFeed({ ...testLog, database, cursors });
-    feeds.push(withoutSignals);
+    const withoutSignals = await openFeed({ database });
     const member = follow(0, { of: withoutSignals });
     await append(1_500);
     const start = Date.now();
     await expect.poll(() => member.got.length).toBe(1_500);
     expect(numbersOf(member.got)).toEqual(numbers(1_500));
     expect(Date.now() - start).toBeLessThan(6_000); // one poll, not one for each page
+  });
+
+  test('reads what was signalled while it was reading, and then no more', async () => {
+    const { held, readOn } = holdReads();
+    const member = follow(undefined, { of: await openUnpolled({ log: { readOn } }) });
+    await append(1);
+    await held.begun;
+    await append(1);
+    held.release();
+    await expectGot(member, '1 2');
+    await sleep(50);
+    expect(held.reads).toBe(2);
+  });
+
+  test('does not mistake events signalled while it was reading for a restore', async () => {
+    const { held, readOn } = holdReads();
+    let signal = (_payload: string) => {};
+    const listen: Database['listen'] = (channel, hear) => {
+      signal = hear;
+      return testLog.database.listen(channel, hear);
+    };
+    await append(1);
+    const reading = await openFeed({ log: { readOn }, database: { ...testLog.database, listen } });
+    signal(''); // as after a lost connection
+    await held.begun;
+    await append(2);
+    const newcomer = follow(1, { of: reading });
+    held.release();
+    await append(1);
+    await expect.poll(() => numbersOf(newcomer.got)).toEqual([2, 3, 4]);
+  });
+
+  test('delivers nothing of before a restore that happened while nobody followed', async () => {
+    const renderId = ({ eventId }: LogEntry) => eventId;
+    const unpolled = await openUnpolled();
+    await append(1);
+    const before = follow(undefined, { of: unpolled });
+    await append(2);
+    await expectGot(before, '2 3');
+    before.leave();
+    await restore(1);
+    for (const id of ['another 2', 'another 3', 'another 4']) await testLog.log.append(delivery(id));
+    await expect.poll(() => unpolled.place().seq).toBe(4);
+    const after = createMember(1);
+    unpolled.multicast.join('group', createRendering(renderId), after);
+    await expectGot(after, 'another 2 another 3 another 4');
   });
 
   test('retries while the database fails', async () => {
