@@ -102,13 +102,8 @@ export function createFanout(options: {
         throw new Error('A subscription resolver must return what `Feed.follow` returns.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
       const { key, release } = hold(args, source);
-      try {
-        subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
-      } catch (error) {
-        release();
-        throw error;
-      }
       subscriber.release = release;
+      subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
       return subscriber;
     },
   };
@@ -139,7 +134,6 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
 
   replay(payloads: Payloads): Promise<boolean> {
     return new Promise((resolve) => {
-      if (this.#socket.readyState !== this.#socket.OPEN) return resolve(false);
       this.#messenger.send(this.#socket, this.#operationId, payloads, (error) => resolve(!error));
     });
   }

@@ -145,12 +145,13 @@ test('refuses to iterate over what a subscription resolver returns', async () =>
   expect(() => following[Symbol.asyncIterator]()).toThrow('joins the multicast');
 });
 
-test('lets a subscription be left after it has failed', async () => {
-  const { testLog, subscribe } = await openFanout();
+test('lets a subscription that fails before it is read be read, and left after that', async () => {
+  const { testLog, feed, subscribe } = await openFanout();
   for (const id of ['one', 'two', 'three']) await testLog.log.append(delivery(id));
   testLog.clock.moveDays(91);
   await testLog.log.prune();
   const { stream } = await subscribe('subscription { seq(after: 0) }');
+  await expect.poll(() => feed.multicast.size).toBe(0);
   await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
   await expect(stream.return!()).resolves.toEqual(ended);
 });
