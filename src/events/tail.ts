@@ -67,7 +67,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
       again = false;
       take(await retrier.retry(readNext, retryOptions));
       passOver();
-    } while (again && !stopped);
+    } while (again);
     busy = false;
   }
 
@@ -85,12 +85,11 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   /** Whether it is still the same log, though it has no entry at the place. */
   function isSame({ id: found, head, pruned }: Bounds): boolean {
     // There is no entry before the first one, nor where retention has deleted it.
-    const mayLack = place.seq === 0 || pruned >= place.seq;
-    return found === id && head >= place.seq && mayLack;
+    return found === id && head >= place.seq && pruned >= place.seq;
   }
 
   function take(found: Awaited<ReturnType<typeof readNext>> | undefined): void {
-    if (stopped || !found) return;
+    if (!found) return;
     if ('why' in found) return beginAnew(found);
     const { entries } = found;
     if (entries.length === 0) return;
@@ -137,10 +136,9 @@ export async function startTail(options: TailOptions): Promise<Tail> {
     place: () => place,
     entry: kept.get,
     follow(hear) {
-      const own: Follower = (entries, error) => hear(entries, error); // the same function may follow twice
-      followers.add(own);
-      if (stopped) queueMicrotask(() => own(null));
-      return () => void followers.delete(own);
+      followers.add(hear);
+      if (stopped) queueMicrotask(() => hear(null));
+      return () => void followers.delete(hear);
     },
     stop() {
       stopped = true;
