@@ -280,6 +280,16 @@ describe('node', () => {
     expect(calls).toHaveLength(2);
   });
 
+  test('does not read the page of a note again that a scan for others has found', async () => {
+    const notes = addNotes(60);
+    await ask('{ notes(first: 20) { nodes { id } } }');
+    const ids = [notes[5]!.id, notes[50]!.id].map(noteId);
+    const calls = await room.callsOf(async () => {
+      expect((await ask(getAll, { ids })).data.nodes).toEqual([{ title: '6' }, { title: '51' }]);
+    });
+    expect(calls).toHaveLength(1);
+  });
+
   test('finds a note that has moved to another page, but not one that is deleted', async () => {
     const notes = addNotes(5);
     await ask('{ notes(first: 2) { nodes { id } } }');
