@@ -6,6 +6,7 @@ import type { Member } from '../../src/events/group.js';
 import type { Log, LogEntry } from '../../src/events/log.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
+import { LightAbortController } from '../../src/signal.js';
 import type { Database } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
@@ -211,6 +212,22 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const sealed = await Promise.all(numbers(60).map(cursorAt));
       expect(await Promise.all(sealed.map((cursor) => late.position(cursor)))).toEqual(numbers(60));
       expect(reads).toBeLessThanOrEqual(4); // the end of the log twice at most, and two pages
+    });
+
+    test('is no longer looked up, while the database fails, once its client has left or the feed stops', async () => {
+      let isAway = false;
+      const bounds: Log['bounds'] = () =>
+        isAway ? Promise.reject(new Error('The database is away.')) : testLog.log.bounds();
+      const failing = await openFeed({ log: { bounds } });
+      const cursor = await cursorAt(0);
+      isAway = true;
+      const leaving = new LightAbortController();
+      const left = failing.position(cursor, leaving);
+      leaving.abort();
+      expect(await left).toBe(0);
+      const stopped = failing.position(cursor);
+      failing.stop();
+      expect(await stopped).toBe(0);
     });
 
     test('is CURSOR_EXPIRED in another log, and past the end of its own', async () => {
