@@ -1,5 +1,6 @@
+import type { Route } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { soon, type Explorer } from './explorer.js';
+import { awaitEditor, soon, type Explorer } from './explorer.js';
 
 /** The page in windows of all sizes, by keyboard, and without JavaScript. */
 export function windowTests(explorer: Explorer): void {
@@ -51,6 +52,21 @@ export function windowTests(explorer: Explorer): void {
       expect(tool, `the variables at ${width} × ${height}`).toBeLessThanOrEqual(editors);
       expect(await size()).toEqual({ width, height });
     }
+  });
+
+  test('does not move once it is known who is signed in', async () => {
+    const { page } = explorer;
+    const editors = () => page.locator('.graphiql-editors').boundingBox();
+    const lookUps: Route[] = [];
+    await page.route('**/graphql', (route) =>
+      route.request().method() === 'POST' ? void lookUps.push(route) : route.continue(),
+    );
+    await page.reload();
+    await awaitEditor(page);
+    const before = await editors();
+    for (const lookUp of lookUps) await lookUp.continue();
+    await explorer.button('Sign in').waitFor();
+    expect(before).toEqual(await editors());
   });
 
   test('shows all settings in windows of any width', async () => {
