@@ -2,6 +2,9 @@ import type { GraphiQLProps } from 'graphiql';
 
 const own = 'graphiql:';
 const setting = `${own}shouldPersistHeaders`;
+const tabState = `${own}tabState`;
+/** The keys of what GraphiQL stores of its editors besides the tabs. */
+const editors = ['query', 'variables', 'headers'].map((name) => `${own}${name}`);
 
 /** Whether GraphiQL is set to keep headers, which may hold a token. */
 export function keepsHeaders(): boolean {
@@ -10,13 +13,16 @@ export function keepsHeaders(): boolean {
 
 /**
  * Where GraphiQL keeps tabs, history and settings; headers only if the settings say so. GraphiQL alone would keep them
- * in the history anyway, and after the setting is switched off.
+ * in the history anyway, and after the setting is switched off. The editors begin with what the active tab holds:
+ * GraphiQL stores only those that were typed in, and then opens a tab that lacks what the others held.
  */
 export function openStorage(): NonNullable<GraphiQLProps['storage']> {
   stripUnlessKept(); // what was kept under another setting, or by an earlier version of this page
   return {
-    getItem: (key) => localStorage.getItem(key),
+    getItem: (key) =>
+      editors.includes(key) ? ofActiveTab(key.slice(own.length)) : localStorage.getItem(key),
     setItem(key, value) {
+      if (editors.includes(key)) return;
       localStorage.setItem(key, value);
       // Not at once: when the setting is switched on, GraphiQL writes the headers just before the setting itself.
       queueMicrotask(stripUnlessKept);
@@ -31,6 +37,19 @@ export function openStorage(): NonNullable<GraphiQLProps['storage']> {
   };
 }
 
+/** What the active tab holds for an editor. */
+function ofActiveTab(name: string): string | null {
+  try {
+    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem(tabState) ?? '{}') as {
+      readonly tabs?: readonly Readonly<Record<string, string | null>>[];
+      readonly activeTabIndex?: number;
+    };
+    return tabs?.[activeTabIndex ?? 0]?.[name] ?? null;
+  } catch {
+    return null; // not JSON, so GraphiQL begins with the samples
+  }
+}
+
 function keys(): string[] {
   return Object.keys(localStorage).filter((key) => key.startsWith(own));
 }
@@ -38,7 +57,7 @@ function keys(): string[] {
 function stripUnlessKept(): void {
   if (keepsHeaders()) return;
   localStorage.removeItem(`${own}headers`);
-  for (const key of [`${own}queries`, `${own}favorites`, `${own}tabState`]) strip(key);
+  for (const key of [`${own}queries`, `${own}favorites`, tabState]) strip(key);
 }
 
 function strip(key: string): void {

@@ -30,6 +30,31 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await awaitEditor(page);
   });
 
+  test.each(['as it was', 'with an edited query'])(
+    'keeps the open tab for the next visit, %s',
+    async (state) => {
+      const { page } = explorer;
+      const shown = async () => ({
+        tabs: await page.getByRole('tab').allInnerTexts(),
+        open: await page.getByRole('tab', { selected: true }).innerText(),
+        query: await page.locator('.graphiql-query-editor .view-lines').innerText(),
+        variables: await page
+          .locator('.graphiql-editor-tool .view-lines')
+          .filter({ visible: true })
+          .innerText(),
+      });
+      await open('BookAppointment');
+      if (state !== 'as it was') await replaceAndRun('query Mine { __typename }');
+      const stored = () => page.evaluate(() => localStorage.getItem('graphiql:tabState'));
+      await expect.poll(stored, soon).toContain(state === 'as it was' ? '"activeTabIndex":1' : 'Mine');
+      const before = await shown();
+      expect(before.variables).toContain('participants');
+      await page.reload();
+      await awaitEditor(page);
+      expect(await shown()).toEqual(before);
+    },
+  );
+
   test('says that the schema could not be loaded, and tries again', async () => {
     const { page } = explorer;
     const problem = page.getByRole('alert').filter({ hasText: 'The schema could not be loaded.' });

@@ -162,9 +162,9 @@ export async function openWindow(opener: Page, url: string): Promise<Page> {
   return opened;
 }
 
-/** Waits for the editor of a page, without which nothing can be run there. */
+/** Waits until the editor of a page shows an operation: it appears without one, and could only run nothing. */
 export async function awaitEditor(page: Page): Promise<void> {
-  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+  await page.locator('.graphiql-query-editor .view-line').filter({ hasText: /\S/ }).first().waitFor();
 }
 
 /** Waits until a page has shown what has arrived: it has had another answer since, and drawn a few times. */

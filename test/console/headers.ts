@@ -25,6 +25,8 @@ export function headersTests(explorer: Explorer): void {
     await explorer.page.keyboard.press('Escape');
   }
 
+  const tabNames = () => explorer.page.getByRole('tab').allInnerTexts();
+
   async function reload(): Promise<void> {
     await explorer.page.reload();
     await awaitEditor(explorer.page);
@@ -71,9 +73,11 @@ export function headersTests(explorer: Explorer): void {
     await waitForStorage();
     await setPersistence('On');
     await waitForStorage();
+    const tabs = await tabNames();
     await reload();
     await waitForStorage();
     await reload();
+    expect(await tabNames()).toEqual(tabs);
     await button('Headers').click();
     await expect.poll(() => headers().innerText(), soon).toContain('of-mine');
     await explorer.page.getByLabel('Open settings dialog').click();
