@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
-import { announceNetwork, awaitEditor, soon, useExplorer } from './explorer.js';
+import { awaitEditor, soon, useExplorer } from './explorer.js';
 import { headersTests } from './headers.js';
 import { lateTests } from './late.js';
 import { signInTests } from './sign-in.js';
@@ -8,7 +8,7 @@ import { windowTests } from './window.js';
 
 describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   const explorer = useExplorer();
-  const { answer, button, open, run, replaceAndRun, signInElsewhere, signOutElsewhere } = explorer;
+  const { answer, button, open, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
 
   /** Emits an event of the shipment, and returns the text of the answer then. */
   const answerTo = (id: string) => async () => {
@@ -62,21 +62,22 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await page.reload();
     await problem.waitFor();
     await page.unroute('**/schema.graphql');
-    await announceNetwork(page);
     await problem.waitFor({ state: 'detached' });
     await page.getByLabel('Show Documentation Explorer').click();
     await expect.poll(() => page.getByText('Root Types').isVisible(), soon).toBe(true);
   });
 
   test('books an appointment', async () => {
-    await signInElsewhere();
+    await signIn();
+    await button('Sign out').waitFor();
     await open('BookAppointment');
     await run();
     await expect.poll(answer, soon).toContain('"confirmation": "CONFIRMED"');
   });
 
   test('shows live updates, and stops', async () => {
-    await signInElsewhere();
+    await signIn();
+    await button('Sign out').waitFor();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_live'), soon).toContain('"shipmentId": "shp_live"');
@@ -86,7 +87,8 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('ends the updates when a new tab is opened, and still shows them in their own tab', async () => {
-    await signInElsewhere();
+    await signIn();
+    await button('Sign out').waitFor();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_own'), soon).toContain('"shipmentId": "shp_own"');
@@ -98,7 +100,8 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('says why updates end when the session ends, next to the last update', async () => {
-    await signInElsewhere();
+    await signIn();
+    await button('Sign out').waitFor();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_last'), soon).toContain('"shipmentId": "shp_last"');
@@ -108,7 +111,8 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('says why updates end when the session ends, next to the errors of the last update', async () => {
-    await signInElsewhere();
+    await signIn();
+    await button('Sign out').waitFor();
     await open('ShipmentUpdates');
     await replaceAndRun(
       'subscription { shipmentUpdates { event { shipmentId } shipment { events(first: 101) { nodes { id } } } } }',
@@ -119,21 +123,22 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('says that the connection has gone dead, next to the last update', async () => {
+    const { page } = explorer;
     let isMute = false;
-    await explorer.openApart(async (page) => {
-      await page.routeWebSocket('**/graphql', (near) => {
-        const far = near.connectToServer();
-        near.onMessage((message) => void (isMute || far.send(message)));
-        far.onMessage((message) => void (isMute || near.send(message)));
-      });
-      await page.clock.install();
+    await page.routeWebSocket('**/graphql', (near) => {
+      const far = near.connectToServer();
+      near.onMessage((message) => void (isMute || far.send(message)));
+      far.onMessage((message) => void (isMute || near.send(message)));
     });
-    await signInElsewhere();
+    await page.clock.install();
+    await page.reload();
+    await signIn();
+    await button('Sign out').waitFor();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_heard'), soon).toContain('"shipmentId": "shp_heard"');
     isMute = true;
-    for (const _ of ['a ping', 'its pong']) await explorer.page.clock.fastForward(10_000);
+    for (const _ of ['a ping', 'its pong']) await page.clock.fastForward(10_000);
     await expect.poll(answer, soon).toMatch(/stopped responding.*shp_heard/);
   });
 
@@ -144,7 +149,8 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('forgets every answer and ends the updates when the user signs out', async () => {
-    await signInElsewhere();
+    await signIn();
+    await button('Sign out').waitFor();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await open('ShipmentUpdates');

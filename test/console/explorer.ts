@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from 'vitest';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import { readConfig, type GatewayConfig } from '../../src/config.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
@@ -18,7 +18,7 @@ export const demo: Person = { email: 'demo@example.com', password: 'demo-passwor
 /** Another user, who has no notes. */
 export const other: Person = { email: 'other@example.com', password: 'other' };
 
-/** The explorer, opened anew for each test, with nothing stored and nobody signed in. */
+/** The explorer, opened anew for each test, with nobody signed in. */
 export interface Explorer {
   readonly page: Page;
   readonly browser: Browser;
@@ -26,8 +26,6 @@ export interface Explorer {
   readonly sandbox: Sandbox;
   /** What must not happen: requests to other hosts, errors, and console messages such as policy violations. */
   readonly faults: readonly string[];
-  /** Opens the page in a browser context of its own, prepared in a way that no page of the shared one must see. */
-  openApart(prepare: (page: Page) => Promise<void>): Promise<void>;
   button(name: string): Locator;
   /** Opens the tab of a sample. */
   open(tab: string): Promise<void>;
@@ -38,22 +36,18 @@ export interface Explorer {
   answer(): Promise<string>;
   /** Submits the sign-in form, by default for the demo user, without waiting for the outcome. */
   signIn(person?: Person): Promise<void>;
-  /** Signs in the demo user as another page would, and waits until this page shows it. */
-  signInElsewhere(): Promise<void>;
   /** Ends the session as another page would. */
   signOutElsewhere(): Promise<unknown>;
 }
 
 /** Options to poll for what takes a moment in a browser. */
-export const soon = { timeout: 10_000, interval: 50 };
+export const soon = { timeout: 10_000, interval: 200 };
 
 /** Starts a gateway and a browser for the tests of a suite. */
 export function useExplorer(): Explorer {
   let sandbox: Sandbox;
   let gateway: Gateway;
   let browser: Browser;
-  let context: BrowserContext;
-  let opener: Page;
   let page: Page;
   let faults: string[];
 
@@ -64,9 +58,6 @@ export function useExplorer(): Explorer {
     gateway = await startGateway(configure(sandbox));
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
-    context = await newContext();
-    opener = await context.newPage();
-    await opener.goto(`${gateway.url}/schema.graphql`);
   });
 
   afterAll(async () => {
@@ -76,34 +67,17 @@ export function useExplorer(): Explorer {
   });
 
   beforeEach(async () => {
-    for (const opened of context.pages()) if (opened !== opener) await opened.close();
-    await context.clearCookies();
-    await opener.evaluate(() => localStorage.clear());
-    // A page shares the process of its opener, and so the compiled scripts: it opens in a third of the time.
-    await load(await openWindow(opener, 'about:blank'));
-  });
-
-  async function newContext(): Promise<BrowserContext> {
     // High enough for every line of an answer: the editor renders only visible lines.
-    const opened = await browser.newContext({ viewport: { width: 1280, height: 1200 } });
-    opened.setDefaultTimeout(10_000);
-    return opened;
-  }
-
-  async function load(opened: Page): Promise<void> {
-    page = opened;
+    page = await browser.newPage({ viewport: { width: 1280, height: 1200 } });
+    page.setDefaultTimeout(10_000);
     faults = faultsOf(page, new URL(gateway.url).host);
     await page.goto(`${gateway.url}/graphql`);
     await awaitEditor(page);
-  }
+    return () => page.close();
+  });
 
   const button = (name: string) => page.getByRole('button', { name });
   const run = () => page.getByLabel('Execute query').click();
-  const mutateElsewhere = (mutation: string) =>
-    page.request.post(`${gateway.url}/graphql`, {
-      headers: { origin: gateway.url },
-      data: { query: `mutation { ${mutation} }` },
-    });
 
   return {
     get page() {
@@ -121,13 +95,6 @@ export function useExplorer(): Explorer {
     get faults() {
       return faults;
     },
-    async openApart(prepare) {
-      const apart = await newContext();
-      onTestFinished(() => apart.close());
-      const opened = await apart.newPage();
-      await prepare(opened);
-      await load(opened);
-    },
     button,
     open: (tab) => page.getByRole('tab', { name: tab, exact: true }).click(),
     run,
@@ -143,41 +110,17 @@ export function useExplorer(): Explorer {
       await page.getByLabel('Password').fill(password);
       await button('Sign in').click();
     },
-    async signInElsewhere() {
-      await mutateElsewhere(`signIn(input: ${inputOf(demo)}) { errors { code } }`);
-      await announceFromAnotherWindow(page);
-      await button('Sign out').waitFor();
-    },
-    signOutElsewhere: () => mutateElsewhere('signOut { signedOut }'),
+    signOutElsewhere: () =>
+      page.request.post(`${gateway.url}/graphql`, {
+        headers: { origin: gateway.url },
+        data: { query: 'mutation { signOut { signedOut } }' },
+      }),
   };
-}
-
-/** The input of `signIn` for a person. */
-export const inputOf = ({ email, password }: Person) => `{ email: "${email}", password: "${password}" }`;
-
-/** Opens a window as a page does. */
-export async function openWindow(opener: Page, url: string): Promise<Page> {
-  const opened = opener.waitForEvent('popup');
-  await opener.evaluate((address) => void open(address), url);
-  return opened;
 }
 
 /** Waits until the editor of a page shows an operation: it appears without one, and could only run nothing. */
 export async function awaitEditor(page: Page): Promise<void> {
   await page.locator('.graphiql-query-editor .view-line').filter({ hasText: /\S/ }).first().waitFor();
-}
-
-/** Waits until a page has shown what has arrived: it has had another answer since, and drawn a few times. */
-export async function awaitDisplay(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    await fetch('/livez');
-    for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
-  });
-}
-
-/** Tells a page, as the browser would, that the network is back. */
-export async function announceNetwork(page: Page): Promise<void> {
-  await page.evaluate(() => dispatchEvent(new Event('online')));
 }
 
 /** Tells a page, as another window would, that somebody signed in or out there. */

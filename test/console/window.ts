@@ -17,71 +17,47 @@ export function windowTests(explorer: Explorer): void {
 
   const scrolled = () => explorer.page.evaluate(() => document.documentElement.scrollTop);
 
-  test('scrolls rather than overlap in small windows', async () => {
-    const smallSizes = [
-      [320, 568],
-      [640, 400],
-      [667, 375],
-      [740, 500],
-      [1024, 380],
-    ] as const;
-    for (const [width, height] of smallSizes) {
-      await explorer.page.setViewportSize({ width, height });
-      const [tool, editors, answer, page] = await Promise.all([
-        bottomOf('.graphiql-editor-tool'),
-        bottomOf('.graphiql-editors'),
-        bottomOf('.graphiql-response'),
-        size(),
-      ]);
-      expect(tool, `the variables at ${width} × ${height}`).toBeLessThanOrEqual(editors);
-      expect(answer, `the answer at ${width} × ${height}`).toBeLessThanOrEqual(page.height);
-      expect(page.width).toBe(width);
-    }
+  test.each([
+    { width: 320, height: 568 },
+    { width: 640, height: 400 },
+    { width: 667, height: 375 },
+    { width: 740, height: 500 },
+    { width: 1024, height: 380 },
+  ])('scrolls rather than overlap at $width × $height', async (viewport) => {
+    await explorer.page.setViewportSize(viewport);
+    const [tool, editors, answer, page] = await Promise.all([
+      bottomOf('.graphiql-editor-tool'),
+      bottomOf('.graphiql-editors'),
+      bottomOf('.graphiql-response'),
+      size(),
+    ]);
+    expect(tool).toBeLessThanOrEqual(editors);
+    expect(answer).toBeLessThanOrEqual(page.height);
+    expect(page.width).toBe(viewport.width);
   });
 
-  test('fits into windows that are large enough', async () => {
-    const largeSizes = [
-      [375, 667],
-      [390, 844],
-      [760, 600],
-      [1280, 800],
-    ] as const;
-    for (const [width, height] of largeSizes) {
-      await explorer.page.setViewportSize({ width, height });
-      const [tool, editors] = [await bottomOf('.graphiql-editor-tool'), await bottomOf('.graphiql-editors')];
-      expect(tool, `the variables at ${width} × ${height}`).toBeLessThanOrEqual(editors);
-      expect(await size()).toEqual({ width, height });
-    }
+  test.each([
+    { width: 375, height: 667 },
+    { width: 390, height: 844 },
+    { width: 760, height: 600 },
+    { width: 1280, height: 800 },
+  ])('fits into $width × $height', async (viewport) => {
+    await explorer.page.setViewportSize(viewport);
+    expect(await bottomOf('.graphiql-editor-tool')).toBeLessThanOrEqual(await bottomOf('.graphiql-editors'));
+    expect(await size()).toEqual(viewport);
   });
 
-  test('does not move once it is known who is signed in', async () => {
-    const { page } = explorer;
-    const editors = () => page.locator('.graphiql-editors').boundingBox();
-    const lookUps: Route[] = [];
-    await page.route('**/graphql', (route) =>
-      route.request().method() === 'POST' ? void lookUps.push(route) : route.continue(),
-    );
-    await page.reload();
-    await awaitEditor(page);
-    const before = await editors();
-    for (const lookUp of lookUps) await lookUp.continue();
-    await explorer.button('Sign in').waitFor();
-    expect(before).toEqual(await editors());
-  });
-
-  test('shows all settings in windows of any width', async () => {
+  test.each([320, 390, 1280])('shows all settings in a window %s pixels wide', async (width) => {
+    await explorer.page.setViewportSize({ width, height: 800 });
     await explorer.page.getByLabel('Open settings dialog').click();
-    for (const width of [320, 390, 1280]) {
-      await explorer.page.setViewportSize({ width, height: 800 });
-      const dialog = await explorer.page.getByRole('dialog').boundingBox();
-      for (const name of ['Off', 'Dark', 'Clear data']) {
-        const button = await explorer.page.getByRole('button', { name, exact: true }).boundingBox();
-        expect((button?.x ?? width) + (button?.width ?? 0), `${name} at ${width} pixels`).toBeLessThanOrEqual(
-          (dialog?.x ?? 0) + (dialog?.width ?? 0),
-        );
-      }
-      expect(dialog?.x).toBeGreaterThanOrEqual(0);
+    const dialog = await explorer.page.getByRole('dialog').boundingBox();
+    for (const name of ['Off', 'Dark', 'Clear data']) {
+      const button = await explorer.page.getByRole('button', { name, exact: true }).boundingBox();
+      expect((button?.x ?? width) + (button?.width ?? 0)).toBeLessThanOrEqual(
+        (dialog?.x ?? 0) + (dialog?.width ?? 0),
+      );
     }
+    expect(dialog?.x).toBeGreaterThanOrEqual(0);
   });
 
   test.each(['.graphiql-query-editor', '.graphiql-editor-tool', '.graphiql-response'])(
@@ -138,5 +114,20 @@ export function windowTests(explorer: Explorer): void {
     const notice = await page.locator('noscript p').boundingBox();
     expect(notice?.y).toBeLessThan(100);
     await page.close();
+  });
+
+  test('does not move once it is known who is signed in', async () => {
+    const { page } = explorer;
+    const editors = () => page.locator('.graphiql-editors').boundingBox();
+    const lookUps: Route[] = [];
+    await page.route('**/graphql', (route) =>
+      route.request().method() === 'POST' ? void lookUps.push(route) : route.continue(),
+    );
+    await page.reload();
+    await awaitEditor(page);
+    const before = await editors();
+    for (const lookUp of lookUps) await lookUp.continue();
+    await explorer.button('Sign in').waitFor();
+    expect(before).toEqual(await editors());
   });
 }
