@@ -34,14 +34,28 @@ function tooLittleIn({ tally, traffic }: Report): readonly string[] {
   return tally.kills === short.kills ? names : ['kills', ...names];
 }
 
+const nthSeed = (attempt: number) => `${seed}${'+'.repeat(attempt)}`;
+
+/**
+ * Runs again while a run did too little, and returns of what: a kill at the wrong moment, say while a token is obtained,
+ * can hold up all bookings of a short run. Throws if a run finds a fault.
+ */
+async function runUntilEnough(run: Omit<RunOptions, 'seed'>): Promise<readonly string[]> {
+  let tooLittle: readonly string[] = ['no run'];
+  for (let attempt = 0; attempt < 3 && tooLittle.length > 0; attempt += 1) {
+    const report = await runChaos({ ...run, seed: nthSeed(attempt) });
+    if (report.findings.length > 0) throw new Error(summarize([report]));
+    tooLittle = tooLittleIn(report);
+  }
+  return tooLittle;
+}
+
 describe('despite kills, cuts, delays and database restarts', () => {
   test.concurrent(
     'an embedded database loses nothing and delivers nothing twice',
-    { timeout: 180_000 },
+    { timeout: 240_000 },
     async () => {
-      const report = await runChaos({ engine: 'sqlite', ...short });
-      if (report.findings.length > 0) throw new Error(summarize([report]));
-      expect(tooLittleIn(report)).toEqual([]);
+      expect(await runUntilEnough({ engine: 'sqlite', ...short })).toEqual([]);
     },
   );
 
@@ -49,11 +63,9 @@ describe('despite kills, cuts, delays and database restarts', () => {
     .skipIf(noPostgres)
     .concurrent(
       'three replicas on one Postgres lose nothing and deliver nothing twice',
-      { timeout: 180_000 },
+      { timeout: 240_000 },
       async () => {
-        const report = await runChaos({ engine: 'postgres', ...short, postgres: postgres! });
-        if (report.findings.length > 0) throw new Error(summarize([report]));
-        expect(tooLittleIn(report)).toEqual([]);
+        expect(await runUntilEnough({ engine: 'postgres', ...short, postgres: postgres! })).toEqual([]);
       },
     );
 });
@@ -74,7 +86,7 @@ describe('a run detects', () => {
   ): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     for (let attempt = 0; attempt < maxRuns; attempt += 1) {
-      const { findings } = await runChaos({ ...run, seed: `${seed}${'+'.repeat(attempt)}` });
+      const { findings } = await runChaos({ ...run, seed: nthSeed(attempt) });
       for (const { fault } of findings) found.add(fault);
       if (expected.every((fault) => found.has(fault))) break;
     }
