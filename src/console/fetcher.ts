@@ -67,7 +67,7 @@ function subscribe(operation: Operation, headers: Headers, session: SessionHooks
   const client = createClient(
     detectingSilence({
       url: `${location.origin.replace(/^http/, 'ws')}${path}`,
-      connectionParams: lowerCased(headers),
+      connectionParams: headers,
       // The library would subscribe again with the same variables, and so miss what happened meanwhile.
       retryAttempts: 0,
     }),
@@ -101,10 +101,6 @@ function answers(
       return { done: true, value: undefined };
     },
   };
-}
-
-function lowerCased(headers: Headers): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Whether this is the close of the socket, reported by the socket itself or by `detectingSilence`. */

@@ -29,7 +29,7 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
-type Credentials = { readonly authorization?: unknown };
+type Credentials = Readonly<Record<string, unknown>>;
 type Socket = GraphqlSocket<Credentials, Connection>;
 
 const noneGiven = 'No "authorization" in connection_init, and no live session by cookie';
@@ -65,7 +65,7 @@ export function createGraphqlSockets(options: {
   async function admit(protocolSocket: Socket): Promise<boolean> {
     const { connectionParams, extra } = protocolSocket;
     const { socket, headers = {} } = extra;
-    const given = connectionParams?.authorization;
+    const given = authorizationIn(connectionParams);
     extra.headers = undefined;
     // graphql-ws would keep the credentials for as long as the socket is open.
     Object.assign(protocolSocket, { connectionParams: undefined });
@@ -186,6 +186,11 @@ export function createGraphqlSockets(options: {
       clearTimeout(deadline);
     },
   };
+}
+
+/** Under its name in any case, since it is a header's, and clients write those either way. */
+function authorizationIn(params: Credentials | null | undefined): unknown {
+  return Object.entries(params ?? {}).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
 }
 
 /** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */

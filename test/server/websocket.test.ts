@@ -93,6 +93,7 @@ const idsOf = (updates: readonly Update[]) => updates.map(({ event }) => event.e
 describe('a new connection', () => {
   test.each<readonly [about: string, payload: unknown]>([
     ['no payload', undefined],
+    ['the payload `null`', null],
     ['no authorization', {}],
     ['an empty authorization', { authorization: '' }],
     ['a wrong token', bearer('wrong')],
@@ -106,11 +107,6 @@ describe('a new connection', () => {
   test.each<readonly [about: string, payload: unknown, reason: string]>([
     ['no authorization', {}, 'No "authorization" in connection_init, and no live session by cookie'],
     [
-      'one in capitals',
-      { Authorization: 'x' },
-      'No "authorization" in connection_init, and no live session by cookie',
-    ],
-    [
       'a token without a scheme',
       { authorization: 'x' },
       '"authorization" is not "Bearer " and the token of a live session',
@@ -123,6 +119,15 @@ describe('a new connection', () => {
     const [code, said] = (await once(socket, 'close')) as [number, Buffer];
     expect([code, said.toString()]).toEqual([4401, reason]);
   });
+
+  test.each(['authorization', 'Authorization', 'AUTHORIZATION'])(
+    'takes the session from a payload that calls it `%s`',
+    async (name) => {
+      const socket = await openWithPayload({ [name]: `Bearer ${token}` });
+      expect(await socket.next()).toEqual({ type: 'connection_ack' });
+      socket.close();
+    },
+  );
 
   test('is closed with 4401 for an ended session', async () => {
     const session = await testbed.signIn();
