@@ -118,6 +118,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const paymentService =
       baseUrl === undefined ? undefined : begun(createUpstream({ ...calls, name: 'payments', baseUrl }));
     const paymentsClient = createPaymentsClient({ upstream: paymentService, apiToken, secretField });
+    const services = [notesClient, appointmentsClient, paymentService];
 
     const grants = config.grants ?? new Map();
     const sessions = begun(
@@ -187,6 +188,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         feed,
         database,
         telemetry,
+        abandonCalls: () => services.forEach((service) => void service?.stop()),
         pages: new URL(import.meta.url.endsWith('.ts') ? '../dist/console/' : './console/', import.meta.url),
       }),
     );

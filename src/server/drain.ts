@@ -12,8 +12,8 @@ export interface Drain {
   track(response: ServerResponse): void;
   /**
    * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,
-   * and closes these; responses that do not finish within some seconds are cut off. Upgraded connections are left to
-   * `retire`, which has the same time.
+   * and closes these; responses that do not finish within some seconds are hurried, then cut off. Upgraded connections
+   * are left to `retire`, which has the same time.
    */
   run(server: Server, retire?: () => Promise<void>): Promise<void>;
 }
@@ -21,15 +21,22 @@ export interface Drain {
 /** How long an idle connection stays open, for a request that may be on its way. */
 const graceMs = 500;
 const timeoutMs = 6_500;
+/** What is hurried has the rest of the time for its answer. */
+const hurryMs = 5_500;
 /** Bounds the accepting: a steady stream of connections must not put off the drain. */
 const maxAcceptMs = 500;
 const sweepMs = 1_000;
 
-/**
- * A drain; it must be told of every connection and every response. `cutOff` is called with how many responses did not
- * finish in time, if any.
- */
-export function createDrain(cutOff: (answers: number) => void = () => undefined): Drain {
+/** What a drain does about responses that take long. */
+export interface DrainOptions {
+  /** Called a second before the rest is cut off: makes what is in progress end, if only with an error. */
+  readonly hurry?: () => void;
+  /** Called with how many responses did not finish in time, if any. */
+  readonly onCutOff?: (responses: number) => void;
+}
+
+/** A drain; it must be told of every connection and every response. */
+export function createDrain({ hurry, onCutOff }: DrainOptions = {}): Drain {
   /**
    * The latest response of each connection, which is the last to finish on it, until it has. Finished ones are swept
    * from time to time: a listener or a weak reference for each would be slower.
@@ -90,12 +97,14 @@ export function createDrain(cutOff: (answers: number) => void = () => undefined)
       server.closeIdleConnections();
       // Responses are looked for only now: a connection that was idle before may have one.
       const late = sleep(timeoutMs, true, { ref: false });
+      const hurrying = setTimeout(() => hurry?.(), hurryMs).unref();
       const retired = retire?.();
       for (let open = unanswered(); open.length > 0; open = unanswered())
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
       await Promise.race([retired, late]);
+      clearTimeout(hurrying);
       const { length } = unanswered();
-      if (length > 0) cutOff(length);
+      if (length > 0) onCutOff?.(length);
       server.closeAllConnections();
     },
   };

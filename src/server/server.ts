@@ -54,6 +54,8 @@ export interface ServerOptions {
   readonly feed: Feed;
   readonly database: Database;
   readonly telemetry: Telemetry;
+  /** Ends all calls to the services, so that operations that wait for one are answered. */
+  readonly abandonCalls: () => void;
   /** The folder of the built pages. */
   readonly pages: URL;
   /** Whether repeated queries are compiled (`lane.ts`). */
@@ -83,9 +85,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
     return refuse(request, reply, status, error.message);
   };
-  const drain = createDrain((requests) =>
-    telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
-  );
+  const drain = createDrain({
+    hurry() {
+      telemetry.log.warn(
+        'operations take long: the calls they wait for are ended, so that they are answered',
+      );
+      options.abandonCalls();
+    },
+    onCutOff: (requests) =>
+      telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
+  });
   const lane = options.lane
     ? createLane({
         schema,

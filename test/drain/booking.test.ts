@@ -42,6 +42,30 @@ test('answers requests that arrive on idle connections within the grace period',
   await stopped;
 });
 
+test('answers a booking whose call hangs as unconfirmed, and books nothing twice', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const first = await startTestbed({ sandbox });
+  onTestFinished(first.stop);
+  sandbox.faults.add({ service: 'appointments', method: 'POST', times: 1, act: { kind: 'hang' } });
+  const token = await first.signIn();
+  const asked = postGraphql(first.url, create, { input }, { token });
+  await vi.waitFor(() =>
+    expect(sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' }),
+  );
+  await first.gateway.stop();
+  const unconfirmed = { confirmation: 'UNCONFIRMED', upstreamId: null };
+  expect((await asked).data.createAppointment.appointment).toEqual(unconfirmed);
+
+  const second = await startTestbed({ sandbox, folder: first.folder });
+  onTestFinished(second.stop);
+  const { data } = await second.ask(create, { input }, token);
+  expect(data.createAppointment.appointment).toEqual(unconfirmed);
+  expect(
+    sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST'),
+  ).toHaveLength(1);
+});
+
 test('settles a booking whose client has gone before the database is closed', async () => {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());

@@ -3,14 +3,14 @@ import { Agent, createServer, request, type IncomingMessage, type ServerResponse
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDrain } from '../../src/server/drain.js';
 import { collect } from '../support/memory.js';
 
 /** A server whose responses a drain tracks, and a client with one keep-alive connection. */
-async function start(answer: (response: ServerResponse) => void) {
+async function start(answer: (response: ServerResponse) => void, hurry = () => {}) {
   const cut: number[] = [];
-  const drain = createDrain((answers) => cut.push(answers));
+  const drain = createDrain({ hurry, onCutOff: (responses) => cut.push(responses) });
   const server = createServer((_, response) => {
     drain.track(response);
     answer(response);
@@ -60,22 +60,39 @@ test('waits for a response, however long ago it was requested', async () => {
   await drained;
 });
 
-test('waits some seconds for a response; cuts off one that takes longer, and reports it', async () => {
-  const { drain, server, ask, cut } = await start(
-    (response) => void setTimeout(() => response.end('late'), 6_500),
+test('waits some seconds for a response, hurries it, and cuts off one that still does not finish', async () => {
+  let hurried: ServerResponse | undefined;
+  const slow = await start(
+    (response) => (hurried = response),
+    () => setTimeout(() => hurried!.end('hurried'), 400),
+  );
+  const asked = slow.ask();
+  await sleep(100);
+  await slow.drain.run(slow.server);
+  expect((await asked).body).toBe('hurried');
+  expect(slow.cut).toEqual([]);
+
+  const hanging = await start(() => undefined);
+  const lost = hanging.ask().catch((error: unknown) => error);
+  await sleep(100);
+  const began = performance.now();
+  await hanging.drain.run(hanging.server);
+  expect(await lost).toMatchObject({ code: 'ECONNRESET' });
+  const ms = performance.now() - began;
+  expect([ms > 6_500, ms < 8_500]).toEqual([true, true]);
+  expect(hanging.cut).toEqual([1]);
+}, 30_000);
+
+test('does not hurry responses that finish in time', async () => {
+  const hurry = vi.fn<() => void>();
+  const { drain, server, ask } = await start(
+    (response) => void setTimeout(() => response.end('there'), 1_000),
+    hurry,
   );
   const asked = ask();
   await sleep(100);
   await drain.run(server);
-  expect((await asked).body).toBe('late');
-  expect(cut).toEqual([]);
-
-  const other = await start(() => undefined);
-  const lost = other.ask().catch((error: unknown) => error);
-  await sleep(100);
-  const began = performance.now();
-  await other.drain.run(other.server);
-  expect(await lost).toMatchObject({ code: 'ECONNRESET' });
-  expect(performance.now() - began).toBeLessThan(8_500);
-  expect(other.cut).toEqual([1]);
+  expect((await asked).body).toBe('there');
+  await sleep(5_500);
+  expect(hurry).not.toHaveBeenCalled();
 }, 30_000);
