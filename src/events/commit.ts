@@ -46,6 +46,7 @@ export function createCommit(
         if (seq === null) states.put(family, key, text);
         else known.set(keyOf(family, key), { seq, bodyDigest: text });
       const { outcomes, fresh, altered } = classify(batch, known, head.seq);
+      // Retention deletes these together with their event, so none may be stored once that is gone.
       await storeAlteredBodies(
         db,
         altered.filter(({ seq }) => seq > head.pruned),

@@ -18,7 +18,7 @@ export interface Delivery {
 /** What a domain knows of an event. */
 interface Known {
   readonly entityId: string;
-  /** As JSON. */
+  /** Whatever its family's fold takes; it can be written as JSON. */
   readonly event: unknown;
   /** Whether it has no readable time of its own, so that the time of its receipt counts. */
   readonly undated?: boolean;

@@ -10,7 +10,7 @@ export interface StateTable<C extends string = string> {
   readonly table: EntityTableName;
   /** The column of the entity's id; the state is in the column `state`. */
   readonly key: string;
-  /** The other columns, for filtering and sorting. */
+  /** The other columns, for filters; also `updated_instant`, by which pages are sorted. */
   readonly columns: Readonly<Record<C, Columns[string]>>;
 }
 

@@ -56,7 +56,10 @@ export interface ReceiverOptions {
 const defaultPatienceMs = 10_000;
 const retryAfterSeconds = '5';
 
-/** A receiver for these families; faults are answered in the order in which the contract lists them. */
+/**
+ * A receiver for these families. Of several faults, the first in this order is answered: the method, the endpoint, the
+ * content encoding, the size, the signature, the body.
+ */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { secrets, log, clock, telemetry, patienceMs = defaultPatienceMs } = options;
   const warn = createWarnings(telemetry);

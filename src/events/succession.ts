@@ -1,6 +1,6 @@
 import type { EndpointSecrets } from './vault.js';
 
-/** How long a payment endpoint's replaced secret stays valid (apis/webhooks.md, rotation). */
+/** How long a payment endpoint's replaced secret stays valid (`apis/webhooks.md` §8). */
 export const overlapMs = 24 * 60 * 60 * 1000;
 /** How many replaced secrets of an endpoint are kept: each is tried for every delivery, and a day may bring many. */
 const maxPrevious = 10;
