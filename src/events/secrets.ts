@@ -172,7 +172,8 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       throw new GatewayError('UPSTREAM_INVALID_RESPONSE', notNew);
     const now = clock.now();
     const next = await store(endpointId, (kept) => {
-      if (kept?.changedAt !== before?.changedAt) throw new Error('The keys changed during their rotation.');
+      if (kept?.changedAt !== before?.changedAt)
+        throw new Error('The secrets changed during their rotation.');
       return replacedBy(secret, kept ?? held.get('payments', endpointId), now);
     });
     held.put('payments', endpointId, next);

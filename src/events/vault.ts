@@ -134,7 +134,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
         if (await swap(row, sealRow(family, endpointId, held))) return held;
       }
       throw new Error(
-        `The keys of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
+        `The secrets of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
       );
     },
   };
