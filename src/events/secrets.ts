@@ -174,7 +174,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     const next = await store(endpointId, (kept) => {
       if (kept?.changedAt !== before?.changedAt)
         throw new Error('The secrets changed during their rotation.');
-      return replacedBy(secret, kept ?? held.get('payments', endpointId), now);
+      return replacedBy(secret, kept ?? held.get('payments', endpointId)!, now);
     });
     held.put('payments', endpointId, next);
     database.signal('secrets', nameOf('payments', endpointId));

@@ -6,8 +6,8 @@ export const overlapMs = 24 * 60 * 60 * 1000;
 const maxPrevious = 10;
 
 /**
- * Makes the configured secret current if it changed since the last start. The one it replaces stays valid only if the
- * sender still uses it for a while (`overlaps`).
+ * Makes the configured secret current if it is the first, or changed since the last start. The one it replaces stays
+ * valid only if the sender still uses it for a while (`overlaps`).
  */
 export function configuredAs(
   configured: string,
@@ -15,7 +15,7 @@ export function configuredAs(
   now: number,
   overlaps: boolean,
 ): EndpointSecrets {
-  if (!kept) return first(configured, now);
+  if (!kept) return { current: configured, previous: [], configured, changedAt: now };
   if (kept.configured === configured) return kept;
   if (kept.current === configured) return { ...kept, configured };
   const next = replacedBy(configured, kept, now);
@@ -23,8 +23,7 @@ export function configuredAs(
 }
 
 /** Makes the new secret current; those before it stay valid until their own end, at most ten. */
-export function replacedBy(secret: string, kept: EndpointSecrets | undefined, now: number): EndpointSecrets {
-  if (!kept) return first(secret, now);
+export function replacedBy(secret: string, kept: EndpointSecrets, now: number): EndpointSecrets {
   const before = [{ secret: kept.current, until: now + overlapMs }, ...kept.previous];
   const stillValid = before.filter((one) => now < one.until && one.secret !== secret);
   return {
@@ -34,8 +33,4 @@ export function replacedBy(secret: string, kept: EndpointSecrets | undefined, no
     // Replicas' clocks may differ, but a later change must have the later time.
     changedAt: Math.max(now, kept.changedAt + 1),
   };
-}
-
-function first(secret: string, now: number): EndpointSecrets {
-  return { current: secret, previous: [], configured: secret, changedAt: now };
 }
