@@ -88,7 +88,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
   const endpoints = endpointsOf(configured);
   const rereads = new Map(
-    endpoints.map(([family, endpointId]) => [
+    endpoints.map(({ family, endpointId }) => [
       keyOf(family, endpointId),
       createCoalescedRead((markLong) => refreshSettled(family, endpointId, markLong), {
         pauseMs: rereadPauseMs,
@@ -98,7 +98,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   );
 
   /** Takes over the configured secret; returns whether anything had to be written. */
-  async function takeOver([family, endpointId, secret]: Endpoint, stored?: SealedRow): Promise<boolean> {
+  async function takeOver({ family, endpointId, secret }: Endpoint, stored?: SealedRow): Promise<boolean> {
     const next = (kept: EndpointSecrets | undefined) =>
       configuredAs(secret, kept, clock.now(), family === 'payments');
     const kept = stored?.open();
@@ -110,7 +110,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   /** Reads all secrets in one statement, and opens only those written since the last time. */
   async function readAll(): Promise<void> {
     const find = await vault.readAll();
-    for (const [family, endpointId] of endpoints) {
+    for (const { family, endpointId } of endpoints) {
       const stored = find(family, endpointId);
       const key = keyOf(family, endpointId);
       if (!stored || versions.get(key) === stored.version) continue;
@@ -128,12 +128,14 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
   /** The endpoints named by signals since the last read; '' stands for all. */
   const stale = new Set<string>();
-  const byName = new Map(endpoints.map((endpoint) => [nameOf(endpoint[0], endpoint[1]), endpoint]));
+  const byName = new Map(
+    endpoints.map((endpoint) => [nameOf(endpoint.family, endpoint.endpointId), endpoint]),
+  );
 
   async function readStale(): Promise<void> {
     const only = stale.size === 1 ? byName.get([...stale][0]!) : undefined;
     stale.clear();
-    await (only ? refresh(only[0], only[1]) : readAll());
+    await (only ? refresh(only.family, only.endpointId) : readAll());
   }
 
   let refreshing = Promise.resolve();
@@ -193,7 +195,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const find = await vault.readAll();
   let changed = false;
   for (const endpoint of endpoints)
-    if (await takeOver(endpoint, find(endpoint[0], endpoint[1]))) changed = true;
+    if (await takeOver(endpoint, find(endpoint.family, endpoint.endpointId))) changed = true;
   const stopListening = database.listen('secrets', refreshSoon);
   if (changed) database.signal('secrets', '');
   refreshSoon(''); // for rotations during the start
@@ -230,11 +232,17 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
 const families = ['shipments', 'payments'] as const;
 type Family = (typeof families)[number];
-type Endpoint = readonly [family: Family, endpointId: string, secret: string];
+
+/** A configured subscription or endpoint. */
+interface Endpoint {
+  readonly family: Family;
+  readonly endpointId: string;
+  readonly secret: string;
+}
 
 function endpointsOf(configured: Configured): readonly Endpoint[] {
   return families.flatMap((family) =>
-    Array.from(configured[family], ([endpointId, secret]): Endpoint => [family, endpointId, secret]),
+    Array.from(configured[family], ([endpointId, secret]) => ({ family, endpointId, secret })),
   );
 }
 
