@@ -14,10 +14,13 @@ export interface Item {
   readonly bodyDigest: string;
 }
 
+/** An item with its number in the log. */
+export type PlacedItem = Item & Placed;
+
 /** What a commit writes. */
 interface Changes {
-  /** The new events with their numbers, each with the state of its entity just after it, as JSON. */
-  readonly events: readonly (Item & Placed & { readonly entity: string | null })[];
+  /** The new events, each with the state of its entity just after it, as JSON. */
+  readonly events: readonly (PlacedItem & { readonly entity: string | null })[];
   readonly states: States;
   /** The new end of the log. */
   readonly head: Place;
@@ -151,7 +154,7 @@ function writeAll(
 
 const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };
 
-function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: Changes['events'][number]): Row {
+function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: PlacedItem): Row {
   return { family, event_id: eventKey, seq, body_digest: bodyDigest };
 }
 

@@ -1,9 +1,9 @@
 import { digest } from '../seal.js';
 import type { Store } from '../store/procedure.js';
 import { keyText } from '../store/text.js';
-import { prepareStatements, type Item } from './commit-statements.js';
+import { prepareStatements, type Item, type PlacedItem } from './commit-statements.js';
 import type { Delivery } from './delivery.js';
-import { createStates, type Folds, type Placed } from './fold.js';
+import { createStates, type Folds } from './fold.js';
 import { witnessOf, type Place } from './place.js';
 import { storeAlteredBodies } from './altered-bodies.js';
 
@@ -20,8 +20,6 @@ interface Known {
   readonly seq: number;
   readonly bodyDigest: string;
 }
-
-type Fresh = Item & Placed;
 
 /**
  * Creates the function that appends deliveries to the log in one transaction, in order. The lock on the head row makes
@@ -69,8 +67,8 @@ const keyOf = (family: string, eventKey: string) => `${family} ${eventKey}`;
 
 /** Separates new events, which get the numbers after `head`, from known ones; an id may repeat within the batch. */
 function classify(batch: readonly Item[], known: Map<string, Known>, head: number) {
-  const fresh: Fresh[] = [];
-  const altered: Fresh[] = [];
+  const fresh: PlacedItem[] = [];
+  const altered: PlacedItem[] = [];
   const outcomes = batch.map((item): Outcome => {
     const key = keyOf(item.delivery.family, item.eventKey);
     const first = known.get(key);
@@ -87,6 +85,6 @@ function classify(batch: readonly Item[], known: Map<string, Known>, head: numbe
   return { outcomes, fresh, altered };
 }
 
-function placeOf({ seq, eventKey, delivery: { family, receivedAt } }: Fresh): Place {
+function placeOf({ seq, eventKey, delivery: { family, receivedAt } }: PlacedItem): Place {
   return { seq, witness: witnessOf(family, eventKey, Date.parse(receivedAt)) };
 }
