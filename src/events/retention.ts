@@ -37,8 +37,11 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
     const cutoff = clock.now() - retentionDays * dayMs;
     let deleted = 0;
     try {
-      for (let step = 1; step > 0 && !stopped; deleted += step)
-        step = await pruneStep(database.kysely, cutoff);
+      while (!stopped) {
+        const step = await pruneStep(database.kysely, cutoff);
+        if (step === 0) break;
+        deleted += step;
+      }
     } finally {
       if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
     }
