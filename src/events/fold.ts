@@ -88,8 +88,8 @@ export function createStates(folds: Folds): States {
     },
     folded(family) {
       const { key, toRow } = folds[family]!;
-      const changed = [...states.get(family)!].filter(([, { changed: it }]) => it);
-      return changed.map(([id, { state, text }]) => ({ [key]: id, state: text, ...toRow(state) }));
+      const folded = [...states.get(family)!].filter(([, { changed }]) => changed);
+      return folded.map(([id, { state, text }]) => ({ [key]: id, state: text, ...toRow(state) }));
     },
   };
 }
