@@ -18,6 +18,14 @@ export interface Drain {
   run(server: Server, retire?: () => Promise<void>): Promise<void>;
 }
 
+/** What a drain does about responses that take long. */
+export interface DrainOptions {
+  /** Called a second before the rest is cut off: makes what is in progress end, if only with an error. */
+  readonly hurry: () => void;
+  /** Called with how many responses did not finish in time, if any. */
+  readonly onCutOff: (responses: number) => void;
+}
+
 /** How long an idle connection stays open, for a request that may be on its way. */
 const graceMs = 500;
 const timeoutMs = 6_500;
@@ -27,16 +35,8 @@ const hurryMs = 5_500;
 const maxAcceptMs = 500;
 const sweepMs = 1_000;
 
-/** What a drain does about responses that take long. */
-export interface DrainOptions {
-  /** Called a second before the rest is cut off: makes what is in progress end, if only with an error. */
-  readonly hurry?: () => void;
-  /** Called with how many responses did not finish in time, if any. */
-  readonly onCutOff?: (responses: number) => void;
-}
-
 /** A drain; it must be told of every connection and every response. */
-export function createDrain({ hurry, onCutOff }: DrainOptions = {}): Drain {
+export function createDrain({ hurry, onCutOff }: DrainOptions): Drain {
   /**
    * The latest response of each connection, which is the last to finish on it, until it has. Finished ones are swept
    * from time to time: a listener or a weak reference for each would be slower.
@@ -97,14 +97,14 @@ export function createDrain({ hurry, onCutOff }: DrainOptions = {}): Drain {
       server.closeIdleConnections();
       // Responses are looked for only now: a connection that was idle before may have one.
       const late = sleep(timeoutMs, true, { ref: false });
-      const hurrying = setTimeout(() => hurry?.(), hurryMs).unref();
+      const hurrying = setTimeout(hurry, hurryMs).unref();
       const retired = retire?.();
       for (let open = unanswered(); open.length > 0; open = unanswered())
         if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
       await Promise.race([retired, late]);
       clearTimeout(hurrying);
       const { length } = unanswered();
-      if (length > 0) onCutOff?.(length);
+      if (length > 0) onCutOff(length);
       server.closeAllConnections();
     },
   };

@@ -205,7 +205,7 @@ describe('a gateway that is stopped', () => {
 describe('a drain', () => {
   /** A server with a drain, and connections that the kernel has made, but the server has not accepted yet. */
   async function open(count: number) {
-    const drain = createDrain();
+    const drain = createDrain({ hurry() {}, onCutOff() {} });
     const server = createServer((_, response) => {
       drain.track(response);
       response.end('here');
