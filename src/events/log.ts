@@ -10,9 +10,6 @@ import { createQueue } from './queue.js';
 import { createReport } from './report.js';
 import { startRetention } from './retention.js';
 
-export type { Delivery } from './delivery.js';
-export type { Fold, StateTable } from './fold.js';
-
 /** An event in the log; as a `Place`, it is the place just after the event. */
 export interface LogEntry extends Place {
   /** Its number: 1 for the first event ever, then without a gap, in the order of commits. */

@@ -3,8 +3,9 @@ import { withTimeout } from '../store/timeout.js';
 import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
 import { type EventBody, readEvent } from './body.js';
-import type { Delivery, Log } from './log.js';
 import { TooManyWaiting } from './coalesced-read.js';
+import type { Delivery } from './delivery.js';
+import type { Log } from './log.js';
 import {
   checkEncoding,
   checkMethod,

@@ -1,5 +1,5 @@
 import { createEntities, type Entities, type EntityPosition } from '../events/entities.js';
-import type { Fold, StateTable } from '../events/log.js';
+import type { Fold, StateTable } from '../events/fold.js';
 import type { PaymentFilter } from '../generated/resolvers.js';
 import { instant } from '../instant.js';
 import { write, writeIfPresent, type Register, type Stamp } from '../register.js';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Fold } from '../../src/events/log.js';
+import type { Fold } from '../../src/events/fold.js';
 import { precedes, type Register } from '../../src/register.js';
 
 type Apply<Event, State> = Fold<Event, State>['apply'];

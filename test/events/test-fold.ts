@@ -1,5 +1,6 @@
 import { createCommit, type Commit } from '../../src/events/commit.js';
-import type { Delivery, Fold } from '../../src/events/log.js';
+import type { Delivery } from '../../src/events/delivery.js';
+import type { Fold } from '../../src/events/fold.js';
 import type { Procedure } from '../../src/store/procedure.js';
 
 /** An event of the families below: a step of its entity; the fold throws if it is impossible. */

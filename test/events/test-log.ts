@@ -1,4 +1,5 @@
-import { createLog, type Delivery, type Log } from '../../src/events/log.js';
+import type { Delivery } from '../../src/events/delivery.js';
+import { createLog, type Log } from '../../src/events/log.js';
 import { openDatabase, type Database, type Executor } from '../../src/store/database.js';
 import { keyText } from '../../src/store/text.js';
 import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
