@@ -12,25 +12,22 @@ const maxPerTurn = 8;
  */
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
   const pace = createPace(maxPerTurn);
-  const take = takeBy(receiver);
-  return (request, response) => {
-    if (request.url!.startsWith(webhookPrefix)) pace(() => void take(request, response));
-    else next(request, response);
-  };
-}
 
-/** Answers as the receiver says. */
-function takeBy(receiver: Receiver) {
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
     const answered = await receiver.receive({
       family,
       endpointId: more.length === 0 ? decode(id) : '',
-      method: request.method ?? '',
+      method: request.method!,
       rawHeaders: request.rawHeaders,
       body: request,
     });
     answer(request, response, answered);
+  }
+
+  return (request, response) => {
+    if (request.url!.startsWith(webhookPrefix)) pace(() => void take(request, response));
+    else next(request, response);
   };
 }
 
