@@ -188,10 +188,10 @@ export function operationSignal(response: ServerResponse): LightAbortController 
 }
 
 function cookieOf(reply: FastifyReply, secure: boolean): NonNullable<Context['cookie']> {
-  const rules = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
+  const attributes = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
   return {
     set: (token: string, expiresAt: number) =>
-      void reply.setCookie(cookieName, token, { ...rules, expires: new Date(expiresAt) }),
-    clear: () => void reply.clearCookie(cookieName, rules),
+      void reply.setCookie(cookieName, token, { ...attributes, expires: new Date(expiresAt) }),
+    clear: () => void reply.clearCookie(cookieName, attributes),
   };
 }
