@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 const tooSlow = 4290;
 /** Bytes that may wait for a socket when a live update is to be sent to it. */
 const maxWaitingBytes = 1024 * 1024;
-/** The same while answers are under way: two of the longest possible. */
+/** The same while answers are under way: two of the longest possible, if those are ASCII. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 /**

@@ -10,7 +10,7 @@ import { Heartbeat } from './heartbeat.js';
 const serviceRestart = 1012;
 /** The close code for what cannot be done here now: clients reconnect by themselves. */
 export const tryAgainLater = 1013;
-/** Bytes that fit into a close frame beside the code (RFC 6455, 5.5). */
+/** Bytes that fit into a close frame beside the code (RFC 6455 §5.5). */
 const maxReasonBytes = 123;
 const ignore = (): void => undefined;
 

@@ -52,6 +52,7 @@ export class CostEstimate {
   private readonly schema: GraphQLSchema;
   private readonly variables: Variables;
   private readonly fragments: Fragments;
+  /** How many rows a list of unknown length is estimated to have. */
   private readonly openRows: number;
   private readonly fragmentCosts = new Map<string, Cost>();
 

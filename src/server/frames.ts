@@ -137,7 +137,7 @@ function headLength(length: number): number {
   return length < 126 ? 2 : length < 65_536 ? 4 : 10;
 }
 
-/** RFC 6455, 5.2: one final text frame, unmasked like all of a server's. Returns where it ends. */
+/** RFC 6455 §5.2: one final text frame, unmasked like all of a server's. Returns where it ends. */
 function writeHead(bytes: Buffer, at: number, length: number): number {
   bytes[at] = finalText;
   if (length < 126) return bytes.writeUInt8(length, at + 1);

@@ -123,7 +123,7 @@ export function createRules(options: {
 const noCondition =
   'Neither the root field of a subscription nor a fragment around it can have `@skip` or `@include`.';
 
-/** A subscription's root field must not depend on its variables (specification of September 2025, 5.2.4.1). */
+/** A subscription's root field must not depend on its variables (specification of September 2025, §5.2.4.1). */
 const unconditionalRoot: ValidationRule = (context) => ({
   OperationDefinition({ operation, selectionSet }) {
     if (operation !== OperationTypeNode.SUBSCRIPTION) return false;

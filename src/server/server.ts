@@ -40,11 +40,16 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** What the server works with. */
 export interface ServerOptions {
   readonly host: string;
+  /** 0 for any that is free. */
   readonly port: number;
+  /** The gateway's public origin, if TLS ends in front of it. */
   readonly publicUrl: string | undefined;
+  /** The proxies whose `X-Forwarded-…` headers count: addresses, ranges or `loopback`; or how many there are. */
   readonly trustProxy: number | readonly string[] | undefined;
+  /** Origins whose pages may call, besides the gateway's own. */
   readonly allowedOrigins: readonly string[];
   readonly introspection: boolean;
   readonly schema: GraphQLSchema;
