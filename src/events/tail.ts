@@ -120,10 +120,13 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
   function hearSignal(payload: string): void {
     const signalled = placeFrom(payload);
-    if (!signalled) retrier.wake();
-    if (signalled && signalled.seq <= newest.seq) return;
-    newest = signalled ?? newest;
-    if (signalled && followers.size === 0 && !busy) passOver();
+    if (!signalled) {
+      retrier.wake();
+      return wake();
+    }
+    if (signalled.seq <= newest.seq) return;
+    newest = signalled;
+    if (followers.size === 0 && !busy) passOver();
     else wake();
   }
 
