@@ -31,20 +31,20 @@ const operations = '';
 
 /**
  * Reads as far as the parser would, which stops at an invalid token or one too many, and reports that itself; and no
- * deeper than `mostLevels`. Takes time in proportion to the text.
+ * deeper than `maxLevels`. Takes time in proportion to the text.
  */
-export function nestingOf(source: Source, mostLevels: number, maxTokens: number): Nesting {
-  const parts = partsOf(source, mostLevels, maxTokens);
+export function nestingOf(source: Source, maxLevels: number, maxTokens: number): Nesting {
+  const parts = partsOf(source, maxLevels, maxTokens);
   if (typeof parts === 'number') return { depth: parts };
   const depths = expandedDepths(parts);
   const left = parts.size - depths.size;
-  if (left > mostLevels) return { depth: Infinity };
+  if (left > maxLevels) return { depth: Infinity };
   const depth = Math.max(...depths.values(), 0);
-  return left > 0 && depth <= mostLevels ? { depth, cycle: cycleOf(source, parts, depths) } : { depth };
+  return left > 0 && depth <= maxLevels ? { depth, cycle: cycleOf(source, parts, depths) } : { depth };
 }
 
 /** The parts of the document; or a depth alone, which is too great, or 0 where the parser will report an error. */
-function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts | number {
+function partsOf(source: Source, maxLevels: number, maxTokens: number): Parts | number {
   const lexer = new Lexer(source);
   const parts = new Map<string, Part>();
   const partOf = (name: string): Part =>
@@ -60,7 +60,7 @@ function partsOf(source: Source, mostLevels: number, maxTokens: number): Parts |
       const { kind, value, start } = lexer.advance();
       if (kind === TokenKind.EOF) return parts;
       depth += levels[kind] ?? 0;
-      if (depth > mostLevels) return depth;
+      if (depth > maxLevels) return depth;
       part.depth = Math.max(part.depth, depth);
       if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
       const isName = kind === TokenKind.NAME;
