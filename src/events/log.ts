@@ -36,7 +36,10 @@ export interface Log {
   /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
   place(seq: number): Promise<Place | undefined>;
   bounds(): Promise<Bounds>;
-  /** The events after this number, in order, at most `limit`; skipped ones are included. */
+  /**
+   * The events after this number, in order, at most `limit`; skipped ones are included. Rejects with an error that
+   * `isBroken` recognises if one of them is corrupt.
+   */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
   /** The same, together with the place at `after`, even if the event there can no longer be parsed. */
   readOn(after: number, limit: number): Promise<Onward>;
