@@ -100,6 +100,20 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(await withLease(database, 'token', short, async () => 'next')).toBe('next');
   });
 
+  test('may be lost while the database fails: the work still returns its result', async () => {
+    const database = await open(await freshUrl());
+    const { schema } = database.kysely;
+    const short = { ttlMs: 300 };
+    const done = withLease(database, 'token', short, async () => {
+      await schema.alterTable('leases').renameTo('leases_away').execute();
+      await pause(500); // in which it would be renewed
+      return 'done';
+    });
+    expect(await done).toBe('done');
+    await schema.alterTable('leases_away').renameTo('leases').execute();
+    expect(await withLease(database, 'token', short, async () => 'next')).toBe('next');
+  });
+
   test('neither expire early nor last longer if the clock of this process is wrong', async () => {
     const database = await open(await freshUrl());
     const takeWithClockAt = (now: number) => {
