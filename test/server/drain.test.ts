@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -59,6 +59,30 @@ test('waits for a response, however long ago it was requested', async () => {
   expect(await asked).toMatchObject({ body: 'late', headers: { connection: 'close' } });
   await drained;
 });
+
+test.each(['before', 'meanwhile'])(
+  'waits for no response whose client left %s, even to a request behind another',
+  async (when) => {
+    let requested = 0;
+    const hurry = vi.fn<() => void>();
+    const { drain, server, cut } = await start(() => (requested += 1), hurry);
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
+    const [socket] = await accepted;
+    await expect.poll(() => requested).toBe(2);
+    const leave = async () => {
+      client.destroy();
+      await once(socket, 'close');
+    };
+    if (when === 'before') await leave();
+    const drained = drain.run(server);
+    if (when === 'meanwhile') await sleep(1_000).then(leave);
+    await drained;
+    expect(hurry).not.toHaveBeenCalled();
+    expect(cut).toEqual([]);
+  },
+);
 
 test('waits some seconds for a response, hurries it, and cuts off one that still does not finish', async () => {
   let hurried: ServerResponse | undefined;
