@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { util } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LightAbortController } from '../../src/signal.js';
+import { LightAbortController, type Signal } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
@@ -293,6 +293,22 @@ describe('the deadline', () => {
     expect(await ended).toMatchObject({ reason: 'abandoned', code: 'UPSTREAM_TIMEOUT', uncertain: true });
     expect(await failure({ ...post, signal })).toMatchObject({ code: 'UPSTREAM_TIMEOUT', uncertain: false });
     expect(service.received).toHaveLength(1);
+  });
+
+  it('leaves neither a timer nor a listener behind', async () => {
+    fakeTimers();
+    const listeners = new Set<() => void>();
+    const signal: Signal = {
+      aborted: false,
+      addEventListener: (_, listener) => void listeners.add(listener),
+      removeEventListener: (_, listener) => void listeners.delete(listener),
+    };
+    const ask = async () => {
+      for (let call = 0; call < 3; call += 1) await answerOf(upstream, { ...get, signal });
+      return { timers: vi.getTimerCount(), listeners: listeners.size };
+    };
+    const { timers } = await ask(); // those of the connection
+    expect(await ask()).toEqual({ timers, listeners: 0 });
   });
 
   it('ends a call that waits for a connection; it is never sent', async () => {
