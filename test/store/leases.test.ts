@@ -100,6 +100,30 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     expect(await withLease(database, 'token', short, async () => 'next')).toBe('next');
   });
 
+  test('are no longer renewed once the work is done, or has taken a minute', async () => {
+    const database = await open(await freshUrl());
+    const renew = vi.spyOn(database.kysely, 'updateTable');
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const renewalsIn = async (seconds: number) => {
+      renew.mockClear();
+      for (let second = 0; second < seconds; second += 1) {
+        await vi.advanceTimersByTimeAsync(1_000);
+        // About as long as a renewal takes.
+        await database.kysely.deleteFrom('leases').where('key', '=', 'none').execute();
+      }
+      return renew.mock.calls.length;
+    };
+    await withLease(database, 'token', { ttlMs: 3_000 }, async () => {
+      expect(await renewalsIn(1)).toBe(1);
+    });
+    expect(await renewalsIn(10)).toBe(0);
+    await withLease(database, 'token', { ttlMs: 3_000 }, async () => {
+      expect(await renewalsIn(60)).toBeGreaterThan(0);
+      expect(await renewalsIn(60)).toBe(0);
+    });
+  });
+
   test('may be lost while the database fails: the work still returns its result', async () => {
     const database = await open(await freshUrl());
     const { schema } = database.kysely;
