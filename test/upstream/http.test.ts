@@ -519,6 +519,21 @@ describe('the circuit breaker', () => {
     expect(lines).toContain('circuit breaker closed');
   });
 
+  it('takes no call from before it opened for its trial', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let cut = () => {};
+    service.answer = (response) => void (cut = () => response.destroy());
+    const early = failure(post);
+    await expect.poll(() => service.received).toHaveLength(1);
+    service.answer = answering(500);
+    await times(10, post);
+    vi.setSystemTime(Date.now() + 5_001);
+    cut();
+    expect(await early).toMatchObject({ reason: 'broken' });
+    service.answer = answering(200, '[]');
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
+  });
+
   it.each([400, 401, 403, 404, 429, 302])('does not count %i', async (status) => {
     service.answer = answering(status);
     await times(15, get);
@@ -583,6 +598,16 @@ describe('the circuit breaker', () => {
       await hang('caller0');
       expect(await failure({ ...get, token: 'caller0' })).toMatchObject({ reason: 'resting' });
       expect(service.received).toHaveLength(11);
+    });
+
+    it('counts a timeout of each caller again after a trial that succeeds', async () => {
+      fakeTimers('Date');
+      await hang(...callers(10));
+      vi.setSystemTime(Date.now() + 5_001);
+      service.answer = answering(200, '[]');
+      expect(await answerOf(upstream, { ...get, token: 'caller0' })).toMatchObject({ status: 200 });
+      await hang(...callers(10));
+      expect(await failure({ ...get, token: 'other' })).toMatchObject({ reason: 'resting' });
     });
 
     it('counts each timeout of a call without a token', async () => {
