@@ -102,8 +102,13 @@ export function createFanout(options: {
         throw new Error('A subscription resolver must return what `Feed.follow` returns.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
       const { key, release } = hold(args, source);
+      try {
+        subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
+      } catch (error) {
+        release();
+        throw error;
+      }
       subscriber.release = release;
-      subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
       return subscriber;
     },
   };

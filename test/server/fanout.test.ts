@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { parse } from 'graphql/index.js';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createFeed } from '../../src/events/feed.js';
 import type { Log } from '../../src/events/log.js';
@@ -154,4 +154,19 @@ test('lets a subscription that fails before it is read be read, and left after t
   await expect.poll(() => feed.multicast.size).toBe(0);
   await expect(stream.next()).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
   await expect(stream.return!()).resolves.toEqual(ended);
+});
+
+test('does not count the memory of a subscription that could not join', async () => {
+  const { subscribe } = await openFanout();
+  const { set } = Map.prototype;
+  vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
+    if (key === '' && value instanceof Set) throw new RangeError('Map maximum size exceeded');
+    return set.call(this, key, value);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const long = `subscription { seq } # ${'-'.repeat(30 * 1024 * 1024)}`;
+  await expect(subscribe(long)).rejects.toThrow(RangeError);
+  vi.restoreAllMocks();
+  const { stream } = await subscribe(long);
+  expect(await stream.return!()).toEqual(ended);
 });
