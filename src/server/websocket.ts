@@ -188,9 +188,15 @@ export function createGraphqlSockets(options: {
   };
 }
 
-/** Under its name in any case, since it is a header's, and clients write those either way. */
+/**
+ * Under its name in any case, since it is a header's, and clients write those either way; first of all as documented,
+ * since it may be there twice.
+ */
 function authorizationIn(params: Credentials | null | undefined): unknown {
-  return Object.entries(params ?? {}).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
+  const { authorization, ...others } = params ?? {};
+  return (
+    authorization ?? Object.entries(others).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+  );
 }
 
 /** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */

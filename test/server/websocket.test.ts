@@ -129,6 +129,12 @@ describe('a new connection', () => {
     },
   );
 
+  test('takes the session from `authorization`, whatever the payload has under its name in another case', async () => {
+    const socket = await openWithPayload({ Authorization: 'Bearer wrong', ...bearer(token) });
+    expect(await socket.next()).toEqual({ type: 'connection_ack' });
+    socket.close();
+  });
+
   test('is closed with 4401 for an ended session', async () => {
     const session = await testbed.signIn();
     await testbed.ask('mutation { signOut { signedOut } }', {}, session);
