@@ -42,10 +42,3 @@ export function whenAborted(signal: Signal, act: () => void): () => void {
   signal.addEventListener('abort', act);
   return () => signal.removeEventListener('abort', act);
 }
-
-/** A real `AbortSignal`, for APIs that need one. */
-export function toAbortSignal(signal: Signal): AbortSignal {
-  const controller = new AbortController();
-  whenAborted(signal, () => controller.abort());
-  return controller.signal;
-}

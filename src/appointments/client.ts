@@ -158,6 +158,7 @@ export function createAppointmentsClient(
       return { booked: true, upstreamId: readId(answer) };
     },
     async stop() {
+      tokens.stop();
       await Promise.all([service.stop(), issuer.stop()]);
     },
   };

@@ -2,9 +2,9 @@ import type { Keyv } from 'keyv';
 import type { Clock } from '../clock.js';
 import type { Database } from '../store/database.js';
 import { withLease } from '../store/leases.js';
-import type { UpstreamName } from './failure.js';
+import { UpstreamError, type UpstreamName } from './failure.js';
 import { createFlights } from './flights.js';
-import { toAbortSignal, type Signal } from '../signal.js';
+import { LightAbortController, whenAborted, type Signal } from '../signal.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
 export interface Tokens {
@@ -14,6 +14,8 @@ export interface Tokens {
   discard(token: string): void;
   /** Reports that a new token may have a wider scope: this one is returned again only if the issuer fails. */
   suspect(token: string): void;
+  /** Waits no longer for another replica that is requesting a token: whoever needs that token gets an error. */
+  stop(): void;
 }
 
 /** What an issuer returns. */
@@ -50,6 +52,7 @@ export function createTokens(options: {
   let trusted: { readonly token: string; readonly until: number } | undefined;
   let refused: string | undefined;
   let suspected: string | undefined;
+  const stopping = new LightAbortController();
 
   async function look(): Promise<Kept | undefined> {
     const kept = await keyv.get<Kept>(key);
@@ -73,11 +76,13 @@ export function createTokens(options: {
   async function find(signal: Signal): Promise<Kept> {
     const old = await look();
     if (old && isYoung(old)) return old;
+    const waiting = new AbortController();
+    const unwatch = [signal, stopping].map((end) => whenAborted(end, () => waiting.abort()));
     try {
       return await withLease(
         database,
         `token ${key}`,
-        { ttlMs: leaseMs, signal: toAbortSignal(signal) },
+        { ttlMs: leaseMs, signal: waiting.signal },
         async () => {
           // The previous holder of the lease has renewed it, most likely.
           const kept = await look();
@@ -87,7 +92,9 @@ export function createTokens(options: {
     } catch (error) {
       // The last tenth of a token's life is a reserve for when the issuer fails; so is a token that is only suspected.
       if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
-      throw error;
+      throw waiting.signal.aborted ? new UpstreamError(issuer, 'abandoned') : error;
+    } finally {
+      for (const cancel of unwatch) cancel();
     }
   }
 
@@ -114,5 +121,6 @@ export function createTokens(options: {
       suspected = token;
       if (trusted?.token === token) trusted = undefined;
     },
+    stop: () => stopping.abort(),
   };
 }

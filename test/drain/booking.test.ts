@@ -2,6 +2,8 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { noPostgres } from '../support/engines.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { startTestbed } from '../support/testbed.js';
 import { input } from '../appointments/replica.js';
 import { postGraphql } from './requests.js';
@@ -65,6 +67,37 @@ test('answers a booking whose call hangs as unconfirmed, and books nothing twice
     sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST'),
   ).toHaveLength(1);
 });
+
+test.skipIf(noPostgres)(
+  'answers a booking that waits for another replica to get a token, and leaves nothing of it',
+  async () => {
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.stop());
+    const settings = {
+      DATABASE_URL: await createTestDatabase(),
+      SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
+    };
+    const one = await startTestbed({ sandbox, settings, upstreamTimeoutMs: 60_000 });
+    onTestFinished(one.stop);
+    const two = await startTestbed({ sandbox, settings });
+    onTestFinished(two.stop);
+    sandbox.faults.add({ service: 'issuer', act: { kind: 'delay', ms: 60_000 } });
+    const token = await one.signIn();
+    const bookBy = ({ url }: { url: string }, idempotencyKey: string) =>
+      postGraphql(url, create, { input: { ...input, idempotencyKey } }, { token });
+    const booked = async () =>
+      (await one.ask('{ appointments { nodes { id } } }', {}, token)).data.appointments.nodes as unknown[];
+    const first = bookBy(one, 'one');
+    await vi.waitFor(() => expect(sandbox.calls.at(-1)).toMatchObject({ service: 'issuer' }));
+    const second = bookBy(two, 'two');
+    await expect.poll(booked).toHaveLength(2);
+    await two.gateway.stop();
+    expect((await second).errors).toMatchObject([{ extensions: { code: 'UPSTREAM_TIMEOUT' } }]);
+    expect(await booked()).toHaveLength(1);
+    await sandbox.clock.advance(60_000);
+    expect((await first).data.createAppointment.appointment.confirmation).toBe('CONFIRMED');
+  },
+);
 
 test('settles a booking whose client has gone before the database is closed', async () => {
   const sandbox = await startSandbox();

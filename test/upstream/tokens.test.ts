@@ -128,6 +128,20 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(issued).toHaveLength(2);
   });
 
+  it('waits no longer for another replica once it is stopped', async () => {
+    const [one, two] = [startReplica(), startReplica()];
+    let answer: ((token: string) => void) | undefined;
+    issue = () => new Promise((resolve) => (answer = resolve));
+    const first = one.get();
+    await expect.poll(() => answer).toBeDefined();
+    const second = two.get().catch((error: unknown) => error);
+    two.stop();
+    expect(await second).toMatchObject({ code: 'UPSTREAM_TIMEOUT', reason: 'abandoned' });
+    await expect(two.get()).rejects.toMatchObject({ reason: 'abandoned' });
+    answer!('token-1');
+    expect(await first).toBe('token-1');
+  });
+
   it('uses the token that another replica has renewed', async () => {
     const [one, two] = [startReplica(), startReplica()];
     await Promise.all([one.get(), two.get()]);
