@@ -118,7 +118,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const paymentService =
       baseUrl === undefined ? undefined : begun(createUpstream({ ...calls, name: 'payments', baseUrl }));
     const paymentsClient = createPaymentsClient({ upstream: paymentService, apiToken, secretField });
-    const services = [notesClient, appointmentsClient, paymentService];
 
     const grants = config.grants ?? new Map();
     const sessions = begun(
@@ -188,7 +187,10 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         feed,
         database,
         telemetry,
-        abandonCalls: () => services.forEach((service) => void service?.stop()),
+        abandonCalls() {
+          // Not those to the payment service: a secret that comes while there is time is taken into use.
+          for (const client of [notesClient, appointmentsClient]) void client.stop();
+        },
         pages: new URL(import.meta.url.endsWith('.ts') ? '../dist/console/' : './console/', import.meta.url),
       }),
     );

@@ -59,7 +59,7 @@ export interface ServerOptions {
   readonly feed: Feed;
   readonly database: Database;
   readonly telemetry: Telemetry;
-  /** Ends all calls to the services, so that operations that wait for one are answered. */
+  /** Ends the calls to the services, so that operations that wait for one are answered. */
   readonly abandonCalls: () => void;
   /** The folder of the built pages. */
   readonly pages: URL;
