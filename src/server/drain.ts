@@ -79,8 +79,13 @@ export function createDrain({ hurry, onCutOff }: DrainOptions): Drain {
       return begun;
     },
     track(response) {
-      latest.set(response.req.socket, response);
-      if (begun) endConnection(response);
+      const { socket } = response.req;
+      const before = latest.get(socket);
+      latest.set(socket, response);
+      if (!begun) return;
+      // Pipelined behind one whose headers are not made yet: only the last response closes the connection.
+      if (before?.headersSent === false) before.removeHeader('connection');
+      endConnection(response);
     },
     async run(server, retire) {
       await acceptPending();

@@ -107,6 +107,30 @@ describe('a gateway that is stopped', () => {
     expect(await ended).toBe(0);
   });
 
+  test('answers pipelined requests, and announces the close with the last answer only', async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket.on('data', (bytes) => (received += String(bytes)));
+    const ask = (query: string) => {
+      const body = JSON.stringify({ query });
+      const headers = `Authorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+      socket.write(`POST /graphql HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`);
+    };
+    delayNotes({ kind: 'delay', ms: 60_000 });
+    ask('{ notes { nodes { id } } }');
+    await notesRequested();
+    const ended = gateway.end();
+    await refusesConnections();
+    ask('{ tags { nodes { name } } }');
+    await expect.poll(() => sandbox.calls.at(-1)?.path).toMatch(/^\/tags/);
+    await sandbox.clock.advance(60_000);
+    expect(await ended).toBe(0);
+    expect(received).toMatch(/"notes"[^]*"tags"/);
+    expect(received.match(/\r\nconnection: close\r\n/gi)).toHaveLength(1);
+  });
+
   test('refuses an upgrade on an open connection', async () => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
