@@ -122,7 +122,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   function past(entry: LogEntry): Payload | Promise<Payload> {
-    return entry.family === family && entry.event !== null ? replays.of(entry) : undefined;
+    return entry.family === family && entry.entityId !== null ? replays.of(entry) : undefined;
   }
 
   /** A member whose place is past an entry has it already, from a replica that had read further. */

@@ -84,7 +84,7 @@ export function createInterests<T>(): Interests<T> {
     },
     in(entry) {
       const found = new Set<T>();
-      if (entry.event === null) return found;
+      if (entry.entityId === null) return found;
       for (const [keyOf, selected] of families.get(entry.family) ?? [])
         for (const those of find(selected, keyOf, entry)) for (const who of those) found.add(who);
       return found;

@@ -21,9 +21,9 @@ export interface LogEntry extends Place {
   readonly receivedAt: string;
   /** Null if the event was skipped. Of a very long id this is only a digest; the event has it in full. */
   readonly entityId: string | null;
-  /** The domain's event; null if it was skipped. */
+  /** The domain's event; null if it was skipped. Throws if it is corrupt (no longer JSON). */
   readonly event: unknown;
-  /** The state of the entity as folded just after this event; null if it was skipped. */
+  /** The state of the entity as folded just after this event; null if it was skipped. Throws like `event`. */
   readonly entity: unknown;
   /** The length of event and entity together, as JSON, for callers that bound their memory. */
   readonly weight: number;
@@ -36,12 +36,9 @@ export interface Log {
   /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
   place(seq: number): Promise<Place | undefined>;
   bounds(): Promise<Bounds>;
-  /**
-   * The events after this number, in order, at most `limit`; skipped ones are included. Rejects with an error that
-   * `isBroken` recognises if one of them is corrupt.
-   */
+  /** The events after this number, in order, at most `limit`; skipped and corrupt ones are included. */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
-  /** The same, together with the place at `after`, even if the event there can no longer be parsed. */
+  /** The same, together with the place at `after`. */
   readOn(after: number, limit: number): Promise<Onward>;
   /** Deletes the events past the retention period; this also happens in the background. */
   prune(): Promise<void>;
@@ -149,11 +146,6 @@ interface Range {
   readonly limit: number;
 }
 
-/** Whether reading failed because an entry is corrupt (no longer JSON), although the database answered. */
-export function isBroken(error: unknown): boolean {
-  return error instanceof SyntaxError;
-}
-
 function prepareRead(db: Executor) {
   return prepare(db, (range: MakePlaceholder<Range>) =>
     db
@@ -173,15 +165,35 @@ type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
 
 function entryOf(row: EventRow): LogEntry {
   const { family, event_id, type, entity_id, received_at, event, entity } = row;
-  return {
+  const known = {
     ...placeOf(row),
     family,
     eventId: fromKeyText(event_id),
     type: fromKeyText(type),
     receivedAt: new Date(received_at).toISOString(),
     entityId: entity_id === null ? null : fromKeyText(entity_id),
-    event: event === null ? null : (JSON.parse(event) as unknown),
-    entity: entity === null ? null : (JSON.parse(entity) as unknown),
     weight: (event?.length ?? 0) + (entity?.length ?? 0),
+  };
+  try {
+    return { ...known, event: parse(event), entity: parse(entity) };
+  } catch (cause) {
+    return corrupt(known, cause);
+  }
+}
+
+function parse(json: string | null): unknown {
+  return json === null ? null : JSON.parse(json);
+}
+
+/** Only whoever wants the event is told: those who do not can pass it. */
+function corrupt(known: Omit<LogEntry, 'event' | 'entity'>, cause: unknown): LogEntry {
+  return {
+    ...known,
+    get event(): never {
+      throw cause;
+    },
+    get entity(): never {
+      throw cause;
+    },
   };
 }

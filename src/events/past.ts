@@ -1,5 +1,5 @@
 import { createLimiter } from '../limiter.js';
-import { isBroken, type Log, type LogEntry } from './log.js';
+import type { Log, LogEntry } from './log.js';
 import type { Place } from './place.js';
 import { createBoundedMap, type Weighed } from './bounded-map.js';
 import type { Tail } from './tail.js';
@@ -11,10 +11,10 @@ import type { Tail } from './tail.js';
 export interface Past {
   /**
    * A page with the entry of this number, in order and without a gap; if the log has no such entry, one without it.
-   * Rejects if the database fails or the entry is corrupt; other corrupt entries do no harm.
+   * Rejects if the database fails.
    */
   page(seq: number): Promise<readonly LogEntry[]>;
-  /** The place just after this entry, even if its event is corrupt; undefined if the log has no such number. */
+  /** The place just after this entry; undefined if the log has no such number. */
   place(seq: number): Promise<Place | undefined>;
 }
 
@@ -81,29 +81,9 @@ export function createPast(log: Log, tail: Tail): Past {
     return (await (flights.get(first) ?? read(first))).entries;
   }
 
-  const readFrom = (seq: number, limit: number) => inTurn(() => log.read(seq - 1, limit));
-
   return {
-    // A corrupt entry may come before this one, or after it.
-    page: (seq) =>
-      share(seq)
-        .catch(whereBroken(() => readFrom(seq, pageSize)))
-        .catch(whereBroken(() => readFrom(seq, 1))),
-    async place(seq) {
-      if (seq <= 0) return undefined;
-      return share(seq).then(
-        (entries) => entryOf(entries, seq),
-        whereBroken(() => log.place(seq)),
-      );
-    },
-  };
-}
-
-/** For `catch`: reads another way if an entry in the page is corrupt. */
-function whereBroken<T>(read: () => Promise<T>): (error: unknown) => Promise<T> {
-  return (error) => {
-    if (!isBroken(error)) throw error;
-    return read();
+    page: share,
+    place: async (seq) => (seq > 0 ? entryOf(await share(seq), seq) : undefined),
   };
 }
 

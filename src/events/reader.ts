@@ -18,8 +18,7 @@ export interface Sources {
 export interface Reader {
   /**
    * The entry with this number, which the tail must have reached: synchronously if it is in memory. Undefined once the
-   * reader is no longer wanted. Rejects with `CURSOR_EXPIRED` if the entry is no longer kept, `Unrenderable` if it is
-   * corrupt.
+   * reader is no longer wanted. Rejects with `CURSOR_EXPIRED` if the entry is no longer kept.
    */
   entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
   /** The same entry, if it is in memory. */
@@ -34,7 +33,7 @@ export function createReader({ past, tail, retrier }: Sources, isWanted: () => b
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await retrier.read(seq, () => past.page(seq), { isWanted })) ?? [];
+    const entries = (await retrier.retry(() => past.page(seq), { isWanted })) ?? [];
     const entry = entryOf(entries, seq);
     page = holdable(entries, seq);
     // The log has no gaps: a missing entry has been pruned.

@@ -1,7 +1,6 @@
 import { answers, type Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
-import { isBroken } from './log.js';
 
 /** Retries whatever fails of what one feed reads and renders. */
 export interface Retrier {
@@ -10,11 +9,9 @@ export interface Retrier {
    * once nobody waits for it any more. Failures are logged, at most one line a second.
    */
   retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
-  /** The same for one entry; if that is corrupt, and stays so, it is given up as in `render`. */
-  read<T>(seq: number, read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
   /**
-   * The same for rendering one event, which may fail because of a bug: rejects with `Unrenderable` once it has failed
-   * for as long as `GiveUpLimit` allows, a minute by default.
+   * The same for rendering one event, which may fail because of a bug, or because it is corrupt: rejects with
+   * `Unrenderable` once it has failed for as long as `GiveUpLimit` allows, a minute by default.
    */
   render<T>(seq: number, work: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
   /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
@@ -117,12 +114,6 @@ export function createRetrier(options: RetrierOptions): Retrier {
 
   return {
     retry: (read, retryOptions) => keepTrying(read, retryOptions, logAway),
-    read(seq, read, retryOptions) {
-      const giveUp = createGiveUp(seq);
-      return keepTrying(read, retryOptions, eventFailed, (error) =>
-        isBroken(error) ? giveUp(error) : undefined,
-      );
-    },
     render: (seq, work, retryOptions) => keepTrying(work, retryOptions, eventFailed, createGiveUp(seq)),
     wake,
   };

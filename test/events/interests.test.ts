@@ -73,10 +73,10 @@ test('finds the interests of the family, and those with a selection only if it m
   const found = (changes?: Partial<LogEntry>) => [...interests.in(entry(changes))];
   expect(found()).toEqual(['all', 'steps and leaps', 'the entity']);
   expect(found({ type: 'leap', entityId: 'other' })).toEqual(['all', 'steps and leaps']);
-  expect(found({ type: 'rest', entityId: null })).toEqual(['all']);
+  expect(found({ type: 'rest', entityId: 'other' })).toEqual(['all']);
   expect(found({ family: 'payments' })).toEqual(['payments']);
   expect(found({ family: 'others' })).toEqual([]);
-  expect(found({ event: null })).toEqual([]);
+  expect(found({ entityId: null })).toEqual([]);
 });
 
 test('finds each interest once, and none that was removed', () => {

@@ -678,6 +678,41 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(live, '4');
     });
 
+    test.each([false, true])(
+      'is given up if its row is corrupt, which ends only those who want it (replayed: %s)',
+      async (replayed) => {
+        const corrupt = () =>
+          testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 2).execute();
+        const bounded = await openFeed({
+          giveUpLimit: { failures: 3, ms: 1 },
+          log: {
+            async readOn(...range) {
+              await corrupt();
+              return testLog.log.readOn(...range);
+            },
+          },
+        });
+        if (replayed) await append(3);
+        await settle(bounded);
+        await corrupt();
+        const after = replayed ? 0 : undefined;
+        const reading = createRendering((entry, isReplayed) =>
+          entry.event ? text(entry, isReplayed) : undefined,
+        );
+        const [one, other, later] = [createMember(after), createMember(after), createMember(2)];
+        bounded.multicast.join('reading', reading, one);
+        bounded.multicast.join('other', { ...createRendering(), family: 'payments' }, other);
+        if (!replayed) await append(3);
+        expect(await one.ended).toBeInstanceOf(Unrenderable);
+        expect(one.got).toEqual([replayed ? '1*' : '1']);
+        bounded.multicast.join('reading', reading, later);
+        await expectGot(later, '3*');
+        await append(1, { family: 'payments' });
+        await expectGot(other, '4');
+        expect(bounded.multicast.size).toBe(2);
+      },
+    );
+
     test('is not given up while the database does not answer', async () => {
       let failures = 0;
       const ping = async () => {

@@ -101,16 +101,11 @@ describe('the log of failures', () => {
 
   test('distinguishes failing events from a failing log', async () => {
     const { logged } = await logWhileAway(10, (retrier, read) =>
-      Promise.all([
-        retrier.retry(read, { isWanted }),
-        retrier.read(1, read, { isWanted }),
-        retrier.render(2, read, { isWanted }),
-      ]),
+      Promise.all([retrier.retry(read, { isWanted }), retrier.render(1, read, { isWanted })]),
     );
     expect(logged.slice(0, 2).map(({ msg }) => msg)).toEqual([
       'the event log cannot be read; retrying',
       'an event could not be read or rendered; retrying',
     ]);
-    expect(logged).toHaveLength(6);
   });
 });

@@ -46,8 +46,9 @@ async function openFanout(changes: Partial<Log> = {}) {
       Subscription: {
         seq: {
           subscribe: (_: unknown, { after }: { after?: number }) =>
-            feed.follow({ family: 'shipments', ...(after !== undefined && { after }) }, ({ seq }) => ({
+            feed.follow({ family: 'shipments', ...(after !== undefined && { after }) }, ({ seq, event }) => ({
               seq,
+              event,
             })),
           resolve({ seq }: { seq: number }, { stuck }: { stuck?: boolean }) {
             if (stuck && seq === 2) throw new Error('A fault of ours.');
