@@ -26,8 +26,6 @@ class CallDeadline implements Deadline {
   private readonly unwatch: (() => void) | undefined;
 
   constructor(ms: number, operation: Signal | undefined) {
-    this.endedBy = undefined;
-    this.act = undefined;
     this.ms = ms;
     this.timer = setTimeout(endLate, ms, this);
     this.unwatch = operation && whenAborted(operation, () => this.end('abandoned'));

@@ -125,8 +125,8 @@ async function retryFailed(
   run: () => Promise<Reply>,
 ): Promise<Reply> {
   if (!repeatable) throw error;
-  return retrying.execute(async ({ attempt: number }) => {
-    if (number === 0) throw error; // the attempt that was already made
+  return retrying.execute(async ({ attempt }) => {
+    if (attempt === 0) throw error; // the attempt that was already made
     return run();
   });
 }
