@@ -20,8 +20,8 @@ export interface Reply {
 }
 
 /**
- * A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB; if they are escaped, maybe 12, which is
- * then read in smaller pages.
+ * How large the body of a success may be. A page of 100 notes of 10,000 characters (`apis/notes.md` §2) is some 4 MiB;
+ * if they are escaped, maybe 12, which is then read in smaller pages.
  */
 export const maxBytes = 8 * 1024 * 1024;
 /** How much of an error's body is read and discarded, so that the connection can be used again. */

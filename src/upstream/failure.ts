@@ -14,11 +14,11 @@ const services: Readonly<Record<UpstreamName, string>> = {
 const reasons = {
   /** No connection, or one that ended before the whole answer was there. */
   broken: ['UPSTREAM_UNAVAILABLE', 'cannot be reached'],
-  /** An answer of 500 or above. */
+  /** An answer of 500 or above, or one that refuses the call for now. */
   failing: ['UPSTREAM_UNAVAILABLE', 'failed'],
   /** The breaker is open: the call was not made. */
   resting: ['UPSTREAM_UNAVAILABLE', 'has failed repeatedly, so calls to it are paused for some seconds'],
-  /** A token is refused however fresh it is. */
+  /** Our credentials are refused, or a token however fresh it is. */
   locked: ['UPSTREAM_UNAVAILABLE', 'does not authorise the gateway'],
   /** The call's own deadline. */
   late: ['UPSTREAM_TIMEOUT', 'did not answer in time'],

@@ -1,4 +1,4 @@
-/** A text in an answer, and the objects on the path to it, innermost first. */
+/** A text in an answer, and the objects that its name or dotted path led through, innermost first. */
 export interface FoundText {
   readonly text: string;
   readonly within: readonly Fields[];

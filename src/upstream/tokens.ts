@@ -12,7 +12,10 @@ export interface Tokens {
   get(signal?: Signal): Promise<string>;
   /** Reports that a service refuses this token: it is not returned again unless the issuer issues it again. */
   discard(token: string): void;
-  /** Reports that a new token may have a wider scope: this one is returned again only if the issuer fails. */
+  /**
+   * Reports that a new token may have a wider scope: this one is returned again only if the issuer fails, or issues it
+   * again.
+   */
   suspect(token: string): void;
   /** Waits no longer for another replica that is requesting a token: whoever needs that token gets an error. */
   stop(): void;
