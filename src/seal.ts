@@ -4,9 +4,12 @@ const idBytes = 4;
 const nonceBytes = 12;
 const tagBytes = 16;
 
+/** What is derived from one secret. */
 interface Key {
+  /** Precedes what was sealed, to tell which key opens it. */
   readonly id: Buffer;
   readonly cipher: Buffer;
+  /** The HMAC key that derives nonces. */
   readonly nonce: Buffer;
 }
 
@@ -78,7 +81,7 @@ export function createSealer(secrets: readonly [Buffer, ...Buffer[]]): Sealer {
   };
 }
 
-/** SHA-256 of a text, base64url: a key in the store for what must not itself be stored. */
+/** SHA-256 of a text, base64url: stands for what is secret, or too long to be stored or compared itself. */
 export function digest(text: string): string {
   return hash('sha256', text, 'base64url');
 }

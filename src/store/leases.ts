@@ -5,7 +5,7 @@ import type { Database } from './database.js';
 import { databaseTime } from './database-time.js';
 import { keyText } from './text.js';
 
-/** How long a lease lasts, by the database's clock. */
+/** How long a lease lasts, by the database's clock, and what ends the wait for it. */
 export interface LeaseOptions {
   /**
    * How long the lease outlives a holder that died or lost the database; then another holder may begin, even if this

@@ -33,6 +33,7 @@ const retryPauseMs = 50;
 /** Postgres's error code where a statement takes longer than `statement_timeout`. */
 const statementTimedOut = '57014';
 
+/** Whatever the server's default: what is acknowledged has to be durable. */
 const enableSyncCommit = { text: 'set synchronous_commit = on', query_timeout: connectTimeoutMs };
 
 function exactNumber(text: string): number {

@@ -25,7 +25,7 @@ export function placeholders<I>(): MakePlaceholder<I> {
   return <T>(read: (input: I) => T) => sql.val(new Placeholder(read)) as unknown as RawBuilder<T>;
 }
 
-/** Compiles a statement to SQL once: for one that runs with every event, compiling takes long compared with running it. */
+/** Compiles a statement to SQL once: for one that runs often, as compiling takes long compared with running it. */
 export function prepare<I, R>(
   kysely: Kysely<Tables>,
   make: (given: MakePlaceholder<I>) => Statement<R>,

@@ -120,6 +120,7 @@ function createDriver(parts: SqliteParts): Driver {
   };
 }
 
+/** Lets migrations run in a transaction: SQLite can do that, though Kysely's adapter says that it cannot. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
