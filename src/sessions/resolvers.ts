@@ -1,6 +1,6 @@
 import { type Caller, requireCaller, type OperationContext } from '../caller.js';
 import { userError } from '../errors.js';
-import type { Grant, Resolvers, UserError } from '../generated/resolvers.js';
+import type { Grant, Resolvers, SignInInput, UserError } from '../generated/resolvers.js';
 import type { User } from './model.js';
 import type { Sessions } from './sessions.js';
 
@@ -9,7 +9,7 @@ export interface SessionsContext extends OperationContext {
   /** Null after `signOut`: the rest of the document is anonymous. */
   caller: Caller | null;
   readonly sessions: Sessions;
-  /** The signed-in user, read at most once per operation; `UNAUTHENTICATED` for an anonymous caller. */
+  /** The signed-in user, read at most once per operation; used for signed-in callers only. */
   me(): Promise<User>;
   readonly grantsOf: (email: string) => ReadonlySet<Grant>;
   /** The client's address, for throttling; present on transports where one may sign in. */
@@ -18,7 +18,7 @@ export interface SessionsContext extends OperationContext {
   readonly cookie?: { set(token: string, expiresAt: number): void; clear(): void } | undefined;
 }
 
-function credentialErrors(input: { email?: string | null; password?: string | null }): UserError[] {
+function credentialErrors(input: SignInInput): UserError[] {
   return (['email', 'password'] as const)
     .filter((name) => !input[name])
     .map((name) => userError('REQUIRED', `Enter your ${name}.`, name));
