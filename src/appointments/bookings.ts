@@ -3,9 +3,9 @@ import type { Database, Executor } from '../store/database.js';
 import type { Tables } from '../store/schema.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
-import { type Booking, type Done, type Step, undoBookings } from './commit.js';
+import { type Booking, type Done, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
-import type { Appointment, Participant } from './model.js';
+import type { Appointment } from './model.js';
 
 /** Where a booking stands in the order: newest first, then by id. */
 export interface BookingPosition {
@@ -113,11 +113,6 @@ export function createBookings(
         .$if(userId !== undefined, (rows) => rows.where('user_id', '=', keyText(userId ?? '')))
         .executeTakeFirst(),
   };
-}
-
-/** The participants of a booking as they were written. */
-function participantsOf({ participants }: Booking): readonly Participant[] {
-  return JSON.parse(participants) as readonly Participant[];
 }
 
 /** The appointment as it is shown now: while it is pending, it is not known to be booked. */

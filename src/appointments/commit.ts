@@ -17,6 +17,11 @@ export type Step =
 /** Whether the step was done: a booking is not inserted if its user's idempotency key is taken. */
 export type Done = boolean;
 
+/** The participants of a booking as they were written. */
+export function participantsOf({ participants }: Pick<Booking, 'participants'>): readonly Participant[] {
+  return JSON.parse(participants) as readonly Participant[];
+}
+
 const doubtCode = 'BOOKINGS_IN_DOUBT';
 
 /** Whether the transaction may or may not have taken effect: the database did not answer the commit. */
@@ -156,11 +161,9 @@ interface ReferenceRow extends Record<string, string> {
 }
 
 /** A row for each distinct participant. */
-function toReferences({ id, participants }: Booking): readonly ReferenceRow[] {
-  const all = (JSON.parse(participants) as readonly Participant[]).map(({ actor }) =>
-    keyText(actor.reference),
-  );
-  return [...new Set(all)].map((reference) => ({ booking_id: id, reference }));
+function toReferences(booking: Booking): readonly ReferenceRow[] {
+  const references = participantsOf(booking).map(({ actor }) => keyText(actor.reference));
+  return Array.from(new Set(references), (reference) => ({ booking_id: booking.id, reference }));
 }
 
 function insertReferences(engine: Store['engine'], rows: readonly ReferenceRow[]): RawBuilder<unknown> {
