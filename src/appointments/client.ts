@@ -199,8 +199,8 @@ function readId({ body, location }: UpstreamAnswer): string | null {
 /** `/v1/appointments/<id>`, with or without a host, and with or without FHIR's version: `/_history/<number>`. */
 const locationForm = /(?:^|\/)appointments?\/([^/?#]+)\/?(?:_history\/[^/?#]*)?(?:[?#].*)?$/i;
 
-function idAt(location: unknown): string | null {
-  const segment = typeof location === 'string' ? locationForm.exec(location)?.[1] : undefined;
+function idAt(location = ''): string | null {
+  const segment = locationForm.exec(location)?.[1];
   if (segment === undefined) return null;
   try {
     return decodeURIComponent(segment);
