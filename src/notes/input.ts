@@ -47,7 +47,7 @@ export function checkBlank({ title, content }: CreateNoteInput): readonly UserEr
 }
 
 /** Whether it is too long in bytes: "characters" (apis/notes.md §2) may mean UTF-16 units or bytes. */
-export function exceedsBytes(content: string | null | undefined): content is string {
+export function exceedsBytes(content: string | null | undefined): boolean {
   return content != null && Buffer.byteLength(content) > maxContentLength;
 }
 
@@ -61,13 +61,13 @@ export function tooLong(): UserError {
 }
 
 function checkLength(content: string | null | undefined): readonly UserError[] {
-  return content != null && codePoints(content, maxContentLength) > maxContentLength ? [tooLong()] : [];
+  return content != null && exceedsCodePoints(content, maxContentLength) ? [tooLong()] : [];
 }
 
-/** The number of code points, counted only as far as a comparison with `limit` needs. */
-function codePoints(text: string, limit: number): number {
-  if (text.length <= limit) return text.length;
+/** Whether a text has more code points than `limit`; counts no further than that. */
+function exceedsCodePoints(text: string, limit: number): boolean {
+  if (text.length <= limit) return false;
   let count = 0;
-  for (const _ of text) if (++count > limit) break;
-  return count;
+  for (const _ of text) if (++count > limit) return true;
+  return false;
 }

@@ -27,8 +27,9 @@ export async function createNote(
   const errors = checkNewNote(input);
   const { title, content } = input;
   if (errors.length > 0 || title == null || content == null) return { errors };
-  const answer = await notes.create({ ...changeOf(input), title, content });
-  if ('refused' in answer) return { errors: await explain(notes, answer, changeOf(input)) };
+  const note = { ...changeOf(input), title, content };
+  const answer = await notes.create(note);
+  if ('refused' in answer) return { errors: await explain(notes, answer, note) };
   return { note: answer, noteEdge: notes.edge(answer), errors };
 }
 
