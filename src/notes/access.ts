@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Connection, Cursors, Edge } from '../relay.js';
 import type { NotesClient } from './client.js';
-import { type ConnectionSource, newEdge, noteConnection } from './connection.js';
+import { type ConnectionSource, type ForwardPage, newEdge, noteConnection } from './connection.js';
 import { NoteLists } from './lists.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
@@ -11,7 +11,7 @@ import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
 import type { Refused } from '../upstream/failure.js';
 import { createSightings, type Sightings } from './sightings.js';
-import { byName, type ForwardPage, spelled, tagConnection } from './tags.js';
+import { byName, spelled, tagConnection } from './tags.js';
 import type { Signal } from '../signal.js';
 
 /** On whose behalf one operation reads and writes notes. */
@@ -27,12 +27,12 @@ export type NotesConnectionName = 'notes' | 'Tag.notes';
 
 /** The signed-in user's notes and tags, for one operation. Upstream failures are `GatewayError`s. */
 export interface NotesAccess {
-  /** A page of a connection; `counted` adds the counts of the notes' tags, which costs an operation one more call. */
+  /** A page of a connection; `withCounts` adds the counts of the notes' tags, which costs an operation one more call. */
   page(
     connection: NotesConnectionName,
     filter: NoteFilter,
     page: ForwardPage,
-    counted: boolean,
+    withCounts: boolean,
   ): Promise<Connection<Note>>;
   /** The note as an edge of `notes` without a filter. */
   edge(note: Note): Edge<Note>;

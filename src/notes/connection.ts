@@ -13,6 +13,9 @@ import { fingerprint } from './fingerprint.js';
 import type { Note } from './model.js';
 import { maxLimit, type NoteList, type Page, type Pager, maxScannedPages } from './pages.js';
 
+/** The arguments of a connection that is read forward only, as the service's cursors are. */
+export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
+
 /** What a connection is made of. */
 export interface ConnectionSource {
   readonly cursors: Cursors;
@@ -53,7 +56,7 @@ const searchedPages = 3;
  */
 export async function noteConnection(
   { cursors, place, pager, list }: ConnectionSource,
-  { first = null, after }: Pick<PageArguments, 'first' | 'after'>,
+  { first = null, after }: ForwardPage,
 ): Promise<Connection<Note>> {
   const { size } = pageSize({ first });
   const start: Position =
@@ -70,8 +73,10 @@ export async function noteConnection(
     more = page.nextCursor !== undefined;
     for (let index = page.from ?? 0; index < page.notes.length; index += 1) {
       if (isSeen(page.notes[index]!, seen)) continue;
-      more ||= found.length === size;
-      if (found.length === size) break;
+      if (found.length === size) {
+        more = true;
+        break;
+      }
       found.push({ page, index });
     }
     if (found.length === size) break;

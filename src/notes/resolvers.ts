@@ -4,8 +4,8 @@ import type { NoteFilter as NoteFilterInput, Resolvers } from '../generated/reso
 import { asksFor } from '../lookahead.js';
 import { type Connection, toGlobalId } from '../relay.js';
 import type { NotesAccess, NotesConnectionName } from './access.js';
+import type { ForwardPage } from './connection.js';
 import type { Note, Tag } from './model.js';
-import type { ForwardPage } from './tags.js';
 import { createNote, deleteNote, shareNote, updateNote } from './writes.js';
 
 /** The context of the note and tag resolvers; `notes` is used for signed-in callers only. */

@@ -1,11 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Connection, type Cursors, type PageArguments, rowConnection } from '../relay.js';
+import { type Connection, type Cursors, rowConnection } from '../relay.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount } from './answer.js';
+import type { ForwardPage } from './connection.js';
 import type { Tag } from './model.js';
-
-/** The page of a connection that is read forward only, as the service's cursors are. */
-export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
 
 /**
  * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). A tag that was
