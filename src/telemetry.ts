@@ -65,7 +65,7 @@ export function createTelemetry(level: string, destination?: DestinationStream):
     level,
     base: null,
     serializers: { err: (error: unknown) => describeError(error) },
-    formatters: { log: (record: Record<string, unknown>) => ({ ...scrubbed(record) }) },
+    formatters: { log: scrubbed },
   };
   const add = (key: string) => void counts.set(key, (counts.get(key) ?? 0) + 1);
   return {
