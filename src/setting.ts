@@ -62,9 +62,10 @@ export const endpoints = list.transform((pairs, context): ReadonlyMap<string, st
 /** The address of a database. */
 export const databaseUrl = z
   .string()
-  .refine((text) => /^sqlite:.+/.test(text) || /^postgres(ql)?:\/\//.test(text), {
-    message: 'must be sqlite:<path> or postgres://…',
-  });
+  .refine(
+    (text) => /^sqlite:.+/.test(text) || /^postgres(ql)?:\/\//.test(text),
+    'must be sqlite:<path> or postgres://…',
+  );
 
 /** Keys of 32 bytes, in base64. */
 export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
@@ -124,7 +125,7 @@ function parseJson(text: string): unknown {
 /** Whether a text is an IP address or a range of them in CIDR notation. */
 function isRange(text: string): boolean {
   const [address = '', prefix = '0', ...more] = text.split('/');
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
   return more.length === 0 && /^\d+$/.test(prefix) && Number(prefix) <= bits;
 }
 
