@@ -7,17 +7,21 @@ const scalars = {
   JSON: 'unknown',
 };
 
+const common = {
+  scalars,
+  strictScalars: true,
+  useTypeImports: true,
+  immutableTypes: true,
+};
+
 const config: CodegenConfig = {
   schema: 'schema/*.graphql',
   generates: {
     'src/generated/resolvers.ts': {
       plugins: ['typescript', 'typescript-resolvers'],
       config: {
-        scalars,
-        strictScalars: true,
-        useTypeImports: true,
+        ...common,
         enumsAsTypes: true,
-        immutableTypes: true,
         mappers: {
           User: '../sessions/model.js#User as UserModel',
           Note: '../notes/model.js#Note as NoteModel',
@@ -37,12 +41,7 @@ const config: CodegenConfig = {
     'src/client/generated/index.ts': {
       documents: 'src/client/operations.graphql',
       plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
-      config: {
-        scalars,
-        strictScalars: true,
-        useTypeImports: true,
-        immutableTypes: true,
-      },
+      config: common,
     },
     'src/generated/schema.graphql': {
       plugins: ['schema-ast'],
