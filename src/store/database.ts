@@ -8,8 +8,6 @@ import type { Channel } from './signals.js';
 import { openSqlite } from './sqlite.js';
 import { UnusableDatabase } from './unusable.js';
 
-export type { Channel } from './signals.js';
-
 /** Where a statement can run: the database, or a transaction on it. */
 export type Executor = Kysely<Tables>;
 

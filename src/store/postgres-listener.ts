@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
 import { channelName, channels, type Signals } from './signals.js';
@@ -33,26 +33,25 @@ function ended(client: Client): Promise<void> {
  * since signals may have been missed. Resolves once it listens.
  */
 export async function startListener(config: ClientConfig, signals: Signals, log: Logger) {
-  const stopping = new AbortController();
-  const { signal: stopped } = stopping;
+  let stopped = false;
   let client = await connect(config, signals);
 
   const reconnect = async (): Promise<Client | undefined> => {
-    for (let pauseMs = 100; !stopped.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+    for (let pauseMs = 100; !stopped; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       const next = await connect(config, signals).catch(() => undefined);
       if (next) return next;
-      await setTimeout(pauseMs, undefined, { ref: false });
+      await pause(pauseMs, undefined, { ref: false });
     }
     return undefined;
   };
 
   const watch = async (): Promise<void> => {
-    while (!stopped.aborted) {
+    while (!stopped) {
       await ended(client);
-      if (stopped.aborted) return;
+      if (stopped) return;
       log.warn('lost the connection that listens for database notifications');
       client = (await reconnect()) ?? client;
-      if (stopped.aborted) return client.end();
+      if (stopped) return client.end();
       log.info('listening for database notifications again');
       for (const channel of channels) signals.emit(channel, '');
     }
@@ -67,7 +66,7 @@ export async function startListener(config: ClientConfig, signals: Signals, log:
 
   return {
     async stop(): Promise<void> {
-      stopping.abort();
+      stopped = true;
       clearInterval(heartbeat);
       await client.end();
     },

@@ -16,7 +16,7 @@ import { bind } from './postgres-bind.js';
 import { startListener } from './postgres-listener.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
-import { channelName, createSignals, type Channel } from './signals.js';
+import { channelName, createSignals, type Channel, type Signals } from './signals.js';
 import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;
@@ -240,7 +240,7 @@ function cannotOpen(name: string, error: unknown): UnusableDatabase {
 
 function assemble(
   pools: Pools,
-  signals: ReturnType<typeof createSignals>,
+  signals: Signals,
   listener: Awaited<ReturnType<typeof startListener>>,
   log: Logger,
 ) {
