@@ -55,6 +55,21 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     },
   );
 
+  test.each(['true', 'false'])(
+    'opens with the samples if the stored tabs are unreadable, whether headers are kept or not (%s)',
+    async (kept) => {
+      const { page } = explorer;
+      const tabs = await page.getByRole('tab').allInnerTexts();
+      await page.evaluate((keepsHeaders) => {
+        localStorage.setItem('graphiql:shouldPersistHeaders', keepsHeaders);
+        localStorage.setItem('graphiql:tabState', '{');
+      }, kept);
+      await page.reload();
+      await awaitEditor(page);
+      expect(await page.getByRole('tab').allInnerTexts()).toEqual(tabs);
+    },
+  );
+
   test('says that the schema could not be loaded, and tries again', async () => {
     const { page } = explorer;
     const problem = page.getByRole('alert').filter({ hasText: 'The schema could not be loaded.' });
