@@ -57,6 +57,20 @@ export function headersTests(explorer: Explorer): void {
     expect(await storage()).not.toContain('of-mine');
   });
 
+  test('are deleted with all else that GraphiQL stored, and nothing of other pages, by “Clear data”', async () => {
+    await explorer.page.evaluate(() => localStorage.setItem('of-another-page', 'kept'));
+    await setPersistence('On');
+    await typeHeaders();
+    await waitForStorage();
+    await run();
+    await expect.poll(history, soon).toContain('of-mine');
+    await explorer.page.getByLabel('Open settings dialog').click();
+    await choice('Clear data').click();
+    await expect.poll(history, soon).toBeNull();
+    expect(await storage()).not.toContain('of-mine');
+    expect(await storage()).toContain('of-another-page');
+  });
+
   test('are deleted if an earlier version stored them', async () => {
     await explorer.page.evaluate(() => {
       const items = [{ query: '{ earlier }', headers: 'of-mine' }];
