@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSettling } from '../../src/appointments/settling.js';
+import { createSettling, type Settling } from '../../src/appointments/settling.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const minuteMs = 60_000;
@@ -24,12 +24,14 @@ afterEach(() => {
 });
 
 /** Settles a booking in a database that takes it only after so many minutes, and returns what is logged. */
-async function settle(minutes: number): Promise<readonly string[]> {
+async function settle(minutes: number, onFailure?: (settling: Settling) => void): Promise<readonly string[]> {
   const logged: string[] = [];
   const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
   const settling = createSettling(createTelemetry('info', { write }));
   await settling.settle('booking', async () => {
-    if (passedMs < minutes * minuteMs) throw new Error('The database is away.');
+    if (passedMs >= minutes * minuteMs) return;
+    onFailure?.(settling);
+    throw new Error('The database is away.');
   });
   await settling.pending('booking');
   expect(settling.pending('booking')).toBeUndefined();
@@ -42,4 +44,14 @@ test('stores an outcome once the database takes it, ten minutes later', async ()
 
 test('gives up soon after ten minutes', async () => {
   expect(await settle(11)).toEqual([retrying, 'the outcome of a booking could not be stored']);
+});
+
+test('gives up at the next failure once it is stopped', async () => {
+  const stopAfterAMinute = ({ stop }: Settling) => {
+    if (passedMs > minuteMs) stop();
+  };
+  expect(await settle(2, stopAfterAMinute)).toEqual([
+    retrying,
+    'the outcome of a booking could not be stored',
+  ]);
 });
