@@ -239,6 +239,18 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect((await inProgress).confirmation).toBe('CONFIRMED');
   });
 
+  test('settles at once, when it stops, a booking that waits for its next retry', async () => {
+    fail({ kind: 'delay', ms: 200 });
+    const inProgress = booked();
+    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
+    const restoreTable = await hideTable();
+    const made = await inProgress;
+    await sleep(3_500); // after which the pauses are longer than it takes to stop
+    await restoreTable();
+    await replica.ledger.stop();
+    expect(await list()).toEqual([made]);
+  });
+
   test('stores a booking of 2,500 participants', async () => {
     const participants = Array.from({ length: 2_500 }, (__, index) => ({
       actor: { reference: `Patient/${index}` },
