@@ -84,6 +84,30 @@ test.each(['before', 'meanwhile'])(
   },
 );
 
+test('waits for a request that comes behind an answer which had begun before', async () => {
+  const responses: ServerResponse[] = [];
+  const { drain, server, cut } = await start((response) => {
+    responses.push(response);
+    response.writeHead(200).write('begun');
+  });
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  let received = '';
+  client.on('data', (bytes) => (received += String(bytes)));
+  const ask = () => client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  ask();
+  await expect.poll(() => received).toMatch(/begun/);
+  const drained = drain.run(server);
+  await sleep(1_000); // after which idle connections are closed
+  ask();
+  await expect.poll(() => responses).toHaveLength(2);
+  responses[0]!.end('first');
+  await expect.poll(() => received).toMatch(/first/);
+  responses[1]!.end('second');
+  await drained;
+  await expect.poll(() => received).toMatch(/second/);
+  expect(cut).toEqual([]);
+});
+
 test('waits some seconds for a response, hurries it, and cuts off one that still does not finish', async () => {
   let hurried: ServerResponse | undefined;
   const slow = await start(
