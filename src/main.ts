@@ -14,14 +14,17 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 /** `npm start`: the gateway, against the configured services or else the sandbox. */
 async function runGateway(): Promise<void> {
   const config = settings(process.env);
+  // While it starts there is nothing to drain; without a handler, the first process of a container ignores signals.
+  let stop = async (): Promise<void> => {};
+  const end = onSignal(() => stop());
   const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
   const complete = sandbox ? withSandbox(config, sandbox) : (config as GatewayConfig);
   const gateway = await startGateway(complete).catch(nameHost);
   sandbox?.deliverTo(gateway.url);
-  const end = onSignal(async () => {
+  stop = async () => {
     await gateway.stop();
     await sandbox?.stop();
-  });
+  };
   // A supervisor starts a new process, which can do what this one no longer can.
   void gateway.failed.then(() => end(1));
   say(welcome(gateway.url, sandbox));

@@ -35,6 +35,18 @@ test('a system error is printed in one line', async () => {
   expect(said).toBe(`listen EADDRINUSE: address already in use 127.0.0.1:${port}`);
 });
 
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it while it starts', async (signal) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const gateway = spawnGateway({ DATABASE_URL: `postgres://user@127.0.0.1:${port}/gateway` });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  await once(silent, 'connection');
+  // Not by the signal's default action, which the first process of a container does not have.
+  expect(await gateway.end(signal)).toBe(0);
+});
+
 test('a programming error is printed with its stack, even if it has a `code`', async () => {
   const source = "import net from 'node:net'; net.Server.prototype.listen = () => Buffer.from(undefined);";
   const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
