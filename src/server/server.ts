@@ -93,8 +93,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const drain = createDrain({
     hurry() {
       telemetry.log.warn(
-        'operations take long: the calls they wait for are ended, so that they are answered',
+        'requests take long: the calls that they wait for are ended, so that they are answered before shutdown',
       );
+      // Before their queries fail: clients ask those again elsewhere.
+      sockets.restart();
       options.abandonCalls();
     },
     onCutOff: (requests) =>

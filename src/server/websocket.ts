@@ -23,9 +23,11 @@ import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
-  /** Closes each socket as `stop` does, as soon as nothing but subscriptions is under way on it. */
+  /** Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it. */
   retire(): Promise<void>;
-  /** Takes no new sockets and closes all with `1012` (service restart): clients reconnect by themselves. */
+  /** Closes all sockets with `1012` (service restart): clients reconnect by themselves, and ask again. */
+  restart(): void;
+  /** Takes no new sockets, and closes all as `restart` does. */
   stop(): Promise<void>;
 }
 
@@ -148,6 +150,7 @@ export function createGraphqlSockets(options: {
   const beat = () => connections.forEach(({ heartbeat }) => heartbeat.beat());
   // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
   const beats = setInterval(() => setImmediate(beat), beatMs).unref();
+  const restart = () => connections.forEach((connection) => connection.restart());
   const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
   sockets.on('connection', (socket, request) => {
@@ -176,10 +179,11 @@ export function createGraphqlSockets(options: {
     async retire() {
       await Promise.all(Array.from(connections, (connection) => connection.retire()));
     },
+    restart,
     async stop() {
       server.off('upgrade', upgrade);
       clearInterval(beats);
-      for (const connection of connections) connection.restart();
+      restart();
       const closing = new Promise((resolve) => sockets.close(resolve));
       const deadline = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), closeMs);
       await closing;
