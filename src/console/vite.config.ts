@@ -17,8 +17,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       input: { explorer: 'explorer.html' },
-      // `"use client"` in dependencies means nothing here.
-      checks: { moduleLevelDirective: false },
+      // `"use client"` in dependencies means nothing here; compression takes long on a busy machine.
+      checks: { moduleLevelDirective: false, bundlerTimings: false },
     },
   },
   worker: { format: 'es' },
