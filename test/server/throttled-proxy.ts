@@ -11,7 +11,7 @@ export async function openThrottledProxy(url: string, bytesPerSecond: number): P
       near.write(data);
       far.pause();
       due = Math.max(due, performance.now() - 100) + (data.length / bytesPerSecond) * 1000;
-      setTimeout(() => far.resume(), due - performance.now());
+      setTimeout(() => far.resume(), Math.max(due - performance.now(), 0));
     });
     for (const [end, other] of [
       [near, far],
