@@ -123,10 +123,20 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const sessions = begun(
       createSessions({ database, notes: notesClient, sealer, clock, grants, telemetry }),
     );
-    const webhookSecrets = begun(
-      await createSecrets({ database, sealer, clock, telemetry, configured: upstreams.webhooks }),
-    );
     const unit = config.paymentsCreatedUnit;
+    const families = [
+      createShipmentFamily({ skewSeconds: config.clockSkew }),
+      createPaymentFamily({
+        types: config.paymentEventTypes,
+        createdUnit: unit,
+        toleranceSeconds: config.paymentTolerance,
+        skewSeconds: config.clockSkew,
+      }),
+    ];
+    const configured = upstreams.webhooks;
+    const webhookSecrets = begun(
+      await createSecrets({ database, sealer, clock, telemetry, families, configured }),
+    );
     const commit = await database.procedure(recording, { unit });
     const { retentionDays } = config;
     const log = begun(createLog({ database, commit, clock, telemetry, retentionDays }));
@@ -134,15 +144,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const shipmentsOf = createShipments({ database });
     const paymentsOf = createPayments({ database });
     const receiver = createReceiver({
-      families: [
-        createShipmentFamily({ skewSeconds: config.clockSkew }),
-        createPaymentFamily({
-          types: config.paymentEventTypes,
-          createdUnit: unit,
-          toleranceSeconds: config.paymentTolerance,
-          skewSeconds: config.clockSkew,
-        }),
-      ],
+      families,
       secrets: webhookSecrets,
       log,
       clock,

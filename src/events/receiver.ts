@@ -2,9 +2,10 @@ import type { Clock } from '../clock.js';
 import { withTimeout } from '../store/timeout.js';
 import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
-import { type EventBody, readEvent } from './body.js';
+import { readEvent } from './body.js';
 import { TooManyWaiting } from './coalesced-read.js';
 import type { Delivery } from './delivery.js';
+import type { WebhookFamily } from './family.js';
 import type { Log } from './log.js';
 import {
   checkEncoding,
@@ -15,20 +16,7 @@ import {
   type WebhookRequest,
 } from './request.js';
 import type { Secrets } from './secrets.js';
-import { findSignatureFault, mayMatch, type SignatureFault, type SignatureScheme } from './signature.js';
-
-/** A family of webhooks, as its domain describes it. */
-export interface WebhookFamily {
-  /** As in the route `/webhooks/<name>/:id`. */
-  readonly name: string;
-  readonly scheme: SignatureScheme;
-  /** Whether a secret may be rotated while the gateway runs, by others than its operator. */
-  readonly rotates: boolean;
-  /** A header (in lower case) that, if present, must repeat the signed `type`. */
-  readonly typeHeader?: string;
-  /** What the domain knows of an event; `known` is null for one that is stored but skipped. */
-  parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
-}
+import { findSignatureFault, mayMatch, type SignatureFault } from './signature.js';
 
 /** What to answer. */
 export interface WebhookAnswer {

@@ -1,7 +1,8 @@
 import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../caller.js';
-import { userError } from '../errors.js';
+import { GatewayError, userError } from '../errors.js';
 import { selections, type Feed, type Selection } from '../events/feed.js';
 import type { LogEntry } from '../events/log.js';
+import { SecretLost } from '../events/rotation.js';
 import type { Secrets } from '../events/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
@@ -61,9 +62,8 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
     async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {
       requireGrant(context, 'WEBHOOKS_ROTATE');
       const { paymentsClient, webhookSecrets, signal } = context;
-      const rotation = await webhookSecrets.rotate(endpointId, () =>
-        paymentsClient.rotateSecret(endpointId, signal),
-      );
+      const obtain = () => paymentsClient.rotateSecret(endpointId, signal);
+      const rotation = await webhookSecrets.rotate('payments', endpointId, obtain).catch(explainLoss);
       if (!rotation || 'refused' in rotation) return { errors: [unknownEndpoint] };
       const { rotatedAt, previousValidUntil } = rotation;
       return { endpointId, rotatedAt, previousSecretValidUntil: previousValidUntil, errors: [] };
@@ -88,6 +88,25 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
 };
 
 const unknownEndpoint = userError('NOT_FOUND', 'There is no such payment webhook endpoint.', 'endpointId');
+
+const losses = {
+  NOT_STORED: [
+    'UPSTREAM_UNAVAILABLE',
+    'The payment service rotated the secret, but the gateway could not store the new one. ' +
+      'The old one stays valid for 24 hours: rotate it again.',
+  ],
+  NOT_NEW: [
+    'UPSTREAM_INVALID_RESPONSE',
+    'The payment service rotated the secret, but the one in its response is an earlier one. ' +
+      'Set PAYMENTS_ROTATED_SECRET_FIELD to the field that has the new one, and rotate it again.',
+  ],
+} as const;
+
+function explainLoss(cause: unknown): never {
+  if (!(cause instanceof SecretLost)) throw cause;
+  const [code, message] = losses[cause.why];
+  throw new GatewayError(code, message, { cause });
+}
 
 /** The payment as folded just after this log entry. */
 function foldedAt({ entity }: LogEntry): Payment {

@@ -1,5 +1,5 @@
 import type { EventBody } from '../events/body.js';
-import type { WebhookFamily } from '../events/receiver.js';
+import type { WebhookFamily } from '../events/family.js';
 import { member, textOrNull } from '../json.js';
 import type { PaymentEvent } from './model.js';
 

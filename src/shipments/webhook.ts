@@ -1,5 +1,5 @@
 import type { EventBody } from '../events/body.js';
-import type { WebhookFamily } from '../events/receiver.js';
+import type { WebhookFamily } from '../events/family.js';
 import { looseInstant } from '../instant.js';
 import { member, textOrNull } from '../json.js';
 import type { ShipmentEvent, Stage } from './model.js';

@@ -45,6 +45,16 @@ let receiver: Receiver;
 let server: Server;
 let port: number;
 
+const families = [
+  createShipmentFamily({ skewSeconds: 300 }),
+  createPaymentFamily({
+    types: ['payment.succeeded'],
+    createdUnit: 'auto',
+    toleranceSeconds: 300,
+    skewSeconds: 300,
+  }),
+];
+
 beforeAll(async () => {
   database = await openDatabase(await createTestFile(), { log: telemetry.log });
   secrets = await createSecrets({
@@ -52,6 +62,7 @@ beforeAll(async () => {
     sealer: createSealer([randomBytes(32)]),
     clock,
     telemetry,
+    families,
     configured: {
       shipments: new Map([['sub_1', 'whsec_shipment']]),
       payments: new Map([['pe_1', 'whsec_payment']]),
@@ -83,15 +94,7 @@ beforeEach(() => {
   lines.length = 0;
   // A new receiver has not logged anything yet, so it leaves no lines out.
   receiver = createReceiver({
-    families: [
-      createShipmentFamily({ skewSeconds: 300 }),
-      createPaymentFamily({
-        types: ['payment.succeeded'],
-        createdUnit: 'auto',
-        toleranceSeconds: 300,
-        skewSeconds: 300,
-      }),
-    ],
+    families,
     secrets,
     log,
     clock,
@@ -481,7 +484,7 @@ describe('rotation', () => {
       return (await post(payment(body, { 'payments-signature': `t=${t},${signature.join()}` }))).status;
     };
     expect(await statusFor('whsec_unheard', 'whsec_payment')).toBe(200);
-    await secrets.rotate('pe_1', async () => 'whsec_second');
+    await secrets.rotate('payments', 'pe_1', async () => 'whsec_second');
     expect(await statusFor('whsec_second', 'whsec_payment')).toBe(200);
     expect(await statusFor('whsec_second')).toBe(200);
     expect(await statusFor('whsec_payment')).toBe(200);
@@ -498,7 +501,7 @@ describe('rotation', () => {
     const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
     const gate = new EventEmitter();
     const asked = once(gate, 'asked');
-    const rotation = secrets.rotate('pe_1', async () => {
+    const rotation = secrets.rotate('payments', 'pe_1', async () => {
       gate.emit('asked');
       await once(gate, 'open');
       return { refused: true };

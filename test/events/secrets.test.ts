@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TooManyWaiting } from '../../src/events/coalesced-read.js';
-import { type Configured, createSecrets, type Rotation, type Secrets } from '../../src/events/secrets.js';
+import { type Rotation, SecretLost } from '../../src/events/rotation.js';
+import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import { createSealer, type Sealer } from '../../src/seal.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
@@ -37,7 +38,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   /** The secrets of a process that starts on the database with this configuration. */
   async function open(
-    configured: { readonly [family in keyof Configured]?: Readonly<Record<string, string>> },
+    configured: { readonly [family in 'shipments' | 'payments']?: Readonly<Record<string, string>> },
     { on = database, sealer = createSealer([key]) }: { on?: Database; sealer?: Sealer } = {},
   ): Promise<Secrets> {
     const { shipments = {}, payments = {} } = configured;
@@ -46,6 +47,10 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       sealer,
       clock: { now: () => now },
       telemetry,
+      families: [
+        { name: 'shipments', rotates: false },
+        { name: 'payments', rotates: true },
+      ],
       configured: {
         shipments: new Map(Object.entries(shipments)),
         payments: new Map(Object.entries(payments)),
@@ -81,7 +86,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   test('stores nothing in plain text', async () => {
     const secrets = await open({ shipments: { sub_1: 'clear-1' }, payments: { pe_1: 'clear-2' } });
-    await secrets.rotate('pe_1', async () => 'clear-3');
+    await secrets.rotate('payments', 'pe_1', async () => 'clear-3');
     const rows = await database.kysely.selectFrom('webhook_secrets').selectAll().execute();
     expect(rows).toHaveLength(2);
     expect(JSON.stringify(rows)).not.toMatch(/clear-/);
@@ -118,7 +123,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   test('keeps a rotated secret until the setting changes', async () => {
     const first = await open({ payments: { pe_1: 'p1' } });
-    await first.rotate('pe_1', async () => 'rotated');
+    await first.rotate('payments', 'pe_1', async () => 'rotated');
     now += hour;
     const second = await open({ payments: { pe_1: 'p1' } });
     expect(second.valid('payments', 'pe_1')).toEqual(['rotated', 'p1']);
@@ -144,13 +149,13 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   test('takes a rotated secret into use, and keeps the old one for 24 hours', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
-    expect(await secrets.rotate('pe_1', async () => 'p2')).toEqual<Rotation>({
+    expect(await secrets.rotate('payments', 'pe_1', async () => 'p2')).toEqual<Rotation>({
       rotatedAt: '2026-01-01T00:00:00.000Z',
       previousValidUntil: '2026-01-02T00:00:00.000Z',
     });
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
     now += hour;
-    await secrets.rotate('pe_1', async () => 'p3');
+    await secrets.rotate('payments', 'pe_1', async () => 'p3');
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p2', 'p1']);
     now += 23 * hour - 1;
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p2', 'p1']);
@@ -162,7 +167,8 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   test('keeps the last ten secrets replaced within 24 hours, even through a restart', async () => {
     const secrets = await open({ payments: { pe_1: 'p0' } });
-    for (let count = 1; count <= 12; count++) await secrets.rotate('pe_1', async () => `p${count}`);
+    for (let count = 1; count <= 12; count++)
+      await secrets.rotate('payments', 'pe_1', async () => `p${count}`);
     const kept = Array.from({ length: 11 }, (_, at) => `p${12 - at}`);
     expect(secrets.valid('payments', 'pe_1')).toEqual(kept);
     expect((await open({ payments: { pe_1: 'p0' } })).valid('payments', 'pe_1')).toEqual(kept);
@@ -192,19 +198,19 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
     expect(await rows()).toEqual([row]);
-    await secrets.rotate('pe_1', async () => 'p3');
+    await secrets.rotate('payments', 'pe_1', async () => 'p3');
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p3', 'p2', 'p1']);
     now += hour;
-    await secrets.rotate('pe_1', async () => 'p4');
+    await secrets.rotate('payments', 'pe_1', async () => 'p4');
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2']);
   });
 
   test('logs the endpoint and outcome of each rotation once, and no secret', async () => {
     const secrets = await open({ payments: { pe_1: 'clear-1' } });
-    await secrets.rotate('pe_1', async () => 'clear-2');
-    await secrets.rotate('pe_1', async () => ({ refused: 404 }));
+    await secrets.rotate('payments', 'pe_1', async () => 'clear-2');
+    await secrets.rotate('payments', 'pe_1', async () => ({ refused: 404 }));
     const cut = new Error('cut');
-    await expect(secrets.rotate('pe_1', () => Promise.reject(cut))).rejects.toBe(cut);
+    await expect(secrets.rotate('payments', 'pe_1', () => Promise.reject(cut))).rejects.toBe(cut);
     const about = { family: 'payments', endpointId: 'pe_1' };
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
       {
@@ -222,23 +228,27 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   test('takes a rotated secret into use even if the clock was set back', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     now -= hour;
-    await secrets.rotate('pe_1', async () => 'p2');
+    await secrets.rotate('payments', 'pe_1', async () => 'p2');
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('rotates no endpoint that is not configured', async () => {
+  test('rotates no endpoint that is not configured, or whose family does not rotate', async () => {
     const secrets = await open({ shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } });
     const obtain = vi.fn<() => Promise<string>>(async () => 'p2');
-    expect(await secrets.rotate('sub_1', obtain)).toBeUndefined();
-    expect(await secrets.rotate('pe_2', obtain)).toBeUndefined();
+    for (const [family, id] of [
+      ['payments', 'sub_1'],
+      ['payments', 'pe_2'],
+      ['shipments', 'sub_1'],
+    ] as const)
+      expect(await secrets.rotate(family, id, obtain)).toBeUndefined();
     expect(obtain).not.toHaveBeenCalled();
   });
 
   test('passes on a refusal or a failure, changes nothing, and allows the next rotation', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     const outcomes = await Promise.allSettled([
-      secrets.rotate('pe_1', async () => ({ refused: 404 })),
-      secrets.rotate('pe_1', async () => {
+      secrets.rotate('payments', 'pe_1', async () => ({ refused: 404 })),
+      secrets.rotate('payments', 'pe_1', async () => {
         throw new Error('cut');
       }),
     ]);
@@ -247,7 +257,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       { status: 'rejected', reason: new Error('cut') },
     ]);
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
-    await secrets.rotate('pe_1', async () => 'p2');
+    await secrets.rotate('payments', 'pe_1', async () => 'p2');
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
@@ -263,63 +273,56 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       inFlight--;
       return secret;
     };
-    await Promise.all([0, 1, 2, 3].map((at) => replicas[at % 2]!.rotate('pe_1', obtain)));
+    await Promise.all([0, 1, 2, 3].map((at) => replicas[at % 2]!.rotate('payments', 'pe_1', obtain)));
     expect(most).toBe(1);
     for (const replica of replicas)
       expect(await replica.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2', 'p1', 'p0']);
   });
 
-  test('keeps the old secret if the new one cannot be stored, and says to rotate again', async () => {
+  test('keeps the old secret if the new one cannot be stored', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
-    const rotation = secrets.rotate('pe_1', async () => {
+    const rotation = secrets.rotate('payments', 'pe_1', async () => {
       await database.kysely.schema.alterTable('webhook_secrets').renameTo('away').execute();
-      return 'lost';
+      return 'clear-2';
     });
-    await expect(rotation).rejects.toMatchObject({
-      code: 'UPSTREAM_UNAVAILABLE',
-      message: expect.stringContaining('rotate it again'),
-    });
-    await expect(rotation).rejects.not.toMatchObject({ message: expect.stringContaining('lost') });
+    await expect(rotation).rejects.toMatchObject({ name: 'SecretLost', why: 'NOT_STORED' });
+    await expect(rotation).rejects.not.toMatchObject({ message: expect.stringContaining('clear') });
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p1']);
     await database.kysely.schema.alterTable('away').renameTo('webhook_secrets').execute();
-    await secrets.rotate('pe_1', async () => 'p3');
+    await secrets.rotate('payments', 'pe_1', async () => 'p3');
     expect(secrets.valid('payments', 'pe_1')).toEqual(['p3', 'p1']);
   });
 
-  test('refuses a new secret that is already valid, and says which setting to correct', async () => {
+  test('refuses a new secret that is already valid', async () => {
     const withoutSignals: Database = { ...database, listen: () => () => undefined };
     const secrets = await open({ payments: { pe_1: 'clear-1' } }, { on: withoutSignals });
-    await (await open({ payments: { pe_1: 'clear-1' } })).rotate('pe_1', async () => 'clear-2');
+    await (await open({ payments: { pe_1: 'clear-1' } })).rotate('payments', 'pe_1', async () => 'clear-2');
     const before = await rows();
     for (const known of ['clear-1', 'clear-2'])
-      await expect(secrets.rotate('pe_1', async () => known)).rejects.toMatchObject({
-        code: 'UPSTREAM_INVALID_RESPONSE',
-        message: expect.stringContaining('Set PAYMENTS_ROTATED_SECRET_FIELD to the field'),
-      });
+      await expect(secrets.rotate('payments', 'pe_1', async () => known)).rejects.toEqual(
+        new SecretLost('NOT_NEW'),
+      );
     expect(await rows()).toEqual(before);
     expect(lines.join('')).not.toContain('clear-');
-    await secrets.rotate('pe_1', async () => 'clear-3');
+    await secrets.rotate('payments', 'pe_1', async () => 'clear-3');
     expect(secrets.valid('payments', 'pe_1')).toEqual(['clear-3', 'clear-2', 'clear-1']);
   });
 
   test('does not let a rotation that outlived its lease replace a later secret', async () => {
     const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
-    const late = replicas[0]!.rotate('pe_1', async () => {
+    const late = replicas[0]!.rotate('payments', 'pe_1', async () => {
       await database.kysely.deleteFrom('leases').execute(); // as if it had expired
-      await replicas[1]!.rotate('pe_1', async () => 'p3');
+      await replicas[1]!.rotate('payments', 'pe_1', async () => 'p3');
       return 'p2';
     });
-    await expect(late).rejects.toMatchObject({
-      code: 'UPSTREAM_UNAVAILABLE',
-      message: expect.stringContaining('rotate it again'),
-    });
+    await expect(late).rejects.toMatchObject({ name: 'SecretLost', why: 'NOT_STORED' });
     for (const replica of replicas) expect(await replica.latest('payments', 'pe_1')).toEqual(['p3', 'p1']);
   });
 
   test('reseals at a start during a rotation without making the rotation fail', async () => {
     const next = randomBytes(32);
     const secrets = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([key, next]) });
-    await secrets.rotate('pe_1', async () => {
+    await secrets.rotate('payments', 'pe_1', async () => {
       const before = await rows();
       await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
       expect(await rows()).not.toEqual(before);
@@ -334,7 +337,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       await open({ payments: { pe_1: 'p1' } }),
       await open({ payments: { pe_1: 'p1' } }, { on: replica }),
     ];
-    await a.rotate('pe_1', async () => 'p2');
+    await a.rotate('payments', 'pe_1', async () => 'p2');
     await vi.waitFor(() => expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']), 5000);
     await b.stop();
     if (replica !== database) await replica.stop();
@@ -347,7 +350,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     const { recorded, reads } = recordReads(await openReplica());
     const b = await open({ payments }, { on: recorded });
     await vi.waitFor(() => expect(reads).toHaveLength(2), 5000); // and once more, for rotations during the start
-    await a.rotate('pe_7', async () => 'p2');
+    await a.rotate('payments', 'pe_7', async () => 'p2');
     await vi.waitFor(() => expect(b.valid('payments', 'pe_7')).toEqual(['p2', 'of pe_7']), 5000);
     expect(reads).toHaveLength(3);
     expect(reads[2]).toContain('pe_7');
@@ -363,7 +366,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     const withoutSignals: Database = { ...database, listen: () => () => undefined };
     const a = await open({ payments: { pe_1: 'p1' } });
     const b = await open({ payments: { pe_1: 'p1' } }, { on: withoutSignals });
-    await a.rotate('pe_1', async () => 'p2');
+    await a.rotate('payments', 'pe_1', async () => 'p2');
     expect(b.valid('payments', 'pe_1')).toEqual(['p1']);
     expect(await b.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
     expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
@@ -372,7 +375,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   test('waits for a rotation in progress, here or elsewhere, before it returns the latest secrets', async () => {
     const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
     const asked: Promise<unknown>[] = [];
-    await replicas[0]!.rotate('pe_1', async () => {
+    await replicas[0]!.rotate('payments', 'pe_1', async () => {
       asked.push(...replicas.map((replica) => replica.latest('payments', 'pe_1')));
       await new Promise((resolve) => setTimeout(resolve, 100));
       return 'p2';
@@ -389,7 +392,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       waiting.push(asked.catch(() => undefined));
       await expect(Promise.race([asked, soon()])).rejects.toBeInstanceOf(TooManyWaiting);
     };
-    await secrets.rotate('pe_1', async () => {
+    await secrets.rotate('payments', 'pe_1', async () => {
       for (let count = 0; count < 100; count++) waiting.push(secrets.latest('payments', 'pe_1'));
       await vi.waitFor(expectRejected, 5000);
       const more = Array.from({ length: 200 }, () => secrets.latest('payments', 'pe_1'));
@@ -416,7 +419,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(reads).toHaveLength(1);
     const begun = flood();
     await vi.waitFor(() => expect(reads).toHaveLength(2), 5000);
-    await a.rotate('pe_1', async () => 'p2');
+    await a.rotate('payments', 'pe_1', async () => 'p2');
     expect(await Promise.all(flood())).toEqual(Array.from({ length: 200 }, () => ['p2', 'p1']));
     expect(reads).toHaveLength(3);
     await Promise.all(begun);
@@ -436,7 +439,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   test('reseals with a new key at the start, so that the old key can be removed', async () => {
     const next = randomBytes(32);
     const first = await open({ payments: { pe_1: 'p1' } });
-    await first.rotate('pe_1', async () => 'p2');
+    await first.rotate('payments', 'pe_1', async () => 'p2');
     await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
     const last = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next]) });
     expect(last.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
@@ -444,7 +447,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 
   test('writes nothing at a start that changes nothing, even with further keys', async () => {
     const configured = { shipments: { sub_1: 's1' }, payments: { pe_1: 'p1' } };
-    await (await open(configured)).rotate('pe_1', async () => 'p2');
+    await (await open(configured)).rotate('payments', 'pe_1', async () => 'p2');
     const before = await rows();
     await open(configured);
     await open(configured, { sealer: createSealer([key, randomBytes(32)]) });
@@ -455,7 +458,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     'refuses to start without the key of a secret of %s, and changes nothing',
     async (family) => {
       const first = await open({ [family]: { id_1: 'old' } });
-      if (family === 'payments') await first.rotate('id_1', async () => 'rotated');
+      if (family === 'payments') await first.rotate('payments', 'id_1', async () => 'rotated');
       const before = await rows();
       const other = { sealer: createSealer([randomBytes(32)]) };
       for (const secret of ['old', 'changed'])
@@ -476,7 +479,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([next, key]) });
     const before = await rows();
     const obtain = vi.fn<() => Promise<string>>(async () => 'p2');
-    await expect(first.rotate('pe_1', obtain)).rejects.toThrow(unopened('payments/pe_1'));
+    await expect(first.rotate('payments', 'pe_1', obtain)).rejects.toThrow(unopened('payments/pe_1'));
     expect(obtain).not.toHaveBeenCalled();
     await expect(first.latest('payments', 'pe_1')).rejects.toThrow(unopened('payments/pe_1'));
     expect(first.valid('payments', 'pe_1')).toEqual(['p1']);
@@ -490,7 +493,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       expect(await replica.latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
       return replica;
     };
-    await (await open({ payments: { pe_1: 'p1' } })).rotate('pe_1', async () => 'p2');
+    await (await open({ payments: { pe_1: 'p1' } })).rotate('payments', 'pe_1', async () => 'p2');
     const steps: (readonly [Buffer, ...Buffer[]])[] = [[key], [key, next], [next, key], [next]];
     for (const [at, after] of steps.slice(1).entries()) {
       const behind = await startUnder(...steps[at]!);

@@ -78,6 +78,14 @@ describe('a rotation', () => {
     },
   );
 
+  test('says which setting to correct if the answer has an earlier secret', async () => {
+    expect(only(await ask(person)).errors).toEqual([]);
+    const act = afterwards(answer(200, JSON.stringify({ secret: current() })));
+    const given = await rotateDuring(act, person);
+    expect(codesOf(given)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+    expect(given.errors![0]!.message).toMatch(/Set PAYMENTS_ROTATED_SECRET_FIELD .* rotate it again/);
+  });
+
   test.each<readonly [string, FaultAction]>([
     ['its answer is cut', { kind: 'cut' }],
     ['it takes effect, and the connection closes', afterwards({ kind: 'refuse' })],

@@ -61,6 +61,10 @@ beforeAll(async () => {
     sealer: createSealer([randomBytes(32)]),
     clock: { now: () => now },
     telemetry,
+    families: [
+      { name: 'shipments', rotates: false },
+      { name: 'payments', rotates: true },
+    ],
     configured: {
       shipments: new Map([['shipments', 'old']]),
       payments: new Map(['here', 'gone'].map((id) => [id, 'the old secret'])),

@@ -1,0 +1,19 @@
+import type { EventBody } from './body.js';
+import type { Delivery } from './delivery.js';
+import type { SignatureScheme } from './signature.js';
+
+/** A family of webhooks, as its domain describes it. */
+export interface WebhookFamily {
+  /** As in the route `/webhooks/<name>/:id`. */
+  readonly name: string;
+  readonly scheme: SignatureScheme;
+  /**
+   * Whether a secret may be rotated while the gateway runs, by others than its operator; the one it replaces then stays
+   * valid for a while.
+   */
+  readonly rotates: boolean;
+  /** A header (in lower case) that, if present, must repeat the signed `type`. */
+  readonly typeHeader?: string;
+  /** What the domain knows of an event; `known` is null for one that is stored but skipped. */
+  parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
+}
