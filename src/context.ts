@@ -4,7 +4,7 @@ import type { Feed, Place } from './events/feed.js';
 import type { NotesContext } from './notes/resolvers.js';
 import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';
-import type { Session } from './sessions/sessions.js';
+import type { Session } from './sessions/session.js';
 import type { ShipmentsContext } from './shipments/resolvers.js';
 import { LightAbortController, type Signal } from './signal.js';
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
+import type { Sessions } from '../sessions/sessions.js';
 import type { Telemetry } from '../telemetry.js';
 
 /** The name of the browser's session cookie. */

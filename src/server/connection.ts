@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CloseCode, type WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { WebSocket } from 'ws';
-import type { Session } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
 import type { Telemetry } from '../telemetry.js';
 import { answer } from './backlog.js';
 import { Operations } from './operations.js';

@@ -11,7 +11,8 @@ import {
 } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
 import type { Context, MakeContext } from '../context.js';
-import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
+import type { Sessions } from '../sessions/sessions.js';
 import { LightAbortController, whenAborted } from '../signal.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Callers } from './callers.js';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSealer } from '../../src/seal.js';
-import { createSessions, type Session } from '../../src/sessions/sessions.js';
+import type { Session } from '../../src/sessions/session.js';
+import { createSessions } from '../../src/sessions/sessions.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
