@@ -67,7 +67,11 @@ export function createDrain({ hurry, onCutOff }: DrainOptions): Drain {
    */
   async function acceptPending(): Promise<void> {
     const until = performance.now() + maxAcceptMs;
-    for (quietTurns = 0; quietTurns < 2 && performance.now() < until; quietTurns += 1) await turn();
+    quietTurns = 0;
+    for (let turns = 0; turns < 2 || (quietTurns < 2 && performance.now() < until); turns += 1) {
+      await turn();
+      quietTurns += 1;
+    }
   }
 
   return {

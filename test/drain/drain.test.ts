@@ -289,6 +289,18 @@ describe('a drain', () => {
     for (const { received } of clients) expect(received()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
   });
 
+  test('answers a connection that is not accepted yet however long each turn of the event loop takes', async () => {
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 10_000));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { run, clients } = await open(1);
+    const [{ ask, closed, received }] = clients as [(typeof clients)[number]];
+    ask();
+    await run();
+    expect(await closed).toBe(false);
+    expect(received()).toMatch(/^HTTP\/1\.1 200 [^]*here/);
+  });
+
   test('answers a request that had arrived, but was not read, when an idle connection’s time was up', async () => {
     const { run, clients } = await open(1);
     const [{ ask, closed, received }] = clients as [(typeof clients)[number]];
