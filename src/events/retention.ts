@@ -28,7 +28,7 @@ const skewed = 'old events are not deleted: the clocks of this process and of th
 
 /** Prunes in the background, now and every hour; a failure is logged, and the next run catches up. */
 export function startRetention({ database, clock, telemetry, retentionDays }: RetentionOptions): Retention {
-  let running: Promise<void> | undefined;
+  let running: Promise<void> = Promise.resolve();
   let stopped = false;
 
   async function run(): Promise<void> {
@@ -47,9 +47,11 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
     }
   }
 
+  /** One run at a time; not that of somebody else, whose time may have been earlier. */
   function prune(): Promise<void> {
-    running ??= run().finally(() => (running = undefined));
-    return running;
+    const pruned = running.then(run);
+    running = pruned.catch(() => undefined);
+    return pruned;
   }
 
   const pruneInBackground = () => {
@@ -63,7 +65,7 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
     async stop() {
       stopped = true;
       clearInterval(timer);
-      await running?.catch(() => undefined);
+      await running;
     },
   };
 }
