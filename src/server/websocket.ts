@@ -81,7 +81,8 @@ export function createGraphqlSockets(options: {
       return false;
     }
     // Missing, wrong or ended credentials: with this code clients do not reconnect.
-    if (!session) socket.close(CloseCode.Unauthorized, given == null ? noneGiven : notLive);
+    if (!session)
+      socket.close(CloseCode.Unauthorized, (given ?? headers.authorization) == null ? noneGiven : notLive);
     // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.session = session;

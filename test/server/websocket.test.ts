@@ -104,16 +104,17 @@ describe('a new connection', () => {
     expect(await (await openWithPayload(payload)).closed).toBe(4401);
   });
 
-  test.each<readonly [about: string, payload: unknown, reason: string]>([
-    ['no authorization', {}, 'No "authorization" in connection_init, and no live session by cookie'],
-    [
-      'a token without a scheme',
-      { authorization: 'x' },
-      '"authorization" is not "Bearer " and the token of a live session',
-    ],
-    ['a wrong token', bearer('wrong'), '"authorization" is not "Bearer " and the token of a live session'],
-  ])('says on closing what it lacks: %s', async (_, payload, reason) => {
-    const socket = new WebSocket(`${testbed.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+  const noneGiven = 'No "authorization" in connection_init, and no live session by cookie';
+  const notLive = '"authorization" is not "Bearer " and the token of a live session';
+
+  test.each<readonly [about: string, payload: unknown, headers: Record<string, string>, reason: string]>([
+    ['no authorization', {}, {}, noneGiven],
+    ['a token without a scheme', { authorization: 'x' }, {}, notLive],
+    ['a wrong token', bearer('wrong'), {}, notLive],
+    ['a wrong token in the header of the upgrade', {}, bearer('wrong'), notLive],
+  ])('says on closing what it lacks: %s', async (_, payload, headers, reason) => {
+    const url = `${testbed.url.replace('http', 'ws')}/graphql`;
+    const socket = new WebSocket(url, 'graphql-transport-ws', { headers });
     await once(socket, 'open');
     socket.send(JSON.stringify({ type: 'connection_init', payload }));
     const [code, said] = (await once(socket, 'close')) as [number, Buffer];
