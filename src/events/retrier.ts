@@ -77,7 +77,7 @@ export function createRetrier(options: RetrierOptions): Retrier {
     work: () => Promise<T>,
     { isWanted, maxPauseMs = defaultMaxPauseMs }: RetryOptions,
     failure: string,
-    onFailure?: (error: unknown) => Promise<void> | void,
+    onFailure?: (error: unknown) => Promise<void>,
   ): Promise<T | undefined> {
     let pauseMs = 0;
     while (isWanted()) {

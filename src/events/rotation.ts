@@ -3,7 +3,7 @@ import type { Database } from '../store/database.js';
 import { leaseReleased, withLease } from '../store/leases.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
-import type { HeldSecrets } from './held-secrets.js';
+import { type HeldSecrets, keyOf } from './held-secrets.js';
 import { overlapMs, replacedBy } from './succession.js';
 import type { EndpointSecrets, Vault } from './vault.js';
 
@@ -55,18 +55,6 @@ const leaseMs = 10_000;
 /** Rotates the secrets in this vault, and tells the other replicas. */
 export function createRotate({ database, vault, held, clock, telemetry }: RotationOptions): Rotate {
   /** Stores a secret only over what was there `before`: a rotation that outlived its lease may have been overtaken. */
-  async function store(
-    family: string,
-    endpointId: string,
-    next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
-  ): Promise<EndpointSecrets> {
-    try {
-      return await vault.change(family, endpointId, next);
-    } catch (cause) {
-      throw new SecretLost('NOT_STORED', cause);
-    }
-  }
-
   async function takeIntoUse(
     family: string,
     endpointId: string,
@@ -76,12 +64,12 @@ export function createRotate({ database, vault, held, clock, telemetry }: Rotati
     held.put(family, endpointId, before);
     if (held.valid(family, endpointId)?.includes(secret)) throw new SecretLost('NOT_NEW');
     const now = clock.now();
-    const next = await store(family, endpointId, (kept) => {
+    const stored = vault.change(family, endpointId, (kept) => {
       if (kept?.changedAt !== before?.changedAt)
         throw new Error('The secrets changed during their rotation.');
       return replacedBy(secret, kept ?? held.get(family, endpointId)!, now);
     });
-    held.put(family, endpointId, next);
+    held.put(family, endpointId, await stored.catch(cannotStore));
     database.signal('secrets', signalOf(family, endpointId));
     const previousValidUntil = isoText(now + overlapMs);
     telemetry.log.info({ family, endpointId, previousValidUntil }, 'rotated a webhook secret');
@@ -106,6 +94,10 @@ export function createRotate({ database, vault, held, clock, telemetry }: Rotati
   };
 }
 
+function cannotStore(cause: unknown): never {
+  throw new SecretLost('NOT_STORED', cause);
+}
+
 /** Resolves once no replica rotates the endpoint's secret; calls `markLong` if that takes long. */
 export function rotationEnded(
   database: Database,
@@ -117,7 +109,7 @@ export function rotationEnded(
 }
 
 function leaseKeyOf(family: string, endpointId: string): string {
-  return `rotation ${family} ${endpointId}`;
+  return `rotation ${keyOf(family, endpointId)}`;
 }
 
 /** The endpoint's name in the signal that its secrets have changed: short printable ASCII. */

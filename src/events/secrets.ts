@@ -149,10 +149,8 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       return held.valid(family, endpointId);
     },
     async rotate(family, endpointId, obtain) {
-      const isKnown = endpoints.some(
-        (endpoint) => endpoint.rotates && endpoint.family === family && endpoint.endpointId === endpointId,
-      );
-      return isKnown ? rotate(family, endpointId, obtain) : undefined;
+      const endpoint = bySignal.get(signalOf(family, endpointId));
+      return endpoint?.rotates ? rotate(family, endpointId, obtain) : undefined;
     },
     async stop() {
       stopListening();

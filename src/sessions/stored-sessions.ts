@@ -59,7 +59,10 @@ export function createStoredSessions(options: {
     return { caller, notesToken, expiresAt: row.expires_at };
   }
 
-  /** Not while this machine's clock is wrong: the sessions are those of all replicas. What is found goes by it even so. */
+  /**
+   * Not while this machine's clock is wrong: the sessions are those of all replicas. Whether one is found goes by it even
+   * so.
+   */
   async function deleteExpired(): Promise<void> {
     if ((await clockSkew(database)) !== undefined) return;
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
