@@ -8,7 +8,7 @@ import { windowTests } from './window.js';
 
 describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   const explorer = useExplorer();
-  const { answer, button, open, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
+  const { answer, button, open, run, replaceAndRun, signedIn, signOutElsewhere } = explorer;
 
   /** Emits an event of the shipment, and returns the text of the answer then. */
   const answerTo = (id: string) => async () => {
@@ -83,16 +83,14 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('books an appointment', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await open('BookAppointment');
     await run();
     await expect.poll(answer, soon).toContain('"confirmation": "CONFIRMED"');
   });
 
   test('shows live updates, and stops', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_live'), soon).toContain('"shipmentId": "shp_live"');
@@ -102,8 +100,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('ends the updates when a new tab is opened, and still shows them in their own tab', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_own'), soon).toContain('"shipmentId": "shp_own"');
@@ -115,8 +112,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('says why updates end when the session ends, next to the last update', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_last'), soon).toContain('"shipmentId": "shp_last"');
@@ -126,8 +122,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('says why updates end when the session ends, next to the errors of the last update', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await open('ShipmentUpdates');
     await replaceAndRun(
       'subscription { shipmentUpdates { event { shipmentId } shipment { events(first: 101) { nodes { id } } } } }',
@@ -147,8 +142,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     });
     await page.clock.install();
     await page.reload();
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await open('ShipmentUpdates');
     await run();
     await expect.poll(answerTo('shp_heard'), soon).toContain('"shipmentId": "shp_heard"');
@@ -164,8 +158,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('forgets every answer and ends the updates when the user signs out', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await open('ShipmentUpdates');

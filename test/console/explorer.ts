@@ -36,6 +36,8 @@ export interface Explorer {
   answer(): Promise<string>;
   /** Submits the sign-in form, by default for the demo user, without waiting for the outcome. */
   signIn(person?: Person): Promise<void>;
+  /** Signs in the demo user, and waits until the page shows it. */
+  signedIn(): Promise<void>;
   /** Ends the session as another page would. */
   signOutElsewhere(): Promise<unknown>;
 }
@@ -79,6 +81,12 @@ export function useExplorer(): Explorer {
   const button = (name: string) => page.getByRole('button', { name });
   const run = () => page.getByLabel('Execute query').click();
 
+  async function signIn({ email, password }: Person = demo): Promise<void> {
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill(password);
+    await button('Sign in').click();
+  }
+
   return {
     get page() {
       return page;
@@ -105,10 +113,10 @@ export function useExplorer(): Explorer {
       await run();
     },
     answer: async () => (await page.locator('.result-window').innerText()).replaceAll(/\s+/g, ' '),
-    async signIn({ email, password } = demo) {
-      await page.getByLabel('E-mail').fill(email);
-      await page.getByLabel('Password').fill(password);
-      await button('Sign in').click();
+    signIn,
+    async signedIn() {
+      await signIn();
+      await button('Sign out').waitFor();
     },
     signOutElsewhere: () =>
       page.request.post(`${gateway.url}/graphql`, {
@@ -121,6 +129,14 @@ export function useExplorer(): Explorer {
 /** Waits until the editor of a page shows an operation: it appears without one, and could only run nothing. */
 export async function awaitEditor(page: Page): Promise<void> {
   await page.locator('.graphiql-query-editor .view-line').filter({ hasText: /\S/ }).first().waitFor();
+}
+
+/** Waits longer than a page takes to show what has arrived. */
+export const awaitDisplay = (page: Page) => page.waitForTimeout(500);
+
+/** Tells a page, as the browser would, that the network is back. */
+export async function announceNetwork(page: Page): Promise<void> {
+  await page.evaluate(() => dispatchEvent(new Event('online')));
 }
 
 /** Tells a page, as another window would, that somebody signed in or out there. */

@@ -1,16 +1,14 @@
 import { expect, test } from 'vitest';
-import { announceFromAnotherWindow, other, soon, type Explorer } from './explorer.js';
+import { announceFromAnotherWindow, awaitDisplay, other, soon, type Explorer } from './explorer.js';
 
 const signInMutation =
   'mutation { signIn(input: { email: "demo@example.com", password: "demo-password" }) { errors { code } } }';
 
 /** Answers that arrive when nobody waits for them any more. */
 export function lateTests(explorer: Explorer): void {
-  const { answer, button, open, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
+  const { answer, button, open, run, replaceAndRun, signIn, signedIn, signOutElsewhere } = explorer;
   const execute = () => explorer.page.getByLabel('Execute query');
   const stop = () => explorer.page.getByLabel('Stop query');
-  /** Waits longer than the page takes to show what has arrived. */
-  const waitForDisplay = () => explorer.page.waitForTimeout(500);
 
   /** Holds back the answers to operations that contain this text, until each is released. */
   async function holdBack(text: string) {
@@ -28,7 +26,7 @@ export function lateTests(explorer: Explorer): void {
       /** Releases the answer with this index; the page may have abandoned it. */
       release: async (index: number) => {
         await held[index]?.().catch(() => {});
-        await waitForDisplay();
+        await awaitDisplay(explorer.page);
       },
     };
   }
@@ -37,8 +35,7 @@ export function lateTests(explorer: Explorer): void {
     ['query { notes { nodes { title } } }', '"title"'],
     ['mutation { createNote(input: { title: "Late", content: "?" }) { note { title } } }', '"Late"'],
   ])('does not show the answer to %s after the user has signed out', async (operation, expected) => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     const answers = await holdBack(operation);
     await replaceAndRun(operation);
     await answers.arrived(1);
@@ -55,8 +52,7 @@ export function lateTests(explorer: Explorer): void {
   });
 
   test('does not show an answer after Stop, nor in another tab', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     const answers = await holdBack('notes');
     await run();
     await answers.arrived(1);
@@ -77,8 +73,7 @@ export function lateTests(explorer: Explorer): void {
   });
 
   test('goes by the latest look-up of who is signed in', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await signOutElsewhere();
     const lookUps = await holdBack('query Viewer');
     await run();
@@ -91,8 +86,7 @@ export function lateTests(explorer: Explorer): void {
   });
 
   test('stays signed out if the look-up was sent before the sign-out', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     const lookUps = await holdBack('query Viewer');
     await replaceAndRun(signInMutation);
     await lookUps.arrived(1);
@@ -103,8 +97,7 @@ export function lateTests(explorer: Explorer): void {
   });
 
   test('forgets the answers when another user signs in, whichever look-up shows it', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await signOutElsewhere();
@@ -127,8 +120,7 @@ export function lateTests(explorer: Explorer): void {
   });
 
   test('forgets the answers after a sign-out, whichever look-up shows it', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await open('Shipments');

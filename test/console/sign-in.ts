@@ -1,13 +1,22 @@
 import type { Page, Route } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { openProxy } from '../client/proxy.js';
-import { announceFromAnotherWindow, awaitEditor, demo, other, soon, type Explorer } from './explorer.js';
+import {
+  announceFromAnotherWindow,
+  announceNetwork,
+  awaitDisplay,
+  awaitEditor,
+  demo,
+  other,
+  soon,
+  type Explorer,
+} from './explorer.js';
 
 const inputOf = ({ email, password }: typeof demo) => `{ email: "${email}", password: "${password}" }`;
 
 /** Signing in and out, in the bar and elsewhere. */
 export function signInTests(explorer: Explorer): void {
-  const { answer, button, run, replaceAndRun, signIn, signOutElsewhere } = explorer;
+  const { answer, button, run, replaceAndRun, signIn, signedIn, signOutElsewhere } = explorer;
   const problem = (text: string) => explorer.page.getByRole('alert').filter({ hasText: text });
   const field = (name: string) => explorer.page.getByLabel(name);
   /** The label of the focused element. */
@@ -64,9 +73,9 @@ export function signInTests(explorer: Explorer): void {
     );
     await signIn({ ...demo, password: 'wrong' });
     await problem('password is wrong').waitFor();
-    await explorer.page.evaluate(() => dispatchEvent(new Event('online')));
+    await announceNetwork(explorer.page);
     await lookedUp;
-    await explorer.page.waitForTimeout(500); // longer than the page takes to show what has arrived
+    await awaitDisplay(explorer.page);
     expect(await problem('password is wrong').count()).toBe(1);
   });
 
@@ -90,16 +99,14 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('signs out of a session that has ended elsewhere', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await signOutElsewhere();
     await button('Sign out').click();
     await expect.poll(focused, soon).toBe('E-mail');
   });
 
   test('follows the sign-ins and sign-outs of other windows, and forgets the answers', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     const second = await openSecond();
@@ -120,8 +127,7 @@ export function signInTests(explorer: Explorer): void {
       /^\{ "data": \{ "signIn": \{ "sessionToken": /,
     ],
   ])('forgets the answers in all windows after a %s in the editor', async (_, operation, left) => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     const second = await openSecond();
@@ -139,8 +145,7 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('keeps the user and the answers if the look-up of who is signed in fails', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await explorer.page.route('**/graphql', (route) =>
@@ -161,11 +166,10 @@ export function signInTests(explorer: Explorer): void {
 
   test.each([
     ['by itself', async () => {}],
-    ['when the network is back', () => explorer.page.evaluate(() => dispatchEvent(new Event('online')))],
+    ['when the network is back', () => announceNetwork(explorer.page)],
     ['when an operation is answered', run],
   ])('shows nobody as signed out while the look-up fails, and tries again %s', async (_, hint) => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     const restore = await failLookUps();
     await explorer.page.reload();
     await awaitEditor(explorer.page);
@@ -178,8 +182,7 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('removes the error of a failed sign-out once the gateway can be reached', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await explorer.page.route('**/graphql', (route) => route.abort());
     await button('Sign out').click();
     await problem('cannot be reached').waitFor();
@@ -189,8 +192,7 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('forgets the answers of an ended session when another user signs in', async () => {
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await run();
     await expect.poll(answer, soon).toContain('"title"');
     await signOutElsewhere();
@@ -198,8 +200,7 @@ export function signInTests(explorer: Explorer): void {
     await run();
     await button('Sign in').waitFor();
     await explorer.open('NotesPage');
-    await signIn();
-    await button('Sign out').waitFor();
+    await signedIn();
     await expect.poll(answer, soon).toContain('"title"');
     await signOutElsewhere();
     await explorer.open('Shipments');
