@@ -21,6 +21,9 @@ function delayBooking(sandbox: Sandbox): void {
   });
 }
 
+const bookingRequested = (sandbox: Sandbox) =>
+  vi.waitFor(() => expect(sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' }));
+
 function createKeepAliveAgent(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -52,9 +55,7 @@ test('answers a booking whose call hangs as unconfirmed, and books nothing twice
   sandbox.faults.add({ service: 'appointments', method: 'POST', times: 1, act: { kind: 'hang' } });
   const token = await first.signIn();
   const asked = postGraphql(first.url, create, { input }, { token });
-  await vi.waitFor(() =>
-    expect(sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' }),
-  );
+  await bookingRequested(sandbox);
   await first.gateway.stop();
   const unconfirmed = { confirmation: 'UNCONFIRMED', upstreamId: null };
   expect((await asked).data.createAppointment.appointment).toEqual(unconfirmed);
@@ -108,9 +109,7 @@ test('settles a booking whose client has gone before the database is closed', as
   const agent = createKeepAliveAgent();
   const token = await first.signIn();
   const gone = postGraphql(first.url, create, { input }, { token, agent }).catch(() => 'gone');
-  await vi.waitFor(() =>
-    expect(sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' }),
-  );
+  await bookingRequested(sandbox);
   agent.destroy();
   expect(await gone).toBe('gone');
   await first.gateway.stop();

@@ -8,6 +8,7 @@ import { openSocket, type RawSocket } from '../server/sockets.js';
 import { createTestFile } from '../support/engines.js';
 import { allGrants, demo } from '../support/testbed.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
+import { openConnection } from './raw-connection.js';
 import { postGraphql } from './requests.js';
 
 /** A drain takes longer than this only if something does not end by itself. */
@@ -108,11 +109,7 @@ describe('a gateway that is stopped', () => {
   });
 
   test('answers pipelined requests, and announces the close with the last answer only', async () => {
-    const { hostname, port } = new URL(gateway.url);
-    const socket = connect(Number(port), hostname);
-    onTestFinished(() => void socket.destroy());
-    let received = '';
-    socket.on('data', (bytes) => (received += String(bytes)));
+    const { socket, received } = openConnection(new URL(gateway.url).port);
     const ask = (query: string) => {
       const body = JSON.stringify({ query });
       const headers = `Authorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
@@ -127,23 +124,19 @@ describe('a gateway that is stopped', () => {
     await expect.poll(() => sandbox.calls.at(-1)?.path).toMatch(/^\/tags/);
     await sandbox.clock.advance(60_000);
     expect(await ended).toBe(0);
-    expect(received).toMatch(/"notes"[^]*"tags"/);
-    expect(received.match(/\r\nconnection: close\r\n/gi)).toHaveLength(1);
+    expect(received()).toMatch(/"notes"[^]*"tags"/);
+    expect(received().match(/\r\nconnection: close\r\n/gi)).toHaveLength(1);
   });
 
   test('refuses an upgrade on an open connection', async () => {
-    const { hostname, port } = new URL(gateway.url);
-    const socket = connect(Number(port), hostname);
-    onTestFinished(() => void socket.destroy());
-    let received = '';
-    socket.on('data', (bytes) => (received += String(bytes)));
+    const { socket, received } = openConnection(new URL(gateway.url).port);
     socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
-    await expect.poll(() => received).toMatch(/ 200 OK/);
+    await expect.poll(received).toMatch(/ 200 OK/);
     const ended = gateway.end();
     await refusesConnections();
     socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n');
     socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
-    await expect.poll(() => received).toMatch(/ 503 Service Unavailable/);
+    await expect.poll(received).toMatch(/ 503 Service Unavailable/);
     expect(await ended).toBe(0);
   });
 
@@ -263,16 +256,14 @@ describe('a drain', () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     const clients = Array.from({ length: count }, () => {
-      const socket = connect(port, '127.0.0.1');
-      let received = '';
-      socket.on('data', (bytes) => (received += String(bytes)));
+      const { socket, received } = openConnection(port);
       const closed = new Promise((resolve) => {
         socket.once('error', resolve).once('close', resolve);
       });
       return {
         ask: () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
         closed,
-        received: () => received,
+        received,
       };
     });
     await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the kernel connects

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDrain } from '../../src/server/drain.js';
+import { openConnection } from '../drain/raw-connection.js';
 import { collect } from '../support/memory.js';
 
 /** A server whose responses a drain tracks, and a client with one keep-alive connection. */
@@ -67,7 +68,7 @@ test.each(['before', 'meanwhile'])(
     const hurry = vi.fn<() => void>();
     const { drain, server, cut } = await start(() => (requested += 1), hurry);
     const accepted = once(server, 'connection') as Promise<[Socket]>;
-    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const { socket: client } = openConnection((server.address() as AddressInfo).port);
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
     const [socket] = await accepted;
     await expect.poll(() => requested).toBe(2);
@@ -90,21 +91,19 @@ test('waits for a request that comes behind an answer which had begun before', a
     responses.push(response);
     response.writeHead(200).write('begun');
   });
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  let received = '';
-  client.on('data', (bytes) => (received += String(bytes)));
+  const { socket: client, received } = openConnection((server.address() as AddressInfo).port);
   const ask = () => client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   ask();
-  await expect.poll(() => received).toMatch(/begun/);
+  await expect.poll(received).toMatch(/begun/);
   const drained = drain.run(server);
   await sleep(1_000); // after which idle connections are closed
   ask();
   await expect.poll(() => responses).toHaveLength(2);
   responses[0]!.end('first');
-  await expect.poll(() => received).toMatch(/first/);
+  await expect.poll(received).toMatch(/first/);
   responses[1]!.end('second');
   await drained;
-  await expect.poll(() => received).toMatch(/second/);
+  await expect.poll(received).toMatch(/second/);
   expect(cut).toEqual([]);
 });
 
