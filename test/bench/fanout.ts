@@ -118,7 +118,7 @@ const ways: Readonly<Record<Mode, (audience: Audience, end: number) => Promise<v
 
 async function send(mode: Mode, audience: Audience, server: Server, ms: number): Promise<Sent> {
   audience.reset(mode === 'paced');
-  const { cpuMs } = await server.read();
+  const { cpuMs } = await server.read({ watch: true });
   const began = performance.now();
   await keepAwake(async () => {
     await ways[mode](audience, began + ms);

@@ -104,7 +104,7 @@ function turnOf({ who, server }: Target, { stock, next }: Sender, ms: number): T
     score: ({ rate }) => rate,
     async run() {
       stock(server.url, most * 2);
-      const before = await server.read();
+      const before = await server.read({ watch: true });
       const slice = await drive(server.url, askers, ms);
       const reading = await server.read();
       most = Math.max(most, slice.answers);

@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { say } from './say.js';
 
-/** The figures of a measured process since the last reading. */
+/** The figures of a measured process. */
 export interface Reading {
-  /** The delay of its event loop, in milliseconds. */
+  /** The delay of its event loop since the last reading, in milliseconds, if that one began to watch it. */
   readonly lagP50: number;
   readonly lagP99: number;
   readonly lagMax: number;
@@ -20,8 +20,8 @@ export interface Reading {
 /** A measured process. */
 export interface Server {
   readonly url: string;
-  /** Takes a reading; with `settled`, after a full garbage collection. */
-  read(options?: { readonly settled?: boolean }): Promise<Reading>;
+  /** Takes a reading; with `settled`, after a full garbage collection. `watch` watches the event loop until the next. */
+  read(options?: { readonly settled?: boolean; readonly watch?: boolean }): Promise<Reading>;
   /** Stops it by SIGTERM, and waits until it has ended. */
   stop(): Promise<void>;
 }
