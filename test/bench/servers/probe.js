@@ -27,23 +27,25 @@ async function settle() {
 if (isMainThread) tell();
 
 function tell() {
-  process.on('message', async ({ ask, settled = false, watch = false }) => {
-    delay.disable();
-    if (settled) await settle();
-    const { user, system } = process.cpuUsage();
-    const { rss, heapUsed, external } = process.memoryUsage();
-    process.send({
-      ask,
-      lagP50: toMs(delay.percentile(50)),
-      lagP99: toMs(delay.percentile(99)),
-      lagMax: toMs(delay.max),
-      rss,
-      heap: heapUsed + external,
-      cpuMs: (user + system) / 1000,
-    });
-    delay.reset();
-    if (watch) delay.enable();
-  });
+  process.on('message', (request) => void answer(request));
   process.once('disconnect', () => process.exit()); // the parent process has ended
   process.channel?.unref();
+}
+
+async function answer({ ask, settled = false, watch = false }) {
+  delay.disable();
+  if (settled) await settle();
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  process.send({
+    ask,
+    lagP50: toMs(delay.percentile(50)),
+    lagP99: toMs(delay.percentile(99)),
+    lagMax: toMs(delay.max),
+    rss,
+    heap: heapUsed + external,
+    cpuMs: (user + system) / 1000,
+  });
+  delay.reset();
+  if (watch) delay.enable();
 }
