@@ -251,10 +251,11 @@ describe('a session', () => {
   });
 
   test('survives a restart of the gateway', async () => {
-    const first = await startTestbed({ sandbox: testbed.sandbox, folder: testbed.folder.concat('-again') });
+    const place = { sandbox: testbed.sandbox, folder: join(testbed.folder, 'again') };
+    const first = await startTestbed(place);
     const token = await first.signIn();
     await first.stop();
-    const second = await startTestbed({ sandbox: testbed.sandbox, folder: testbed.folder.concat('-again') });
+    const second = await startTestbed(place);
     expect(await viewer(token, second)).toEqual({ email: demo.email });
     await second.stop();
   });
