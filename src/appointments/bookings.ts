@@ -1,11 +1,12 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import type { Database, Executor } from '../store/database.js';
+import type { Database } from '../store/database.js';
 import type { Tables } from '../store/schema.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
 import type { Appointment } from './model.js';
+import type { Executor } from '../store/store.js';
 
 /** Where a booking stands in the order: newest first, then by id. */
 export interface BookingPosition {

@@ -1,9 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { Procedure, Store } from '../store/procedure.js';
+import type { Procedure } from '../store/procedure.js';
 import { insertRows, rowsOf, fixedRows, type Columns } from '../store/rows.js';
 import type { BookingTable } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Participant } from './model.js';
+import type { Engine, Store } from '../store/store.js';
 
 /** A booking as it is stored. Free texts are key texts (`store/text.ts`). */
 export type Booking = BookingTable;
@@ -148,7 +149,7 @@ const bookingColumns = {
   booked_at: 'integer',
 } satisfies Record<keyof Booking, Columns[string]>;
 
-function insertBookings(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
+function insertBookings(engine: Engine, bookings: readonly Booking[]): RawBuilder<unknown> {
   const rows = bookings.map((booking) => ({ ...booking }));
   return insertRows(engine, 'bookings', bookingColumns, fixedRows(rows), sql`on conflict do nothing`);
 }
@@ -166,11 +167,11 @@ function toReferences(booking: Booking): readonly ReferenceRow[] {
   return Array.from(new Set(references), (reference) => ({ booking_id: booking.id, reference }));
 }
 
-function insertReferences(engine: Store['engine'], rows: readonly ReferenceRow[]): RawBuilder<unknown> {
+function insertReferences(engine: Engine, rows: readonly ReferenceRow[]): RawBuilder<unknown> {
   return insertRows(engine, 'booking_participants', referenceColumns, fixedRows(rows));
 }
 
-function endings(engine: Store['engine'], { ended, erased }: Changes): readonly RawBuilder<unknown>[] {
+function endings(engine: Engine, { ended, erased }: Changes): readonly RawBuilder<unknown>[] {
   return [
     ...(ended.length > 0 ? [settlement(engine, ended)] : []),
     ...(erased.length > 0 ? erasures(engine, erased) : []),
@@ -179,12 +180,12 @@ function endings(engine: Store['engine'], { ended, erased }: Changes): readonly 
 
 const endColumns: Columns = { id: 'text', state: 'text', upstream_id: 'text' };
 
-function settlement(engine: Store['engine'], ended: Changes['ended']): RawBuilder<unknown> {
+function settlement(engine: Engine, ended: Changes['ended']): RawBuilder<unknown> {
   return sql`update bookings set state = given.state, upstream_id = given.upstream_id
     from (${rowsOf(engine, endColumns, fixedRows(ended))}) as given where bookings.id = given.id`;
 }
 
-function erasures(engine: Store['engine'], bookings: readonly Booking[]): readonly RawBuilder<unknown>[] {
+function erasures(engine: Engine, bookings: readonly Booking[]): readonly RawBuilder<unknown>[] {
   const references = rowsOf(engine, referenceColumns, fixedRows(bookings.flatMap(toReferences)));
   return [
     sql`delete from booking_participants
@@ -193,7 +194,7 @@ function erasures(engine: Store['engine'], bookings: readonly Booking[]): readon
   ];
 }
 
-function idsOf(engine: Store['engine'], bookings: readonly Booking[]): RawBuilder<unknown> {
+function idsOf(engine: Engine, bookings: readonly Booking[]): RawBuilder<unknown> {
   const ids = bookings.map(({ id }) => ({ id }));
   return rowsOf(engine, { id: 'text' }, fixedRows(ids));
 }

@@ -1,11 +1,11 @@
 import { sql, type RawBuilder } from 'kysely';
 import { prepare, type MakePlaceholder } from '../store/prepared.js';
-import type { Store } from '../store/procedure.js';
 import { insertRows, prepareTogether, rowsFrom, rowsOf, type Columns, type Row } from '../store/rows.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 import { saveStates, selectStates, type Folds, type Placed, type States } from './fold.js';
 import { placeText, type Place } from './place.js';
+import type { Engine, Executor, Store } from '../store/store.js';
 
 /** A delivery, with its id as a key and the digest of its body. */
 export interface Item {
@@ -55,9 +55,9 @@ export function prepareStatements(store: Store, folds: Folds) {
     /** An update, since on both engines that locks the row and returns what the previous holder committed. */
     lockHead: prepare(kysely, () => lockHead),
     /** The event ids of the batch that are known already, and the stored states of its entities. */
-    findKnown: (db: Store['kysely'], batch: readonly Item[]) =>
+    findKnown: (db: Executor, batch: readonly Item[]) =>
       find(db, { ids: batch.map(toIdKey), entities: byFamily(families, (family) => keysOf(family, batch)) }),
-    keep: (db: Store['kysely'], { events, states, head }: Changes) =>
+    keep: (db: Executor, { events, states, head }: Changes) =>
       keep(db, {
         ids: events.map(toIdRow),
         events: events.map(toRow),
@@ -79,11 +79,7 @@ interface Sought {
   readonly entities: RowsByFamily;
 }
 
-function selectKnown(
-  engine: Store['engine'],
-  folds: Folds,
-  sought: MakePlaceholder<Sought>,
-): RawBuilder<KnownRow> {
+function selectKnown(engine: Engine, folds: Folds, sought: MakePlaceholder<Sought>): RawBuilder<KnownRow> {
   const ids = rowsOf(
     engine,
     { family: 'text', key: 'text' },
@@ -124,7 +120,7 @@ interface ChangeRows {
 }
 
 function writeAll(
-  engine: Store['engine'],
+  engine: Engine,
   folds: Folds,
   written: MakePlaceholder<ChangeRows>,
 ): readonly RawBuilder<unknown>[] {

@@ -1,9 +1,9 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { Store } from '../store/procedure.js';
 import { insertRows, rowsOf, type Columns, type Row, type Rows } from '../store/rows.js';
 import type { EntityTableName } from '../store/schema.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
+import type { Engine } from '../store/store.js';
 
 /** The table that stores the states of a family's entities; `C` names its other columns. */
 export interface StateTable<C extends string = string> {
@@ -52,7 +52,7 @@ const keyColumns: Columns = { key: 'text' };
 
 /** Selects the stored states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
 export function selectStates(
-  engine: Store['engine'],
+  engine: Engine,
   family: string,
   { table, key }: StateTable,
   keys: Rows,
@@ -64,7 +64,7 @@ export function selectStates(
 
 /** Inserts states, or overwrites those of the same key. */
 export function saveStates(
-  engine: Store['engine'],
+  engine: Engine,
   { table, key, columns }: StateTable,
   rows: Rows,
 ): RawBuilder<unknown> {

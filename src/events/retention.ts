@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
-import type { Database, Executor } from '../store/database.js';
+import type { Database } from '../store/database.js';
 import { clockSkew } from '../store/skew.js';
+import type { Executor } from '../store/store.js';
 
 /** What retention works with. */
 export interface RetentionOptions {

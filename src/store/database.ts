@@ -1,24 +1,19 @@
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { migrate } from './migrations.js';
 import { createReadiness } from './readiness.js';
 import type { Procedure } from './procedure.js';
-import type { Tables } from './schema.js';
 import type { Channel } from './signals.js';
 import { openSqlite } from './sqlite.js';
 import { UnusableDatabase } from './unusable.js';
-
-/** Where a statement can run: the database, or a transaction on it. */
-export type Executor = Kysely<Tables>;
+import type { Store } from './store.js';
 
 /**
  * The store, on either engine. Parameters of statements are text, finite numbers or null; anything else is refused.
  * Integers are returned as numbers. On SQLite a transaction holds the writer exclusively: inside one, use only the
  * executor that it passes. Outside transactions a SELECT built with Kysely never waits for a writer.
  */
-export interface Database {
-  readonly engine: 'sqlite' | 'postgres';
-  readonly kysely: Kysely<Tables>;
+export interface Database extends Store {
   /** Prepares a procedure for calling; on SQLite each call holds the writer exclusively, as a transaction does. */
   procedure<Settings, Input, Output>(
     procedure: Procedure<Settings, Input, Output>,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Migrator, sql, type CreateTableBuilder, type Kysely, type Migration } from 'kysely';
+import { Migrator, sql, type CreateTableBuilder, type Migration } from 'kysely';
 import type { Tables } from './schema.js';
 import { UnusableDatabase } from './unusable.js';
+import type { Engine, Executor } from './store.js';
 
-type Engine = 'sqlite' | 'postgres';
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
 type Columns<Table extends keyof Tables> = Readonly<Record<keyof Tables[Table] & string, ColumnType>>;
 
@@ -14,7 +14,7 @@ const migrationTable = 'trivium_migrations';
  * both engines, since keys and instants are compared; integers have 64 bits, and SQLite's strict tables refuse values
  * of another type.
  */
-function tableMaker(kysely: Kysely<Tables>, engine: Engine) {
+function tableMaker(kysely: Executor, engine: Engine) {
   const postgres = engine === 'postgres';
   const types = {
     text: postgres ? sql`text collate "C"` : sql`text`,
@@ -35,7 +35,7 @@ function tableMaker(kysely: Kysely<Tables>, engine: Engine) {
   };
 }
 
-async function createTables(kysely: Kysely<Tables>, engine: Engine): Promise<void> {
+async function createTables(kysely: Executor, engine: Engine): Promise<void> {
   const create = tableMaker(kysely, engine);
   await create('keyv', ['key'], { key: 'text', value: 'text', expires_at: 'integer?' });
   await create('leases', ['key'], { key: 'text', holder: 'text', expires_at: 'integer' });
@@ -123,7 +123,7 @@ async function createTables(kysely: Kysely<Tables>, engine: Engine): Promise<voi
 }
 
 /** Returns a function that builds indexes. */
-function indexMaker(kysely: Kysely<Tables>) {
+function indexMaker(kysely: Executor) {
   return (table: keyof Tables, columns: readonly string[]) =>
     kysely.schema
       .createIndex(`${table}_by_${columns.join('_')}`)
@@ -131,7 +131,7 @@ function indexMaker(kysely: Kysely<Tables>) {
       .expression(sql.join(columns.map((column) => sql.ref(column))));
 }
 
-async function createIndexes(kysely: Kysely<Tables>): Promise<void> {
+async function createIndexes(kysely: Executor): Promise<void> {
   const index = indexMaker(kysely);
   await index('keyv', ['expires_at']).execute();
   await index('sessions', ['expires_at']).execute();
@@ -147,7 +147,7 @@ async function createIndexes(kysely: Kysely<Tables>): Promise<void> {
 }
 
 /** For filtered pages of entities, in page order. Of two indexes that would do, SQLite uses the one created last. */
-async function createFilterIndexes(kysely: Kysely<Tables>): Promise<void> {
+async function createFilterIndexes(kysely: Executor): Promise<void> {
   const index = indexMaker(kysely);
   for (const column of ['stage', 'carrier', 'tracking_number'])
     await index('shipments', [column, 'updated_instant', 'shipment_id']).execute();
@@ -159,7 +159,7 @@ async function createFilterIndexes(kysely: Kysely<Tables>): Promise<void> {
 function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
   return {
     '0001_tables': {
-      async up(kysely: Kysely<Tables>) {
+      async up(kysely: Executor) {
         await createTables(kysely, engine);
         await createIndexes(kysely);
         await kysely
@@ -169,7 +169,7 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
       },
     },
     '0002_filters': {
-      async up(kysely: Kysely<Tables>) {
+      async up(kysely: Executor) {
         // On large tables it takes longer than a statement otherwise may.
         if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
         await createFilterIndexes(kysely);
@@ -178,7 +178,7 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
   };
 }
 
-async function migrationsOf(kysely: Kysely<Tables>): Promise<readonly string[]> {
+async function migrationsOf(kysely: Executor): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(kysely);
   return rows.map(({ name }) => name);
 }
@@ -187,7 +187,7 @@ async function migrationsOf(kysely: Kysely<Tables>): Promise<readonly string[]> 
  * Brings the tables up to date; if several processes start together, one of them does it. Rejects if a newer version
  * of this program has migrated the database.
  */
-export async function migrate(kysely: Kysely<Tables>, engine: Engine): Promise<void> {
+export async function migrate(kysely: Executor, engine: Engine): Promise<void> {
   const migrations = migrationsFor(engine);
   const migrator = new Migrator({
     db: kysely,

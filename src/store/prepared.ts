@@ -1,15 +1,15 @@
-import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
-import type { Tables } from './schema.js';
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
+import type { Executor } from './store.js';
 
 /** Makes a placeholder for a parameter of a statement; `read` takes its value from the input of each run. */
 export type MakePlaceholder<I> = <T>(read: (input: I) => T) => RawBuilder<T>;
 
 /** Runs a prepared statement with this input and returns its rows. */
-export type Prepared<I, R> = (db: Kysely<Tables>, input: I) => Promise<readonly R[]>;
+export type Prepared<I, R> = (db: Executor, input: I) => Promise<readonly R[]>;
 
 /** A statement of Kysely, however it was built. */
 interface Statement<R> {
-  compile(kysely: Kysely<Tables>): CompiledQuery<R>;
+  compile(kysely: Executor): CompiledQuery<R>;
 }
 
 class Placeholder {
@@ -27,7 +27,7 @@ export function placeholders<I>(): MakePlaceholder<I> {
 
 /** Compiles a statement to SQL once: for one that runs often, as compiling takes long compared with running it. */
 export function prepare<I, R>(
-  kysely: Kysely<Tables>,
+  kysely: Executor,
   make: (given: MakePlaceholder<I>) => Statement<R>,
 ): Prepared<I, R> {
   const compiled = make(placeholders<I>()).compile(kysely);

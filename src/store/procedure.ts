@@ -1,11 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Tables } from './schema.js';
-
-/** What a procedure works on. */
-export interface Store {
-  readonly engine: 'sqlite' | 'postgres';
-  readonly kysely: Kysely<Tables>;
-}
+import type { Store } from './store.js';
 
 /**
  * Database work of any number of statements that runs where the database is written: on SQLite in the writer's thread,

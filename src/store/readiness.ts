@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
-import type { Tables } from './schema.js';
 import { withTimeout } from './timeout.js';
+import type { Executor } from './store.js';
 
 const rememberedMs = 1_000;
 /** A database that does not answer in this time is not ready: health checks have short timeouts. */
@@ -13,7 +12,7 @@ const patienceMs = 1_500;
  * this write.
  */
 export function createReadiness(
-  kysely: Kysely<Tables>,
+  kysely: Executor,
   { fault, log }: { readonly fault: () => Error | undefined; readonly log: Logger },
 ): () => Promise<void> {
   let recent: Promise<void> | undefined;

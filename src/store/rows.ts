@@ -1,9 +1,9 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { checkParameters, type Parameter } from './parameters.js';
 import { placeholders, prepare, type MakePlaceholder } from './prepared.js';
-import type { Store } from './procedure.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
+import type { Engine, Executor, Store } from './store.js';
 
 /** The types of columns, by name. */
 export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
@@ -28,7 +28,7 @@ export function rowsFrom<I>(given: MakePlaceholder<I>, pick: (input: I) => reado
  * A subquery that gives these rows; its SQL is the same for any number of them. On Postgres each column is a parameter,
  * on SQLite all rows are one, as JSON. Values that an engine would alter are refused as in any other parameter.
  */
-export function rowsOf(engine: Store['engine'], columns: Columns, rows: Rows): RawBuilder<unknown> {
+export function rowsOf(engine: Engine, columns: Columns, rows: Rows): RawBuilder<unknown> {
   const names = Object.keys(columns);
   if (engine === 'postgres') {
     const refs = sql.join(names.map((name) => sql.ref(name)));
@@ -54,7 +54,7 @@ function toJson(names: readonly string[], rows: readonly Row[]): string {
  * a third of the time that reading them as JSON does.
  */
 export function insertRows(
-  engine: Store['engine'],
+  engine: Engine,
   table: keyof Tables,
   columns: Columns,
   rows: Rows,
@@ -83,7 +83,7 @@ interface Together {
 export function prepareTogether<I>(
   { engine, kysely }: Store,
   make: (given: MakePlaceholder<I>) => Together,
-): (db: Kysely<Tables>, input: I) => Promise<void> {
+): (db: Executor, input: I) => Promise<void> {
   const together = make(placeholders<I>());
   const statements = engine === 'postgres' ? [toSingleStatement(together)] : together.statements;
   const prepared = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));

@@ -1,6 +1,7 @@
 import type { Delivery } from '../../src/events/delivery.js';
 import { createLog, type Log } from '../../src/events/log.js';
-import { openDatabase, type Database, type Executor } from '../../src/store/database.js';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import type { Executor } from '../../src/store/store.js';
 import { keyText } from '../../src/store/text.js';
 import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
 import { procedure, type Step, type TestEntity } from './test-fold.js';

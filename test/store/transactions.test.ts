@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import type { Executor } from '../../src/store/database.js';
+import type { Executor } from '../../src/store/store.js';
 import { engines } from '../support/engines.js';
 import { open } from './open-database.js';
 
