@@ -10,7 +10,7 @@ export interface HeldSecrets {
   valid(family: string, endpointId: string): readonly string[] | undefined;
 }
 
-/** Holds none yet. */
+/** Secrets that this process holds; at first none. */
 export function createHeldSecrets(clock: Clock): HeldSecrets {
   const held = new Map<string, EndpointSecrets>();
   const get = (family: string, endpointId: string) => held.get(keyOf(family, endpointId));

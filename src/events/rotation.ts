@@ -18,14 +18,15 @@ export interface Rotation {
 /**
  * Rotates an endpoint's secret: gets the new one from `obtain` and stores it; the replaced one stays valid for 24 hours,
  * while it is among the last ten. An endpoint has one rotation at a time across all replicas; others wait. If `obtain`
- * returns something other than a secret, that is passed on. Rejects with `SecretLost` if the new secret cannot be taken
- * into use. Success and failure are both logged.
+ * returns something other than a secret, that is passed on. Obtains nothing, and resolves with undefined, if the
+ * endpoint is not configured or does not rotate. Rejects with `SecretLost` if the new secret cannot be taken into use.
+ * Success and failure are both logged.
  */
 export type Rotate = <Other extends object>(
   family: string,
   endpointId: string,
   obtain: () => Promise<string | Other>,
-) => Promise<Rotation | Other>;
+) => Promise<Rotation | Other | undefined>;
 
 /**
  * The sender has a new secret that is not in use here: it could not be stored, or was overtaken by a later rotation; or
@@ -46,6 +47,8 @@ export interface RotationOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly held: HeldSecrets;
+  /** Whether this endpoint is configured, and its secrets rotate. */
+  rotates(family: string, endpointId: string): boolean;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
@@ -53,7 +56,7 @@ export interface RotationOptions {
 const leaseMs = 10_000;
 
 /** Rotates the secrets in this vault, and tells the other replicas. */
-export function createRotate({ database, vault, held, clock, telemetry }: RotationOptions): Rotate {
+export function createRotate({ database, vault, held, rotates, clock, telemetry }: RotationOptions): Rotate {
   /** Stores a secret only over what was there `before`: a rotation that outlived its lease may have been overtaken. */
   async function takeIntoUse(
     family: string,
@@ -77,6 +80,7 @@ export function createRotate({ database, vault, held, clock, telemetry }: Rotati
   }
 
   return async (family, endpointId, obtain) => {
+    if (!rotates(family, endpointId)) return undefined;
     const tellFailure = (why: { readonly err: unknown } | { readonly refusal: object }) =>
       telemetry.log.warn({ family, endpointId, ...why }, 'failed to rotate a webhook secret');
     // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
@@ -98,7 +102,10 @@ function cannotStore(cause: unknown): never {
   throw new SecretLost('NOT_STORED', cause);
 }
 
-/** Resolves once no replica rotates the endpoint's secret; calls `markLong` if that takes long. */
+/**
+ * Resolves once the rotation in progress on any replica has ended; if there is one, `markLong` is called before it is
+ * waited for. Later ones are not waited for.
+ */
 export function rotationEnded(
   database: Database,
   family: string,

@@ -5,7 +5,7 @@ import type { Telemetry } from '../telemetry.js';
 import { createCoalescedRead } from './coalesced-read.js';
 import type { WebhookFamily } from './family.js';
 import { createHeldSecrets, keyOf } from './held-secrets.js';
-import { createRotate, type Rotation, rotationEnded, signalOf } from './rotation.js';
+import { createRotate, type Rotate, rotationEnded, signalOf } from './rotation.js';
 import { configuredAs } from './succession.js';
 import { createVault, type EndpointSecrets, type SealedRow } from './vault.js';
 
@@ -19,12 +19,7 @@ export interface Secrets {
    * database does not answer or its secrets cannot be opened, and with `TooManyWaiting` if too many wait for a rotation.
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
-  /** As `Rotate`; obtains nothing, and resolves with undefined, if the endpoint is not configured or does not rotate. */
-  rotate<Other extends object>(
-    family: string,
-    endpointId: string,
-    obtain: () => Promise<string | Other>,
-  ): Promise<Rotation | Other | undefined>;
+  readonly rotate: Rotate;
   stop(): Promise<void>;
 }
 
@@ -55,7 +50,6 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const { database, sealer, clock, telemetry } = options;
   const vault = createVault(database, sealer);
   const held = createHeldSecrets(clock);
-  const rotate = createRotate({ database, vault, held, clock, telemetry });
   /** The versions that `readAll` opened last, by endpoint. */
   const versions = new Map<string, string>();
 
@@ -148,10 +142,14 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       await rereads.get(keyOf(family, endpointId))?.();
       return held.valid(family, endpointId);
     },
-    async rotate(family, endpointId, obtain) {
-      const endpoint = bySignal.get(signalOf(family, endpointId));
-      return endpoint?.rotates ? rotate(family, endpointId, obtain) : undefined;
-    },
+    rotate: createRotate({
+      database,
+      vault,
+      held,
+      rotates: (family, endpointId) => bySignal.get(signalOf(family, endpointId))?.rotates === true,
+      clock,
+      telemetry,
+    }),
     async stop() {
       stopListening();
       clearInterval(timer);
