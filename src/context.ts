@@ -1,6 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { AppointmentsContext } from './appointments/resolvers.js';
 import type { Feed, Place } from './events/feed.js';
+import type { NotesOperation } from './notes/access.js';
 import type { NotesContext } from './notes/resolvers.js';
 import type { PaymentsContext } from './payments/resolvers.js';
 import type { SessionsContext } from './sessions/resolvers.js';
@@ -64,12 +65,7 @@ type Stored = Pick<Context, 'reads' | 'shipments' | 'payments'>;
 /** Makes the parts of a context that belong to one operation alone. */
 export interface PerOperation {
   me(token: string, signal: Signal): ReturnType<Context['me']>;
-  notes(operation: {
-    readonly token: string;
-    readonly sessionId: string;
-    readonly userId: string;
-    readonly signal: Signal;
-  }): Context['notes'];
+  notes(operation: NotesOperation): Context['notes'];
   stored(signal: Signal): Stored;
   endSession(sessionId: string): void;
   tally(): Tally;

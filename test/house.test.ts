@@ -33,7 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   setting: ['bearer'],
   server: ['schema', 'context', 'sessions', 'events', 'relay', 'store/database', ...ground],
   schema: ['*/resolvers', 'context', 'relay', ...ground],
-  context: ['*/client', '*/state', '*/resolvers', 'sessions', 'events/feed', ...ground],
+  context: ['*/access', '*/resolvers', 'sessions', 'events/feed', ...ground],
   sessions: ['notes/client', 'store', 'relay', ...ground],
   notes: ['upstream', 'store', 'relay', ...ground],
   appointments: ['upstream', 'store', 'relay', ...ground],

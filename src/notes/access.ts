@@ -1,25 +1,20 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Connection, Cursors, Edge } from '../relay.js';
-import type { NotesClient } from './client.js';
 import { type ConnectionSource, type ForwardPage, newEdge, noteConnection } from './connection.js';
-import { NoteLists } from './lists.js';
+import { NoteLists, type PageOwner, type PageSource } from './lists.js';
 import type { Note, Tag } from './model.js';
 import { toNote } from './note.js';
 import { createPager, maxLimit, type NoteFilter, type NoteList, type Pager } from './pages.js';
 import type { NewNote, NoteChange, Share } from './request.js';
 import { findNotes } from './search.js';
 import type { Refused } from '../upstream/failure.js';
-import { createSightings, type Sightings } from './sightings.js';
+import { createSightings } from './sightings.js';
 import { byName, spelled, tagConnection } from './tags.js';
-import type { Signal } from '../signal.js';
 
 /** On whose behalf one operation reads and writes notes. */
-export interface NotesOperation {
-  readonly token: string;
-  readonly sessionId: string;
+export interface NotesOperation extends PageOwner {
   readonly userId: string;
-  readonly signal: Signal;
 }
 
 /** The connections of notes: a cursor of one does not open in the other. */
@@ -54,18 +49,15 @@ export interface NotesAccess {
 }
 
 /** What the operations of a process share. */
-interface Shared {
-  readonly client: NotesClient;
+interface Shared extends PageSource {
   readonly cursors: Cursors;
   readonly pager: Pager;
-  readonly sightings: Sightings;
 }
 
 /** Gives each operation its access. What one session has seen is never shown to another. */
-export function createNotesAccess(options: {
-  readonly client: NotesClient;
-  readonly cursors: Cursors;
-}): (operation: NotesOperation) => NotesAccess {
+export function createNotesAccess(
+  options: Pick<Shared, 'client' | 'cursors'>,
+): (operation: NotesOperation) => NotesAccess {
   const shared = { ...options, pager: createPager(), sightings: createSightings() };
   return (operation) => new OperationNotes(shared, operation);
 }

@@ -7,14 +7,14 @@ import type { Sightings } from './sightings.js';
 import { createLimiter } from '../limiter.js';
 import type { Signal } from '../signal.js';
 
-/** What the operations of a process share. */
-interface Source {
+/** Where pages come from, and who remembers them. */
+export interface PageSource {
   readonly client: NotesClient;
   readonly sightings: Sightings;
 }
 
-/** On whose behalf the lists are read. */
-interface Owner {
+/** On whose behalf pages are read. */
+export interface PageOwner {
   readonly token: string;
   readonly sessionId: string;
   readonly signal: Signal;
@@ -26,13 +26,13 @@ const maxMebibytes = 64;
 
 /** The service's lists as one operation reads them: a few pages at a time, and within the limits of an operation. */
 export class NoteLists {
-  private readonly source: Source;
-  private readonly owner: Owner;
+  private readonly source: PageSource;
+  private readonly owner: PageOwner;
   private readonly inTurn = createLimiter(pagesAtOnce);
   private calls = 0;
   private bytes = 0;
 
-  constructor(source: Source, owner: Owner) {
+  constructor(source: PageSource, owner: PageOwner) {
     this.source = source;
     this.owner = owner;
   }
