@@ -14,7 +14,7 @@ import type { Session } from './session.js';
 import { createStoredSessions } from './stored-sessions.js';
 import { createThrottle } from './throttle.js';
 import { toUser } from './user.js';
-import { createWatchers } from './watchers.js';
+import { createWatchers, type Watchers } from './watchers.js';
 
 /** The result of a sign-in; the session's token is returned only here. */
 export interface SignedIn {
@@ -24,7 +24,7 @@ export interface SignedIn {
 }
 
 /** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
-export interface Sessions {
+export interface Sessions extends Pick<Watchers, 'watch'> {
   /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. */
   signIn(credentials: {
     email: string;
@@ -35,8 +35,6 @@ export interface Sessions {
   find(token: string): Session | undefined | Promise<Session | undefined>;
   /** Ends a session here and on every replica; its watchers are called. */
   end(sessionId: string): Promise<void>;
-  /** Calls `ended` once when the session ends or expires, within seconds; returns a function that stops watching. */
-  watch(session: Session, ended: () => void): () => void;
   stop(): void;
 }
 

@@ -34,7 +34,7 @@ const recheckedAtOnce = 500;
 /** How long newly watched sessions are collected, to be checked together: after an outage thousands come at once. */
 const collectMs = 100;
 
-/** None yet. */
+/** Watchers, at first none; until `stop`, looks for expired sessions every second, and for ended ones every three. */
 export function createWatchers({ standing, onEnded, clock, telemetry }: WatchersOptions): Watchers {
   const watchers = new Set<Watcher>();
   /** They may have ended between being found and being watched. */
