@@ -35,10 +35,10 @@ export interface Ledger {
    * down, and written once it is back. Rejects only if nothing was booked.
    */
   book(request: BookingRequest): Promise<BookingResult>;
-  /** The matching bookings, newest first; what is read counts towards the limit of `reads`. */
-  list(query: BookingQuery, reads: Pick<Reads, 'take'>): Promise<readonly Appointment[]>;
+  /** The matching bookings, newest first, read within the limits of `reads`. */
+  list(query: BookingQuery, reads: Pick<Reads, 'next' | 'take'>): Promise<readonly Appointment[]>;
   /** The booking with this id, of this user where one is given; null where there is none. */
-  find(ledgerId: string, userId?: string): Promise<Appointment | null>;
+  find(ledgerId: string, reads: Pick<Reads, 'next'>, userId?: string): Promise<Appointment | null>;
   /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
   stop(): Promise<void>;
 }
@@ -235,12 +235,12 @@ export function createLedger({
       return result;
     },
     async list(query, reads) {
-      const rows = await bookings.list(query);
+      const rows = await reads.next(() => bookings.list(query));
       reads.take(rows.reduce((sum, { participants }) => sum + participants.length, 0));
       return rows.map(toAppointment);
     },
-    async find(ledgerId, userId) {
-      const booking = await bookings.find(ledgerId, userId);
+    async find(ledgerId, reads, userId) {
+      const booking = await reads.next(() => bookings.find(ledgerId, userId));
       return booking ? toAppointment(booking) : null;
     },
     async stop() {

@@ -52,7 +52,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
 /** Bookings by the id in their global id: the caller's own, or anybody's with `APPOINTMENTS_READ`; else null. */
 export const appointmentNodes = {
   Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
-    context.reads.next(() => context.appointments.find(ledgerId, readableUser(requireCaller(context)))),
+    context.appointments.find(ledgerId, context.reads, readableUser(requireCaller(context))),
 };
 
 type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
@@ -75,7 +75,7 @@ async function listAppointments(
         after: after === undefined ? undefined : unpack(after),
         before: before === undefined ? undefined : unpack(before),
       };
-      return reads.next(() => appointments.list(query, reads));
+      return appointments.list(query, reads);
     },
     position: pack,
   });

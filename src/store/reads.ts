@@ -4,7 +4,7 @@ import { OperationTooComplex } from '../errors.js';
 import { createLimiter } from '../limiter.js';
 import type { Signal } from '../signal.js';
 
-/** Where a row is, and how many octets its texts have together. */
+/** A row to be read, by how many octets its texts have together. */
 export interface Sized {
   readonly octets: number;
 }
@@ -31,7 +31,7 @@ export class Reads {
     this.maxMebibytes = maxMebibytes;
   }
 
-  /** Runs a statement once those before it are done; rejects if the operation may read no more. */
+  /** Runs a statement once those before it are done. Rejects as `take` throws, without running it. */
   next<T>(read: () => Promise<T>): Promise<T> {
     return this.inTurn(async () => {
       if (this.begun) await turn();
@@ -41,13 +41,13 @@ export class Reads {
     });
   }
 
-  /** Counts texts of so many octets (or characters); throws if that makes too many. */
+  /** Counts texts of so many octets (or characters); `OperationTooComplex` if that is too many, or nobody waits. */
   take(octets: number): void {
     this.octets += octets;
     this.check();
   }
 
-  /** Reads rows with long texts, some at a time, if the operation may read all of them. */
+  /** Reads rows with long texts, some at a time; rejects as `take` throws, before the first, if all are too many. */
   async long<Place extends Sized, T>(
     places: readonly Place[],
     read: (some: readonly Place[]) => Promise<readonly T[]>,

@@ -66,9 +66,9 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
       'needs-action',
     ]);
     expect(await list()).toEqual([made]);
-    expect(await replica.ledger.find(made.ledgerId, 'user_1')).toEqual(made);
-    expect(await replica.ledger.find(made.ledgerId, 'user_2')).toBeNull();
-    expect(await replica.ledger.find('no\0id')).toBeNull();
+    expect(await replica.ledger.find(made.ledgerId, unbounded, 'user_1')).toEqual(made);
+    expect(await replica.ledger.find(made.ledgerId, unbounded, 'user_2')).toBeNull();
+    expect(await replica.ledger.find('no\0id', unbounded)).toBeNull();
   });
 
   test('makes a new booking for each request without a key', async () => {

@@ -91,4 +91,4 @@ export function postsOf(sandbox: Sandbox): number {
 }
 
 /** In place of an operation's reads: no limit. */
-export const unbounded: Pick<Reads, 'take'> = { take: () => undefined };
+export const unbounded: Pick<Reads, 'next' | 'take'> = { next: (read) => read(), take: () => undefined };

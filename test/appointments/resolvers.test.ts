@@ -281,9 +281,13 @@ describe('appointments', () => {
     let pages = 0;
     const appointments: Ledger = {
       ...replica.ledger,
-      list(...asked) {
-        pages += 1;
-        return replica.ledger.list(...asked);
+      list(query, reads) {
+        const next: Reads['next'] = (read) =>
+          reads.next(() => {
+            pages += 1;
+            return read();
+          });
+        return replica.ledger.list(query, { next, take: (octets) => reads.take(octets) });
       },
     };
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
