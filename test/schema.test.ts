@@ -127,6 +127,15 @@ describe('the schema', () => {
     expect(print(createSchema())).toBe(print(schema));
   });
 
+  test('has a resolver for every field of a root type', () => {
+    const served = createSchema();
+    const roots = [served.getQueryType(), served.getMutationType(), served.getSubscriptionType()];
+    const fields = roots.flatMap((root) => Object.values(root!.getFields()));
+    const without = fields.filter(({ resolve, subscribe }) => !resolve && !subscribe);
+    expect(names(without)).toEqual([]);
+    expect(fields).toContain(served.getQueryType()!.getFields()['notes']);
+  });
+
   test('has the documented filters', () => {
     const filters = inputsOf(schema).filter(({ name }) => name.endsWith('Filter'));
     expect(names(filters)).toEqual([
