@@ -30,7 +30,6 @@ import { keyBeside } from './store/keys.js';
 import { createKeyv } from './store/keyv.js';
 import { Reads } from './store/reads.js';
 import { createTelemetry, type Telemetry } from './telemetry.js';
-import { createUpstream } from './upstream/http.js';
 
 /** A running gateway. */
 export interface Gateway {
@@ -112,12 +111,11 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const appointmentsClient = begun(
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
-    const ledgerParts = { database, commit: await database.procedure(booking, null), clock, telemetry };
-    const appointments = begun(createLedger({ ...ledgerParts, client: appointmentsClient }));
-    const { baseUrl, apiToken, rotatedSecretField: secretField } = upstreams.payments;
-    const paymentService =
-      baseUrl === undefined ? undefined : begun(createUpstream({ ...calls, name: 'payments', baseUrl }));
-    const paymentsClient = createPaymentsClient({ upstream: paymentService, apiToken, secretField });
+    const commitBookings = await database.procedure(booking, null);
+    const appointments = begun(
+      createLedger({ client: appointmentsClient, database, commit: commitBookings, clock, telemetry }),
+    );
+    const paymentsClient = begun(createPaymentsClient({ ...upstreams.payments, ...calls }));
 
     const grants = config.grants ?? new Map();
     const sessions = begun(

@@ -1,8 +1,10 @@
+import type { Clock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import type { Signal } from '../signal.js';
+import type { Telemetry } from '../telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js';
 import { findText } from '../upstream/fields.js';
-import type { Upstream } from '../upstream/http.js';
-import type { Signal } from '../signal.js';
+import { createUpstream } from '../upstream/http.js';
 
 /** The only documented call of the payment service (`apis/webhooks.md` §4). */
 export interface PaymentsClient {
@@ -12,16 +14,17 @@ export interface PaymentsClient {
    * secret.
    */
   rotateSecret(endpointId: string, signal: Signal): Promise<string | Refused>;
+  stop(): Promise<void>;
 }
 
-/** How the payment service is called. */
-export interface PaymentsClientOptions {
+/** Where the payment service is, and what it takes and gives. */
+export interface PaymentsSettings {
   /** Absent where no address is configured: then nothing can be rotated from here. */
-  readonly upstream: Upstream | undefined;
+  readonly baseUrl?: string | undefined;
   /** A bearer token (whether one is needed is not shown). */
   readonly apiToken?: string | undefined;
   /** The field of the answer that holds the new secret, or the path to it; by default one of the usual names. */
-  readonly secretField?: string | undefined;
+  readonly rotatedSecretField?: string | undefined;
 }
 
 const notConfigured = 'The address of the payment service (PAYMENTS_BASE_URL) is not configured.';
@@ -30,12 +33,17 @@ const mayWantBody: readonly number[] = [400, 411, 415, 422];
 const defaultFields = ['secret', 'signing_secret', 'new_secret'];
 
 /** A client of the payment service. */
-export function createPaymentsClient({
-  upstream,
-  apiToken,
-  secretField,
-}: PaymentsClientOptions): PaymentsClient {
-  const fields = secretField === undefined ? defaultFields : [secretField];
+export function createPaymentsClient(
+  options: PaymentsSettings & {
+    readonly telemetry: Telemetry;
+    readonly clock: Clock;
+    readonly timeoutMs?: number;
+  },
+): PaymentsClient {
+  const { baseUrl, apiToken, rotatedSecretField } = options;
+  const upstream =
+    baseUrl === undefined ? undefined : createUpstream({ ...options, name: 'payments', baseUrl });
+  const fields = rotatedSecretField === undefined ? defaultFields : [rotatedSecretField];
   const token = apiToken === undefined ? {} : { token: apiToken };
   return {
     async rotateSecret(endpointId, signal) {
@@ -52,6 +60,7 @@ export function createPaymentsClient({
         });
       return withAdvice(retryWithBody(send));
     },
+    stop: async () => upstream?.stop(),
   };
 }
 

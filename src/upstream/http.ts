@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { isSendable } from '../bearer.js';
-import { type Clock, systemClock } from '../clock.js';
+import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { type Compartment, createBulkhead } from './bulkhead.js';
 import { createFailureLog } from './failure-log.js';
@@ -64,7 +64,7 @@ export interface UpstreamOptions {
   readonly callsPerHour?: number;
   /** If each caller has a token of their own: how many calls with it are in flight at once; the others wait. */
   readonly callsAtOnce?: number;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 }
 
 /** What is kept for one token. */
@@ -91,7 +91,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     timeoutMs = 10_000,
     callsPerHour = Infinity,
     callsAtOnce,
-    clock = systemClock,
+    clock,
   } = options;
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');

@@ -1,10 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPaymentsClient, type PaymentsClientOptions } from '../../src/payments/client.js';
+import { systemClock } from '../../src/clock.js';
+import {
+  createPaymentsClient,
+  type PaymentsClient,
+  type PaymentsSettings,
+} from '../../src/payments/client.js';
 import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
-import { createUpstream, type Upstream } from '../../src/upstream/http.js';
 import { abortedSignal } from '../support/endings.js';
 
 interface Seen {
@@ -18,7 +22,8 @@ interface Seen {
 const timeoutMs = 60_000;
 const live = new LightAbortController();
 let service: Server;
-let upstream: Upstream;
+let connect: (settings?: PaymentsSettings) => PaymentsClient;
+let clients: PaymentsClient[];
 let seen: Seen[];
 let lines: string;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -38,17 +43,19 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const { port } = service.address() as AddressInfo;
-  upstream = createUpstream({
-    name: 'payments',
-    baseUrl: `http://127.0.0.1:${port}/api`,
-    telemetry: createTelemetry('info', { write: (line: string) => void (lines += line) }),
-    timeoutMs,
-  });
+  const baseUrl = `http://127.0.0.1:${port}/api`;
+  const telemetry = createTelemetry('info', { write: (line: string) => void (lines += line) });
+  clients = [];
+  connect = (settings) => {
+    const client = createPaymentsClient({ baseUrl, telemetry, clock: systemClock, timeoutMs, ...settings });
+    clients.push(client);
+    return client;
+  };
 });
 
 afterEach(async () => {
   vi.useRealTimers();
-  await upstream.stop();
+  await Promise.all(clients.map((client) => client.stop()));
   service.closeAllConnections();
   await new Promise((resolve) => service.close(resolve));
 });
@@ -57,8 +64,8 @@ function answerWith(status: number, body?: unknown) {
   answer = (_, response) => response.writeHead(status).end(body === undefined ? '' : JSON.stringify(body));
 }
 
-function rotate(endpointId = 'pe_1', options: Omit<PaymentsClientOptions, 'upstream'> = {}, signal = live) {
-  return createPaymentsClient({ upstream, ...options }).rotateSecret(endpointId, signal);
+function rotate(endpointId = 'pe_1', settings: PaymentsSettings = {}, signal = live) {
+  return connect(settings).rotateSecret(endpointId, signal);
 }
 
 test('posts to the endpoint, with its id encoded and without a body', async () => {
@@ -124,18 +131,18 @@ describe('the new secret', () => {
 
   test('is taken from the configured field only', async () => {
     answerWith(200, { secret: 'other', key: 'new' });
-    expect(await rotate('pe_1', { secretField: 'key' })).toBe('new');
+    expect(await rotate('pe_1', { rotatedSecretField: 'key' })).toBe('new');
     answerWith(200, { secret: 'other', data: { key: 'new' } });
-    expect(await rotate('pe_1', { secretField: 'key' })).toBe('new');
+    expect(await rotate('pe_1', { rotatedSecretField: 'key' })).toBe('new');
     answerWith(200, { secret: 'other' });
-    await expect(rotate('pe_1', { secretField: 'key' })).rejects.toMatchObject({
+    await expect(rotate('pe_1', { rotatedSecretField: 'key' })).rejects.toMatchObject({
       code: 'UPSTREAM_INVALID_RESPONSE',
     });
   });
 
   test('is found at the end of a configured path', async () => {
     answerWith(200, { endpoint: { keys: { current: 'new', previous: 'old' } }, secret: 'other' });
-    expect(await rotate('pe_1', { secretField: 'endpoint.keys.current' })).toBe('new');
+    expect(await rotate('pe_1', { rotatedSecretField: 'endpoint.keys.current' })).toBe('new');
   });
 
   const two = { previous: { secret: 'old' }, current: { secret: 'new' } };
@@ -168,7 +175,7 @@ describe('the new secret', () => {
 
 describe('failures', () => {
   test('names the missing setting if no address is configured', async () => {
-    const client = createPaymentsClient({ upstream: undefined });
+    const client = connect({ baseUrl: undefined });
     await expect(client.rotateSecret('pe_1', live)).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       message: expect.stringContaining('PAYMENTS_BASE_URL'),

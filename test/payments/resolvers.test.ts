@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/caller.js';
+import { systemClock } from '../../src/clock.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import type { PaymentUpdateFilter } from '../../src/generated/resolvers.js';
-import { createPaymentsClient } from '../../src/payments/client.js';
+import { createPaymentsClient, type PaymentsClient } from '../../src/payments/client.js';
 import { paymentNodes, paymentsResolvers, type PaymentsContext } from '../../src/payments/resolvers.js';
 import { createPayments } from '../../src/payments/state.js';
 import { toGlobalId } from '../../src/relay.js';
@@ -14,7 +15,6 @@ import { createSealer } from '../../src/seal.js';
 import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
 import { createTelemetry } from '../../src/telemetry.js';
-import { createUpstream, type Upstream } from '../../src/upstream/http.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf } from '../support/events.js';
 import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../support/live.js';
@@ -46,7 +46,7 @@ const service = createServer(({ url = '' }, response) => {
 
 let live: Awaited<ReturnType<typeof openLogAndFeed>>;
 let webhookSecrets: Secrets;
-let upstream: Upstream;
+let paymentsClient: PaymentsClient;
 let contextOf: (caller: Caller | null) => PaymentsContext;
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   const telemetry = createTelemetry('silent');
-  upstream = createUpstream({ name: 'payments', baseUrl, telemetry });
+  paymentsClient = createPaymentsClient({ baseUrl, telemetry, clock: systemClock });
   webhookSecrets = await createSecrets({
     database,
     sealer: createSealer([randomBytes(32)]),
@@ -71,7 +71,6 @@ beforeAll(async () => {
     },
   });
   const paymentsOf = createPayments({ database });
-  const paymentsClient = createPaymentsClient({ upstream });
   const signal = new LightAbortController();
   contextOf = (caller) => ({
     caller,
@@ -86,7 +85,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await webhookSecrets.stop();
-  await upstream.stop();
+  await paymentsClient.stop();
   service.close();
   await live.stop();
 });

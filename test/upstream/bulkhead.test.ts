@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { LightAbortController } from '../../src/signal.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
 import { createTelemetry } from '../../src/telemetry.js';
@@ -34,6 +35,7 @@ function connect(): Upstream {
     name: 'notes',
     baseUrl: service.url,
     telemetry,
+    clock: systemClock,
     timeoutMs,
     callsAtOnce: size,
   });

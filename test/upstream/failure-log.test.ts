@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { LightAbortController } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
@@ -29,7 +30,7 @@ afterEach(async () => {
 /** Connects with the default log level. */
 function connect({ baseUrl = service.url, timeoutMs = 60_000, callsAtOnce = Infinity } = {}): Upstream {
   const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
-  return createUpstream({ name: 'notes', baseUrl, telemetry, timeoutMs, callsAtOnce });
+  return createUpstream({ name: 'notes', baseUrl, telemetry, clock: systemClock, timeoutMs, callsAtOnce });
 }
 
 /** Makes calls that must fail, one after another. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { util } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { LightAbortController, type Signal } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
@@ -495,7 +496,13 @@ describe('the circuit breaker', () => {
   it('opens again if the trial fails and its token has no calls left for a retry', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     await upstream.stop();
-    upstream = createUpstream({ name: 'notes', baseUrl: service.url, telemetry, callsPerHour: 1 });
+    upstream = createUpstream({
+      name: 'notes',
+      baseUrl: service.url,
+      telemetry,
+      clock: systemClock,
+      callsPerHour: 1,
+    });
     service.answer = answering(500);
     await times(10, post);
     vi.setSystemTime(Date.now() + 5_001);
