@@ -113,6 +113,21 @@ export function windowTests(explorer: Explorer): void {
     await page.goto(`${explorer.gateway.url}/graphql`);
     const notice = await page.locator('noscript p').boundingBox();
     expect(notice?.y).toBeLessThan(100);
+    expect(await page.locator('.loading').isVisible()).toBe(false);
+    await page.close();
+  });
+
+  test('says that it is loading until its script has come', async () => {
+    const page = await explorer.browser.newPage();
+    const scripts: Route[] = [];
+    await page.route('**/assets/explorer-*.js', (route) => void scripts.push(route));
+    await page.goto(`${explorer.gateway.url}/graphql`, { waitUntil: 'commit' });
+    const loading = page.locator('.loading');
+    await loading.waitFor();
+    await expect.poll(() => scripts.length, soon).toBe(1);
+    await scripts[0]!.continue();
+    await page.locator('.graphiql-container').waitFor();
+    expect(await loading.count()).toBe(0);
     await page.close();
   });
 
