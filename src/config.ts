@@ -138,8 +138,8 @@ function toConfig(given: Settings) {
     paymentEventTypes: given.PAYMENT_EVENT_TYPES,
     paymentsCreatedUnit: given.PAYMENTS_CREATED_UNIT,
     /** Seconds; null if a payment's age is not checked. */
-    paymentTolerance: given.PAYMENT_TIMESTAMP_TOLERANCE_SECONDS,
-    clockSkew: given.WEBHOOK_CLOCK_SKEW_SECONDS,
+    paymentToleranceSeconds: given.PAYMENT_TIMESTAMP_TOLERANCE_SECONDS,
+    webhookSkewSeconds: given.WEBHOOK_CLOCK_SKEW_SECONDS,
     databaseUrl: given.DATABASE_URL,
     secretKeys: given.SECRET_KEYS,
     grants: given.GRANTS,

@@ -123,12 +123,12 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     );
     const unit = config.paymentsCreatedUnit;
     const families = [
-      createShipmentFamily({ skewSeconds: config.clockSkew }),
+      createShipmentFamily({ skewSeconds: config.webhookSkewSeconds }),
       createPaymentFamily({
         types: config.paymentEventTypes,
         createdUnit: unit,
-        toleranceSeconds: config.paymentTolerance,
-        skewSeconds: config.clockSkew,
+        toleranceSeconds: config.paymentToleranceSeconds,
+        skewSeconds: config.webhookSkewSeconds,
       }),
     ];
     const configured = upstreams.webhooks;
