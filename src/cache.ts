@@ -1,8 +1,8 @@
 /** Values made for texts, kept for the next use; the recently used ones stay. */
 export interface Cache<T> {
   get(key: string): T | undefined;
-  /** `length` is that of the text, if the key is not the text itself. */
-  set(key: string, value: T, length?: number): void;
+  /** `weight` is by default the length of the key. */
+  set(key: string, value: T, weight?: number): void;
   delete(key: string): void;
 }
 
@@ -13,24 +13,24 @@ export function ownText(text: string): string {
 
 interface Entry<T> {
   value: T;
-  length: number;
+  weight: number;
   /** Used since it was last a candidate for eviction: it gets a second chance. */
   used: boolean;
 }
 
-/** Bounded by the number of entries and by the total length of the texts, with which the values grow. */
-export function createCache<T>(maxEntries: number, maxLength = 500_000): Cache<T> {
+/** Bounded by the number of entries and by their total weight, with which the values grow. */
+export function createCache<T>(maxEntries: number, maxWeight = 500_000): Cache<T> {
   const entries = new Map<string, Entry<T>>();
   let total = 0;
 
   function remove(key: string): void {
-    total -= entries.get(key)?.length ?? 0;
+    total -= entries.get(key)?.weight ?? 0;
     entries.delete(key);
   }
 
-  function put(key: string, { value, length }: Omit<Entry<T>, 'used'>): void {
-    entries.set(key, { value, length, used: false });
-    total += length;
+  function put(key: string, { value, weight }: Omit<Entry<T>, 'used'>): void {
+    entries.set(key, { value, weight, used: false });
+    total += weight;
   }
 
   return {
@@ -39,24 +39,24 @@ export function createCache<T>(maxEntries: number, maxLength = 500_000): Cache<T
       if (entry) entry.used = true;
       return entry?.value;
     },
-    set(key, value, length = key.length) {
+    set(key, value, weight = key.length) {
       const before = entries.get(key);
       // Updated in place if there is room: a `Map` with many additions and deletions holds on to what was in it.
-      if (before && total - before.length + length <= maxLength) {
-        total += length - before.length;
+      if (before && total - before.weight + weight <= maxWeight) {
+        total += weight - before.weight;
         before.value = value;
-        before.length = length;
+        before.weight = weight;
         before.used = true;
         return;
       }
       remove(key);
-      if (length > maxLength) return;
+      if (weight > maxWeight) return;
       for (const [oldest, entry] of entries) {
-        if (entries.size < maxEntries && total + length <= maxLength) break;
+        if (entries.size < maxEntries && total + weight <= maxWeight) break;
         remove(oldest);
         if (entry.used) put(oldest, entry);
       }
-      put(key, { value, length });
+      put(key, { value, weight });
     },
     delete: remove,
   };
