@@ -32,10 +32,15 @@ export function createBatches<Item, Outcome>(
   let running = false;
 
   function take(): readonly Waiting<Item, Outcome>[] {
+    let taken = 0;
     let weight = 0;
-    const end = waiting.findIndex(({ item }, at) => (weight += weigh(item)) > maxWeight && at > 0);
-    const batch = end < 0 ? waiting : waiting.slice(0, end);
-    waiting = end < 0 ? [] : waiting.slice(end);
+    for (const { item } of waiting) {
+      weight += weigh(item);
+      if (taken > 0 && weight > maxWeight) break;
+      taken += 1;
+    }
+    const batch = waiting.slice(0, taken);
+    waiting = waiting.slice(taken);
     for (const { timer } of batch) clearTimeout(timer);
     return batch;
   }

@@ -13,12 +13,13 @@ export interface HeldSecrets {
 /** Secrets that this process holds; at first none. */
 export function createHeldSecrets(clock: Clock): HeldSecrets {
   const held = new Map<string, EndpointSecrets>();
-  const get = (family: string, endpointId: string) => held.get(keyOf(family, endpointId));
+  const get = (family: string, endpointId: string) => held.get(endpointKey(family, endpointId));
   return {
     get,
     put(family, endpointId, read) {
       const known = get(family, endpointId);
-      if (read && (!known || read.changedAt > known.changedAt)) held.set(keyOf(family, endpointId), read);
+      if (read && (!known || read.changedAt > known.changedAt))
+        held.set(endpointKey(family, endpointId), read);
     },
     valid(family, endpointId) {
       const kept = get(family, endpointId);
@@ -30,6 +31,6 @@ export function createHeldSecrets(clock: Clock): HeldSecrets {
 }
 
 /** Names an endpoint in a map. */
-export function keyOf(family: string, endpointId: string): string {
+export function endpointKey(family: string, endpointId: string): string {
   return `${family} ${endpointId}`;
 }

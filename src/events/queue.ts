@@ -100,10 +100,18 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Notify[]> {
     try {
       const outcomes = await commit(batch.map(({ item }) => item));
-      return batch.map(({ resolve }, at) => resolve.bind(undefined, outcomes[at]!));
+      return batch.map(
+        ({ resolve }, at) =>
+          () =>
+            resolve(outcomes[at]!),
+      );
     } catch (error) {
       if (batch.length === 1 || !(await worthRetrying()))
-        return batch.map(({ reject }) => reject.bind(undefined, error));
+        return batch.map(
+          ({ reject }) =>
+            () =>
+              reject(error),
+        );
       const middle = Math.ceil(batch.length / 2);
       return [...(await settle(batch.slice(0, middle))), ...(await settle(batch.slice(middle)))];
     }

@@ -48,7 +48,7 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
     }
   }
 
-  /** One run at a time; not that of somebody else, whose time may have been earlier. */
+  /** One run at a time. A call never joins a run under way, whose cutoff is earlier. */
   function prune(): Promise<void> {
     const pruned = running.then(run);
     running = pruned.catch(() => undefined);

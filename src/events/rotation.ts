@@ -3,7 +3,7 @@ import type { Database } from '../store/database.js';
 import { leaseReleased, withLease } from '../store/leases.js';
 import { keyText } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
-import { type HeldSecrets, keyOf } from './held-secrets.js';
+import { type HeldSecrets, endpointKey } from './held-secrets.js';
 import { overlapMs, replacedBy } from './succession.js';
 import type { EndpointSecrets, Vault } from './vault.js';
 
@@ -116,7 +116,7 @@ export function rotationEnded(
 }
 
 function leaseKeyOf(family: string, endpointId: string): string {
-  return `rotation ${keyOf(family, endpointId)}`;
+  return `rotation ${endpointKey(family, endpointId)}`;
 }
 
 /** The endpoint's name in the signal that its secrets have changed: short printable ASCII. */

@@ -4,7 +4,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCoalescedRead } from './coalesced-read.js';
 import type { WebhookFamily } from './family.js';
-import { createHeldSecrets, keyOf } from './held-secrets.js';
+import { createHeldSecrets, endpointKey } from './held-secrets.js';
 import { createRotate, type Rotate, rotationEnded, signalOf } from './rotation.js';
 import { configuredAs } from './succession.js';
 import { createVault, type EndpointSecrets, type SealedRow } from './vault.js';
@@ -69,7 +69,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const endpoints = endpointsOf(options);
   const rereads = new Map(
     endpoints.map((endpoint) => [
-      keyOf(endpoint.family, endpoint.endpointId),
+      endpointKey(endpoint.family, endpoint.endpointId),
       createCoalescedRead((markLong) => refreshSettled(endpoint, markLong), {
         pauseMs: rereadPauseMs,
         maxWaiting,
@@ -94,7 +94,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
     const find = await vault.readAll();
     for (const { family, endpointId } of endpoints) {
       const stored = find(family, endpointId);
-      const key = keyOf(family, endpointId);
+      const key = endpointKey(family, endpointId);
       if (!stored || versions.get(key) === stored.version) continue;
       try {
         held.put(family, endpointId, stored.open());
@@ -139,7 +139,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   return {
     valid: held.valid,
     async latest(family, endpointId) {
-      await rereads.get(keyOf(family, endpointId))?.();
+      await rereads.get(endpointKey(family, endpointId))?.();
       return held.valid(family, endpointId);
     },
     rotate: createRotate({

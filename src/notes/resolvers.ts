@@ -16,7 +16,7 @@ export interface NotesContext extends CallerContext {
 /** The resolvers of `schema/notes.graphql`. */
 export const notesResolvers: Resolvers<NotesContext> = {
   Query: {
-    notes: (_, { filter, ...page }, context, info) => noteList('notes', filter, page, context, info),
+    notes: (_, { filter, ...page }, context, info) => listNotes('notes', filter, page, context, info),
     tags: (_, page, context, info) => accessOf(context).tagPage(page, info),
     tag: async (_, { name }, context) => (await accessOf(context).tags()).get(name.toLowerCase()) ?? null,
   },
@@ -36,7 +36,7 @@ export const notesResolvers: Resolvers<NotesContext> = {
   Tag: {
     id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),
     notes: ({ name }, { pinned, ...page }, context, info) =>
-      noteList('Tag.notes', { tag: name, pinned: pinned ?? null }, page, context, info),
+      listNotes('Tag.notes', { tag: name, pinned: pinned ?? null }, page, context, info),
   },
 };
 
@@ -53,7 +53,7 @@ function accessOf(context: NotesContext): NotesAccess {
   return context.notes;
 }
 
-function noteList(
+function listNotes(
   connection: NotesConnectionName,
   filter: NoteFilterInput | null | undefined,
   page: ForwardPage,

@@ -51,7 +51,7 @@ export async function updateNote(
   return { errors: answer.refused === 404 ? [notFound()] : await explain(notes, answer, change, id) };
 }
 
-/** Deletes a note. */
+/** Deletes a note; a refusal that the user can correct is in `errors`. */
 export async function deleteNote(
   notes: NotesAccess,
   { id: deletedNoteId }: DeleteNoteInput,

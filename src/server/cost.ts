@@ -58,7 +58,7 @@ function longestList(document: DocumentNode, variables: Variables): number {
   const values: object[] = [variables];
   for (const value of values) {
     const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    if (members === value) measure(members);
+    if (Array.isArray(value)) measure(value);
     for (const member of members) if (typeof member === 'object' && member !== null) values.push(member);
   }
   return longest;

@@ -52,7 +52,7 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
     const below: object[] = [];
     for (const value of values) {
       const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-      if (members !== value) fields += members.length;
+      if (!Array.isArray(value)) fields += members.length;
       if (fields > maxFields) return tooComplex(`The variables have more than ${maxFields} fields.`);
       for (const member of members) if (typeof member === 'object' && member !== null) below.push(member);
     }

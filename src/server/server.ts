@@ -80,7 +80,7 @@ const keepAliveMs = 72_000;
 /** How long a browser may keep the answer to a preflight. */
 const preflightSeconds = 600;
 
-/** Starts the server. */
+/** Listens, with every route; rejects if it cannot listen at this address. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry } = options;
   let origins: ReadonlySet<string> = new Set();

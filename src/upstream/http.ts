@@ -31,7 +31,7 @@ export interface Upstream {
  * to try again.
  */
 export interface UpstreamRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: Exchange['method'];
   /** Relative to the base address, each segment encoded, with the query. */
   readonly path: string;
   /** Sent as JSON. */

@@ -101,7 +101,7 @@ export function createTokens(options: {
     }
   }
 
-  async function fetch(signal: Signal): Promise<string> {
+  async function findAndTrust(signal: Signal): Promise<string> {
     const { token, expiresAt } = await find(signal);
     // It may have been discarded meanwhile.
     if (token !== refused) trusted = { token, until: Math.min(clock.now() + trustMs, expiresAt) };
@@ -111,7 +111,7 @@ export function createTokens(options: {
   return {
     async get(signal) {
       if (trusted && clock.now() < trusted.until) return trusted.token;
-      return flights.share(key, key, fetch, signal);
+      return flights.share(key, key, findAndTrust, signal);
     },
     discard(token) {
       if (token === refused) return;
