@@ -4,7 +4,6 @@ import {
   ConsecutiveBreaker,
   ExponentialBackoff,
   handleWhen,
-  isBrokenCircuitError,
   retry,
 } from 'cockatiel';
 import type { Telemetry } from '../telemetry.js';
@@ -45,10 +44,14 @@ const retrying = retry(handleWhen(isTransient), retries);
  */
 export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>): Guard {
   const breaker = circuitBreaker(handleWhen(isUnsuccessful), {
-    halfOpenAfter: openForMs,
+    halfOpenAfter: -Infinity, // timed by `isResting`: the policy would go by the system's clock, which may be set back
     breaker: new ConsecutiveBreaker(failuresToOpen),
   });
-  breaker.onBreak(() => log.warn({ upstream: name }, 'upstream keeps failing: circuit breaker opened'));
+  let openedAt = -Infinity;
+  breaker.onBreak(() => {
+    openedAt = performance.now();
+    log.warn({ upstream: name }, 'upstream keeps failing: circuit breaker opened');
+  });
   breaker.onReset(() => log.info({ upstream: name }, 'upstream works again: circuit breaker closed'));
   /** Whether a failure has counted since the last success. */
   let hasFailed = false;
@@ -73,6 +76,9 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
     lateCallers.clear();
   }
 
+  /** Whether no trial call is due: one finds out whether the service is back, and the others do not wait for it. */
+  const isResting = () => breaker.state === CircuitState.HalfOpen || performance.now() - openedAt < openForMs;
+
   async function probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
       const reply = await breaker.execute(() =>
@@ -82,7 +88,7 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
       return reply;
     } catch (error) {
       hasFailed = true;
-      throw isBrokenCircuitError(error) ? new UpstreamError(name, 'resting') : error;
+      throw error;
     }
   }
 
@@ -111,10 +117,9 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
 
   // Most calls succeed at once: those cost one promise, and involve neither policy.
   return (call, run) => {
-    // One trial call finds out whether the service is back; the others do not wait for it.
-    if (breaker.state === CircuitState.HalfOpen) return Promise.reject(new UpstreamError(name, 'resting'));
-    if (breaker.state === CircuitState.Open) return probe(call, run);
-    return run().then(onSuccess, (error: unknown) => recover(error, call, run));
+    if (breaker.state === CircuitState.Closed)
+      return run().then(onSuccess, (error: unknown) => recover(error, call, run));
+    return isResting() ? Promise.reject(new UpstreamError(name, 'resting')) : probe(call, run);
   };
 }
 

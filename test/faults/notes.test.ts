@@ -401,7 +401,7 @@ describe('a service that hangs', () => {
 });
 
 describe('a service that fails repeatedly', () => {
-  afterEach(() => vi.useRealTimers());
+  afterEach(() => vi.restoreAllMocks());
 
   test('is not called for some seconds, and then called again', async () => {
     const own = await startHarness({ sandbox: harness.sandbox });
@@ -417,7 +417,7 @@ describe('a service that fails repeatedly', () => {
     });
     expect(calls).toEqual([]);
     restore();
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6_000 });
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 6_000);
     expect(codesOf(await person.ask(list))).toEqual([]);
     expect(codesOf(await ask(person, write))).toEqual([]);
     await own.stop();

@@ -55,7 +55,7 @@ async function failure(request: UpstreamRequest, from = upstream): Promise<Upstr
 }
 
 /** Lets the timers of calls fire only when they are advanced; to be called before the calls. */
-function fakeTimers(...others: 'Date'[]): void {
+function fakeTimers(...others: 'performance'[]): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', ...others] });
 }
 
@@ -434,14 +434,14 @@ describe('the circuit breaker', () => {
   };
 
   it('opens after ten failures in a row, allows one trial call after five seconds, and closes if it succeeds', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     service.answer = answering(500);
     await times(10, post);
     expect(await failure(post)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
     expect(service.received).toHaveLength(10);
 
-    vi.setSystemTime(Date.now() + 5_001);
+    vi.advanceTimersByTime(5_001);
     let finish = () => {};
     service.answer = (response) => void (finish = () => response.end('[]'));
     const trial = answerOf(upstream, get);
@@ -468,21 +468,33 @@ describe('the circuit breaker', () => {
     expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
   });
 
+  it('allows the trial after five seconds even if the clock was set back', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+    service.answer = answering(500);
+    await times(10, post);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    vi.advanceTimersByTime(4_999);
+    expect(await failure(get)).toMatchObject({ reason: 'resting' });
+    vi.advanceTimersByTime(2);
+    service.answer = answering(200, '[]');
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
+  });
+
   it('opens again if the trial fails', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     service.answer = cutting(200);
     await times(10, post);
-    vi.setSystemTime(Date.now() + 5_001);
+    vi.advanceTimersByTime(5_001);
     await failure(post);
     expect(await failure(post)).toMatchObject({ reason: 'resting' });
     expect(service.received).toHaveLength(11);
   });
 
   it('opens again if the trial is aborted', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     service.answer = answering(500);
     await times(10, post);
-    vi.setSystemTime(Date.now() + 5_001);
+    vi.advanceTimersByTime(5_001);
     service.answer = () => {};
     const signal = new LightAbortController();
     const trial = failure({ ...get, signal });
@@ -494,7 +506,7 @@ describe('the circuit breaker', () => {
   });
 
   it('opens again if the trial fails and its token has no calls left for a retry', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     await upstream.stop();
     upstream = createUpstream({
       name: 'notes',
@@ -505,7 +517,7 @@ describe('the circuit breaker', () => {
     });
     service.answer = answering(500);
     await times(10, post);
-    vi.setSystemTime(Date.now() + 5_001);
+    vi.advanceTimersByTime(5_001);
     expect(await failure({ ...get, token: 'one' })).toMatchObject({ reason: 'limited' });
     expect(service.received).toHaveLength(11);
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
@@ -513,12 +525,12 @@ describe('the circuit breaker', () => {
   });
 
   it('is not closed by a call whose token is paused; the next call is the trial', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     service.answer = answering(429, '', { 'retry-after': '60' });
     await failure({ ...get, token: 'paused' });
     service.answer = answering(500);
     await times(10, post);
-    vi.setSystemTime(Date.now() + 5_001);
+    vi.advanceTimersByTime(5_001);
     expect(await failure({ ...get, token: 'paused' })).toMatchObject({ reason: 'limited' });
     expect(lines).not.toContain('circuit breaker closed');
     service.answer = answering(200, '[]');
@@ -527,14 +539,14 @@ describe('the circuit breaker', () => {
   });
 
   it('takes no call from before it opened for its trial', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     let cut = () => {};
     service.answer = (response) => void (cut = () => response.destroy());
     const early = failure(post);
     await expect.poll(() => service.received).toHaveLength(1);
     service.answer = answering(500);
     await times(10, post);
-    vi.setSystemTime(Date.now() + 5_001);
+    vi.advanceTimersByTime(5_001);
     cut();
     expect(await early).toMatchObject({ reason: 'broken' });
     service.answer = answering(200, '[]');
@@ -598,19 +610,19 @@ describe('the circuit breaker', () => {
     });
 
     it('opens when calls of ten callers time out, and again if the trial does, whoever makes it', async () => {
-      fakeTimers('Date');
+      fakeTimers('performance');
       await hang(...callers(10));
       expect(await failure({ ...get, token: 'other' })).toMatchObject({ reason: 'resting' });
-      vi.setSystemTime(Date.now() + 5_001);
+      vi.advanceTimersByTime(5_001);
       await hang('caller0');
       expect(await failure({ ...get, token: 'caller0' })).toMatchObject({ reason: 'resting' });
       expect(service.received).toHaveLength(11);
     });
 
     it('counts a timeout of each caller again after a trial that succeeds', async () => {
-      fakeTimers('Date');
+      fakeTimers('performance');
       await hang(...callers(10));
-      vi.setSystemTime(Date.now() + 5_001);
+      vi.advanceTimersByTime(5_001);
       service.answer = answering(200, '[]');
       expect(await answerOf(upstream, { ...get, token: 'caller0' })).toMatchObject({ status: 200 });
       await hang(...callers(10));
