@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { createDamageMonitor, type DamageMonitor } from './damage.js';
+import { watchFile } from './file-watch.js';
 import { createMutex } from './mutex.js';
 import type { Procedure } from './procedure.js';
 import type { Tables } from './schema.js';
@@ -67,6 +68,7 @@ export async function openSqlite(given: string, log: Logger) {
   const parts = await openParts(path, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
   const signals = createSignals(log);
+  const file = watchFile(path);
   return {
     engine: 'sqlite' as const,
     kysely,
@@ -76,9 +78,12 @@ export async function openSqlite(given: string, log: Logger) {
     },
     signal: signals.emit,
     listen: signals.listen,
-    lost: parts.writer.lost,
+    lost: Promise.race([parts.writer.lost, file.gone]),
     fault: damage.recent,
     cannotOpen: (error: unknown) => cannotOpen(path, error),
-    stop: () => kysely.destroy(),
+    stop() {
+      file.stop();
+      return kysely.destroy();
+    },
   };
 }

@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  copyFile,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -96,10 +107,21 @@ describe('an embedded database', () => {
     for (let last: string | undefined; (last = await line());) acknowledged = last;
     const { kysely } = await open(url);
     const { rows } = await kysely
-      .selectFrom('leases')
+      .selectFrom('keyv')
       .select((it) => it.fn.countAll<number>().as('rows'))
       .executeTakeFirstOrThrow();
     expect(rows).toBeGreaterThanOrEqual(Number(acknowledged));
+  });
+
+  test.each([
+    ['removed', (path: string) => rm(path)],
+    ['moved', (path: string) => rename(path, `${path}.old`)],
+    ['replaced', (path: string) => copyFile(path, `${path}.new`).then(() => rename(`${path}.new`, path))],
+  ])('is lost when it is %s while it is in use', async (_, change) => {
+    const path = await freshPath();
+    const { lost } = await open(`sqlite:${path}`);
+    await change(path);
+    expect((await lost).message).toBe(`The database file ${path} was removed or replaced.`);
   });
 
   test('refuses a file that is not a SQLite database, and does not change it', async () => {
