@@ -54,6 +54,8 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
   const opened = await open(url, log);
   try {
     await migrate(opened.kysely, opened.engine);
+    // No other process has it: whoever held a lease is gone, and after a clock was set back that would not expire.
+    if (opened.engine === 'sqlite') await opened.kysely.deleteFrom('leases').execute();
   } catch (error) {
     await opened.stop();
     throw error instanceof UnusableDatabase ? error : opened.cannotOpen(error);

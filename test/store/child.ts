@@ -9,8 +9,8 @@ try {
   process.stdout.write('open\n');
   for (let i = 1; i <= Number(count); i++) {
     await kysely
-      .insertInto('leases')
-      .values({ key: String(i), holder: 'child', expires_at: i })
+      .insertInto('keyv')
+      .values({ key: String(i), value: 'child', expires_at: i })
       .execute();
     process.stdout.write(`${i}\n`);
   }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { leaseReleased, withLease } from '../../src/store/leases.js';
 import type { Database } from '../../src/store/database.js';
-import { engines } from '../support/engines.js';
+import { createTestFile, engines } from '../support/engines.js';
 import { open } from './open-database.js';
 
 const options = { ttlMs: 60_000 };
@@ -179,4 +179,15 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     });
     expect(await database.kysely.selectFrom('leases').selectAll().execute()).toEqual([]);
   });
+});
+
+test('a lease on an embedded database ends with its process, even if the clock is set back then', async () => {
+  const url = await createTestFile();
+  const before = await open(url);
+  const left = { key: 'token', holder: 'died', expires_at: Date.now() + 3_600_000 };
+  await before.kysely.insertInto('leases').values(left).execute();
+  await before.stop();
+  const database = await open(url);
+  const signal = AbortSignal.timeout(1_000);
+  expect(await withLease(database, 'token', { ...options, signal }, async () => 'taken')).toBe('taken');
 });
