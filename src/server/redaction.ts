@@ -1,4 +1,4 @@
-import type { GraphQLError } from 'graphql';
+import { isEnumType, type GraphQLError, type GraphQLSchema } from 'graphql';
 
 /** In characters: the path of a variable's member is never longer. */
 const maxPath = 500;
@@ -17,13 +17,13 @@ const safeBeginnings = [
  * The message of an error, cut where GraphQL repeats an invalid value: it repeats a whole one to say that a part of it
  * is wrong, and there may be a password in it.
  */
-export function withoutValue({ message, originalError }: GraphQLError): string {
+export function withoutValue({ message, originalError }: GraphQLError, schema: GraphQLSchema): string {
   const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(message) ?? [];
   if (variable === undefined) return safeBeginning(message) ?? message;
   const beginning = `Variable "$${variable}" got an invalid value`;
   if (!originalError) return `${beginning}.`;
   const { message: words } = originalError;
-  const reason = notInEnum(words) ?? safeBeginning(words);
+  const reason = notInEnum(words, schema) ?? safeBeginning(words);
   return `${beginning}${pathIn(variable, message, words)}${reason ? `; ${reason}` : '.'}`;
 }
 
@@ -48,9 +48,16 @@ function safeBeginning(words: string): string | undefined {
   return undefined;
 }
 
-/** Here the value comes first, and may contain anything; the suggestions at the end would reveal it as well. */
-function notInEnum(words: string): string | undefined {
+/**
+ * Here the value comes first, and may contain anything. The suggestions at the end would reveal it as well; a list of
+ * all values of the enum does not.
+ */
+function notInEnum(words: string, schema: GraphQLSchema): string | undefined {
   if (!words.startsWith('Value "')) return undefined;
-  const rest = words.slice(words.lastIndexOf('" does not exist in "') + 2);
-  return `Value ${rest.slice(0, rest.indexOf('.') + 1)}`;
+  const rest = words.slice(words.lastIndexOf('" does not exist in "'));
+  const [, name = ''] = /^" does not exist in "(\w+)" enum\./.exec(rest) ?? [];
+  const type = schema.getType(name);
+  if (!isEnumType(type)) return undefined;
+  const values = type.getValues().map((value) => value.name);
+  return `Value does not exist in "${name}" enum, which has the values ${values.join(', ')}.`;
 }

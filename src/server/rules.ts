@@ -78,7 +78,7 @@ export function createRules(options: {
     const origin = unwrapResolverError(error);
     if (origin instanceof SessionEnded) operation?.endSession();
     if (isShown(origin))
-      return toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin));
+      return toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin), schema);
     const requestId = operation?.requestId ?? randomUUID();
     telemetry.log.error({ err: origin, requestId }, 'an operation failed');
     const { path, locations } = error instanceof GraphQLError ? error : {};
@@ -154,11 +154,11 @@ const tooLongToValidate = tooComplex(
 );
 
 /** With a code, whichever part of GraphQL the error came from; without `http`, which is meant for Apollo Server. */
-function toFormatted(error: GraphQLError): GraphQLFormattedError {
+function toFormatted(error: GraphQLError, schema: GraphQLSchema): GraphQLFormattedError {
   // Thrown by GraphQL when validation has used up its own budget.
-  if (error.message === 'Validation aborted.') return toFormatted(tooLongToValidate);
+  if (error.message === 'Validation aborted.') return toFormatted(tooLongToValidate, schema);
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
-  return { ...error.toJSON(), message: withoutValue(error), extensions: { ...extensions, code } };
+  return { ...error.toJSON(), message: withoutValue(error, schema), extensions: { ...extensions, code } };
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {
