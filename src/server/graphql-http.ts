@@ -45,7 +45,7 @@ export async function createGraphqlHttp(options: {
 }): Promise<GraphqlHttp> {
   const { schema, rules, callers, makeContext, lane, secure, telemetry } = options;
   const clientOf = createClients(options);
-  const operations = new WeakMap<object, Context>();
+  const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
     csrfPrevention: { requestHeaders: preflightedHeaders },
@@ -54,12 +54,12 @@ export async function createGraphqlHttp(options: {
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     logger: telemetry.log.child({ part: 'apollo' }),
-    formatError: (_, error) => rules.show(error, operations.get(error as object)),
+    formatError: (_, error) => rules.show(error, contextOfError.get(error as object)),
     plugins: [
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(), // only for federated subgraphs, and more code than all the rest
       ApolloServerPluginLandingPageDisabled(), // it loads from Apollo's site; our explorer comes from the gateway alone
-      operationPlugin(operations, rules, lane),
+      operationPlugin(contextOfError, rules, lane),
     ],
   });
   await apollo.start();
@@ -125,7 +125,7 @@ function searchOf(target: string): string {
  * which operation an error belongs to, since `formatError` is not told.
  */
 function operationPlugin(
-  operations: WeakMap<object, Context>,
+  contextOfError: WeakMap<object, Context>,
   rules: Rules,
   lane: Lane | undefined,
 ): ApolloServerPlugin<Context> {
@@ -155,7 +155,7 @@ function operationPlugin(
           });
         },
         async didEncounterErrors({ errors, contextValue }) {
-          for (const error of errors) operations.set(error, contextValue);
+          for (const error of errors) contextOfError.set(error, contextValue);
         },
         async willSendResponse({ request, response: { http, body }, errors = [], operation, contextValue }) {
           if (body.kind !== 'single') return;
