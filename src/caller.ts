@@ -1,4 +1,4 @@
-import { GatewayError } from './errors.js';
+import { GatewayError, NotSignedIn } from './errors.js';
 import type { Grant } from './generated/resolvers.js';
 import type { Signal } from './signal.js';
 
@@ -25,7 +25,7 @@ export interface OperationContext extends CallerContext {
 
 /** The caller, or `UNAUTHENTICATED`. */
 export function requireCaller({ caller }: CallerContext): Caller {
-  if (!caller) throw new GatewayError('UNAUTHENTICATED', 'Sign in first.');
+  if (!caller) throw new NotSignedIn();
   return caller;
 }
 

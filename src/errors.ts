@@ -44,6 +44,14 @@ export class OperationTooComplex extends GatewayError {
   }
 }
 
+/** There is no live session. Over HTTP, the message goes on to say what is wrong with the credentials, if any. */
+export class NotSignedIn extends GatewayError {
+  constructor() {
+    super('UNAUTHENTICATED', 'Sign in first.');
+    this.name = 'NotSignedIn';
+  }
+}
+
 /** The notes service answers 401 for this token: the session that holds it has ended. */
 export class SessionEnded extends GatewayError {
   constructor() {

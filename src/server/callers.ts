@@ -19,11 +19,25 @@ export interface Callers {
    * rejects with an error of status 503 while sessions cannot be looked up.
    */
   find(headers: IncomingHttpHeaders, given?: unknown): Session | undefined | Promise<Session | undefined>;
+  /**
+   * Why `find` finds no session by these headers, without repeating them; undefined if they merely lack credentials.
+   * That no cookie counts from the page's origin is said even without one, since `signIn` sets none there.
+   */
+  faultOf(headers: CredentialHeaders): string | undefined;
 }
+
+/** The headers that tell who is calling. */
+type CredentialHeaders = Pick<IncomingHttpHeaders, 'authorization' | 'origin' | 'cookie'>;
 
 /** How many origins are logged at most: anybody can make up more. */
 const maxLogged = 20;
 const maxLoggedLength = 100;
+
+const notBearer = '`authorization` is not `Bearer ` and the token of a live session';
+const deadCookie = 'the session cookie is not the token of a live session';
+const noOrigin = 'the session cookie counts only with an `Origin`, which browsers send with every POST';
+const foreign =
+  "the session cookie does not count from this page's origin (see ALLOWED_ORIGINS and PUBLIC_URL)";
 
 /** Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. */
 export function createCallers(
@@ -48,9 +62,16 @@ export function createCallers(
     },
     find(headers, given) {
       const token =
-        given == null ? (bearer(headers.authorization) ?? cookieToken(headers, origins())) : bearer(given);
+        given == null ? (bearer(headers.authorization) ?? countedCookie(headers, origins())) : bearer(given);
       const found = token === undefined ? undefined : sessions.find(token);
       return found instanceof Promise ? found.catch(unavailable) : found;
+    },
+    faultOf({ authorization, origin, cookie }) {
+      const isByCookie = bearer(authorization) === undefined && sessionCookie(cookie) !== undefined;
+      if (authorization && !isByCookie) return notBearer;
+      if (origin !== undefined && !origins().has(origin)) return foreign;
+      if (!isByCookie) return undefined;
+      return origin === undefined ? noOrigin : deadCookie;
     },
   };
 }
@@ -68,13 +89,16 @@ function bearer(authorization: unknown): string | undefined {
   return /^bearer(?: |$)/i.test(said) ? said.slice('bearer'.length).trimStart() : undefined;
 }
 
-function cookieToken(
-  { origin, cookie }: IncomingHttpHeaders,
+function countedCookie(
+  { origin, cookie }: CredentialHeaders,
   origins: ReadonlySet<string>,
 ): string | undefined {
-  if (origin === undefined || cookie === undefined || !origins.has(origin)) return undefined;
-  const pairs = cookie.split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
+  return origin !== undefined && origins.has(origin) ? sessionCookie(cookie) : undefined;
+}
+
+function sessionCookie(cookie: string | undefined): string | undefined {
+  const pairs = cookie?.split(';').map((pair) => pair.trim());
+  return pairs?.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
 }
 
 /**

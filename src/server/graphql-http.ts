@@ -8,6 +8,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../context.js';
+import { NotSignedIn } from '../errors.js';
 import type { Telemetry } from '../telemetry.js';
 import { answerTypeFor, legacyType } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
@@ -59,7 +60,7 @@ export async function createGraphqlHttp(options: {
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(), // only for federated subgraphs, and more code than all the rest
       ApolloServerPluginLandingPageDisabled(), // it loads from Apollo's site; our explorer comes from the gateway alone
-      operationPlugin(contextOfError, rules, lane),
+      operationPlugin(contextOfError, rules, callers, lane),
     ],
   });
   await apollo.start();
@@ -121,12 +122,14 @@ function searchOf(target: string): string {
 }
 
 /**
- * Has our own rules prepare each document, as for websockets; refuses subscriptions, which go over those; and remembers
- * which operation an error belongs to, since `formatError` is not told.
+ * Has our own rules prepare each document, as for websockets; refuses subscriptions, which go over those; tells
+ * whoever has to sign in what is wrong with their credentials; and remembers which operation an error belongs to, since
+ * `formatError` is not told.
  */
 function operationPlugin(
   contextOfError: WeakMap<object, Context>,
   rules: Rules,
+  callers: Callers,
   lane: Lane | undefined,
 ): ApolloServerPlugin<Context> {
   return {
@@ -154,8 +157,12 @@ function operationPlugin(
             extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
           });
         },
-        async didEncounterErrors({ errors, contextValue }) {
+        async didEncounterErrors({ errors, request, contextValue }) {
           for (const error of errors) contextOfError.set(error, contextValue);
+          const anonymous = errors.filter(({ originalError }) => originalError instanceof NotSignedIn);
+          if (anonymous.length === 0) return;
+          const fault = callers.faultOf(Object.fromEntries(request.http?.headers ?? []));
+          if (fault !== undefined) for (const error of anonymous) error.message = `Sign in first: ${fault}.`;
         },
         async willSendResponse({ request, response: { http, body }, errors = [], operation, contextValue }) {
           if (body.kind !== 'single') return;

@@ -190,6 +190,57 @@ describe('the session cookie', () => {
   });
 });
 
+describe('a caller who has to sign in first', () => {
+  const notBearer = ': `authorization` is not `Bearer ` and the token of a live session.';
+  const deadCookie = ': the session cookie is not the token of a live session.';
+  const noOrigin = ': the session cookie counts only with an `Origin`, which browsers send with every POST.';
+  const foreign =
+    ": the session cookie does not count from this page's origin (see ALLOWED_ORIGINS and PUBLIC_URL).";
+  const dead = { cookie: 'trivium_session=dead' };
+  const basic = { authorization: 'Basic YTpi' };
+  const evil = { origin: 'https://evil.example' };
+
+  test.each<readonly [about: string, headers: () => Record<string, string>, fault: string]>([
+    ['no credentials', () => ({}), '.'],
+    ['no credentials from an allowed origin', () => ({ origin: appOrigin }), '.'],
+    ['an empty authorization', () => ({ authorization: '' }), '.'],
+    ['another cookie', () => ({ cookie: `x_trivium_session=${token}` }), '.'],
+    ['a token without `Bearer`', () => ({ authorization: token }), notBearer],
+    ['another scheme', () => basic, notBearer],
+    ['an unknown token', () => ({ authorization: 'Bearer dead' }), notBearer],
+    ['no token', () => ({ authorization: 'Bearer' }), notBearer],
+    [
+      'an unknown token and a cookie',
+      () => ({ authorization: 'Bearer dead', cookie: `trivium_session=${token}`, origin: appOrigin }),
+      notBearer,
+    ],
+    ['an unknown token from a foreign origin', () => ({ authorization: 'Bearer dead', ...evil }), notBearer],
+    ['a dead cookie', () => ({ ...dead, origin: appOrigin }), deadCookie],
+    ['a dead cookie and another scheme', () => ({ ...dead, ...basic, origin: appOrigin }), deadCookie],
+    ['a cookie without an origin', () => ({ cookie: `trivium_session=${token}` }), noOrigin],
+    ['a cookie from a foreign origin', () => ({ cookie: `trivium_session=${token}`, ...evil }), foreign],
+    ['a page where `signIn` sets no cookie', () => evil, foreign],
+  ])('is told why, by the lane and without it: %s', async (_, headers, fault) => {
+    const query = '{ viewer { id } node(id: "x") { id } tag(name: "a") { id } }';
+    const refusal = {
+      message: `Sign in first${fault}`,
+      locations: expect.anything(),
+      extensions: { code: 'UNAUTHENTICATED' },
+    };
+    for (let time = 0; time < 3; time += 1) {
+      const { data, errors } = await local.ask(query, {}, undefined, headers());
+      expect(data).toEqual({ viewer: null, node: null, tag: null });
+      expect(errors).toEqual(['node', 'tag'].map((name) => ({ ...refusal, path: [name] })));
+    }
+  });
+
+  test('is told why after signing out in the same document', async () => {
+    const query = 'mutation { signOut { signedOut } again: signOut { signedOut } }';
+    const { errors } = await local.ask(query, {}, await local.signIn());
+    expect(errors).toMatchObject([{ message: `Sign in first${notBearer}`, path: ['again'] }]);
+  });
+});
+
 describe('a bearer token', () => {
   test('is accepted whatever the case and spacing of its scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', ' Bearer  '])
