@@ -18,13 +18,17 @@ const {
   AppointmentsDocument,
   CreateAppointmentDocument,
   CreateNoteDocument,
+  DeleteNoteDocument,
   NotesDocument,
   PaymentsDocument,
   PaymentUpdatesDocument,
+  ShareNoteDocument,
   ShipmentsDocument,
   ShipmentUpdatesDocument,
   SignInDocument,
   SignOutDocument,
+  TagsDocument,
+  UpdateNoteDocument,
   ViewerDocument,
 } = generated;
 
@@ -95,8 +99,30 @@ test('creates a note, and lists it', async () => {
   const { createNote } = await ask(CreateNoteDocument, { input }, token);
   expect(createNote.errors).toEqual([]);
   expect(createNote.note).toMatchObject({ title: 'Typed', content: 'Text', isPinned: true });
+  expect(createNote.noteEdge?.node).toEqual(createNote.note);
   const { notes } = await ask(NotesDocument, { first: 5, filter: { tag: 'typed' } }, token);
   expect(notes.edges.map(({ node }) => node)).toEqual([createNote.note]);
+});
+
+test('changes, shares and deletes a note', async () => {
+  const own = await testbed.signIn();
+  const { createNote } = await ask(CreateNoteDocument, { input: { title: 'Old', content: 'Text' } }, own);
+  const { id } = createNote.note!;
+  const { updateNote } = await ask(
+    UpdateNoteDocument,
+    { input: { id, title: 'New', tags: ['changed'] } },
+    own,
+  );
+  expect(updateNote).toMatchObject({ note: { id, title: 'New', content: 'Text' }, errors: [] });
+  const { tags } = await ask(TagsDocument, { first: 100 }, own);
+  expect(tags.edges.map(({ node }) => node)).toContainEqual({ ...updateNote.note?.tags[0], count: 1 });
+  const share = { id, email: 'friend@example.com', permission: 'READ' } as const;
+  const { shareNote } = await ask(ShareNoteDocument, { input: share }, own);
+  expect(shareNote).toEqual({ sharedNoteId: id, errors: [] });
+  const { deleteNote } = await ask(DeleteNoteDocument, { input: { id } }, own);
+  expect(deleteNote).toEqual({ deletedNoteId: id, errors: [] });
+  const { deleteNote: again } = await ask(DeleteNoteDocument, { input: { id } }, own);
+  expect(again).toMatchObject({ deletedNoteId: null, errors: [{ code: 'NOT_FOUND', path: ['id'] }] });
 });
 
 test('answers urql, which by default sends queries by GET', async () => {
@@ -126,6 +152,7 @@ test('books an appointment', async () => {
   const { createAppointment } = await ask(CreateAppointmentDocument, { input }, token);
   expect(createAppointment.errors).toEqual([]);
   expect(createAppointment.appointment).toMatchObject({ status: 'BOOKED', confirmation: 'CONFIRMED' });
+  expect(createAppointment.appointmentEdge?.node).toEqual(createAppointment.appointment);
 });
 
 test('pages through appointments from the end', async () => {
