@@ -189,18 +189,47 @@ describe('the examples in other languages', () => {
     expect(await typeFaults(folder, 'wrong.ts')).toContain('wrong.ts');
   });
 
-  test('the codegen configuration generates types from a running gateway', async () => {
+  /** Generates `src/gql.ts` from a document, as configured in README; returns the project's folder. */
+  async function generate(config: string, document: string): Promise<string> {
     const folder = createProject({
-      'codegen.ts': example('ts', 'CodegenConfig').replaceAll(address, new URL(testbed.url).host),
-      'src/notes.graphql': example('graphql', 'query Notes'),
+      'codegen.ts': config.replaceAll(address, new URL(testbed.url).host),
+      'src/own.graphql': document,
       'src/client/operations.graphql': readFileSync('src/client/operations.graphql', 'utf8'),
     });
     const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
     await run(process.execPath, [cli, '--config', 'codegen.ts'], { cwd: folder });
+    return folder;
+  }
+
+  test('the codegen configuration generates types from a running gateway', async () => {
+    const folder = await generate(example('ts', 'CodegenConfig'), example('graphql', 'query Notes'));
     const types = readFileSync(join(folder, 'src/gql.ts'), 'utf8');
     expect(types).toContain('export type NotesQuery =');
     expect(types).toContain('export const NotesDocument =');
     expect(await typeFaults(folder, 'src/gql.ts')).toBe('');
+  });
+
+  test('documents can use the shipped fragments as described', async () => {
+    const [, excluded] = /such as `...ShipmentParts`, leave out `(.+)`/.exec(readme)!;
+    const config = example('ts', 'CodegenConfig');
+    const included = config.replace(`, ${excluded}`, '');
+    expect(included).not.toBe(config);
+    const folder = await generate(included, 'query Own { shipments { nodes { ...ShipmentParts } } }');
+    const source = `
+      import { gql } from '@apollo/client';
+      import { print } from 'graphql';
+      import { OwnDocument, ShipmentPartsFragmentDoc, type OwnQuery } from './gql.js';
+      export const carrierOf = ({ shipments }: OwnQuery): string | null | undefined => shipments.nodes[0]?.carrier;
+      const other = gql\`query Other { shipments { nodes { ...ShipmentParts } } } \${print(ShipmentPartsFragmentDoc)}\`;
+      console.log(JSON.stringify([OwnDocument, other].map(print)));
+    `;
+    writeFileSync(join(folder, 'src/main.ts'), source);
+    expect(await typeFaults(folder, 'src/main.ts')).toBe('');
+    const { stdout } = await run(process.execPath, [require.resolve('tsx/cli'), 'src/main.ts'], {
+      cwd: folder,
+    });
+    for (const query of JSON.parse(stdout) as readonly string[])
+      expect((await testbed.ask(query, {}, token)).errors).toBeUndefined();
   });
 });
 
