@@ -59,13 +59,16 @@ function createProject(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
+/** Checks that `--strict` leaves out, though many projects have them. */
+const stricter = ['--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes'];
+
 /** The compiler's errors in files of such a project. */
 async function typeFaults(folder: string, ...names: readonly string[]): Promise<string> {
   const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
   try {
     const more = ['--types', 'node', '--lib', 'es2023,dom'];
-    await run(process.execPath, [compiler, ...options, ...more, ...names], { cwd: folder });
+    await run(process.execPath, [compiler, ...options, ...stricter, ...more, ...names], { cwd: folder });
     return '';
   } catch (error) {
     return (error as { readonly stdout: string }).stdout;
