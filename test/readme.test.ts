@@ -236,6 +236,28 @@ describe('the examples in other languages', () => {
   });
 });
 
+test('Relay compiles next to the copied folder, with the types of scalars, when configured as described', async () => {
+  const options = Array.from(readme.matchAll(/`("(?:excludes|customScalarTypes)": [^`]+)`/g)).map(
+    ([, text]) => text!,
+  );
+  expect(options).toHaveLength(2);
+  const folder = createProject({
+    'relay.config.json': `{"src": "src", "schema": "schema.graphql", "language": "typescript", ${options.join()}}`,
+    'schema.graphql': await (await fetch(`${testbed.url}/schema.graphql`)).text(),
+    'src/client/operations.graphql': readFileSync('src/client/operations.graphql', 'utf8'),
+    'src/App.ts':
+      'graphql`query AppQuery { payments { nodes { amount updatedAt events { nodes { data } } } } }`;\n',
+  });
+  const { stdout, stderr } = await run(process.execPath, [require.resolve('relay-compiler/cli.js')], {
+    cwd: folder,
+  });
+  expect(stdout + stderr).toContain('Compilation completed');
+  expect(stdout + stderr).not.toContain('WARN');
+  const types = readFileSync(join(folder, 'src/__generated__/AppQuery.graphql.ts'), 'utf8');
+  for (const typed of ['amount: number', 'updatedAt: string', 'data: unknown'])
+    expect(types).toContain(typed);
+});
+
 /** The minimal settings of a gateway. */
 const settings: Environment = {
   NOTES_BASE_URL: 'https://notes.example/v1',
