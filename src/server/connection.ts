@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { CloseCode, type WebSocket as ProtocolSocket } from 'graphql-ws';
+import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Session } from '../sessions/session.js';
 import type { Telemetry } from '../telemetry.js';
@@ -77,6 +77,15 @@ export class Connection implements ProtocolSocket {
       // The client may go on sending after we began to close.
       if (this.socket.readyState === this.socket.OPEN) operations.take(data.toString());
     });
+  }
+
+  /** Answers with the payload of the ping, as graphql-ws would, unless it is nested too deep to be written. */
+  onPing(payload: unknown): Promise<void> | void {
+    try {
+      return this.send(JSON.stringify({ type: MessageType.Pong, payload: payload ?? undefined }));
+    } catch {
+      this.reject('The payload of a ping is nested too deep');
+    }
   }
 
   refuse(): void {

@@ -317,6 +317,15 @@ describe('operations', () => {
     expect(testbed.logged()).toContain(extensions.requestId);
   });
 
+  test.each([{}, { payload: null }, { payload: { a: [1] } }])(
+    'a ping is answered with its payload, if it has one: %j',
+    async ({ payload }) => {
+      const socket = await open();
+      socket.send({ type: 'ping', payload });
+      expect(await socket.next()).toEqual(payload ? { type: 'pong', payload } : { type: 'pong' });
+    },
+  );
+
   describe('a fault of the client is not logged as an error', () => {
     const errorsLogged = () => testbed.logged().match(/"level":50/g)?.length ?? 0;
 
@@ -331,6 +340,18 @@ describe('operations', () => {
       for (const socket of [await open(), await connect()]) {
         socket.send(message);
         expect(await socket.closed).toBe(4400);
+      }
+      expect(errorsLogged()).toBe(logged);
+    });
+
+    test('a ping with a payload nested too deep to be sent back, which closes the socket with 4400', async () => {
+      const logged = errorsLogged();
+      const levels = 5_000;
+      for (const socket of [await open(), await connect()]) {
+        socket.send(`{"type":"ping","payload":{"a":${'['.repeat(levels)}${']'.repeat(levels)}}}`);
+        // Where `JSON.stringify` does not recurse, it is written.
+        const outcome = Promise.race([socket.closed, socket.next().then(({ type }) => type)]);
+        expect([4400, 'pong']).toContain(await outcome);
       }
       expect(errorsLogged()).toBe(logged);
     });
