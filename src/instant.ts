@@ -8,28 +8,59 @@ const dateTime =
 export function instant(text: string): string | undefined {
   const match = dateTime.exec(text);
   if (!match) return undefined;
-  const part = (group: number) => Number(match[group] ?? 0);
-  const [hour, minute, second] = [part(4), part(5), part(6)];
-  const [midnight, offset] = [midnightOf(part(1), part(2), part(3)), offsetMinutes(match[8]!)];
-  if (midnight === undefined || minute > 59 || second > 60 || offset === undefined) return undefined;
-  const fraction = withoutZeros(match[7] ?? '');
-  if (hour > 24 || (hour === 24 && (minute > 0 || second > 0 || fraction !== ''))) return undefined;
-  return key(midnight + (hour * 60 + minute - offset) * 60 + second) + fraction;
+  const [, year, month, day, ...time] = match;
+  return textOf(midnightOf(Number(year), Number(month), Number(day)), time);
 }
 
 const timestamp =
-  /^(\d{4})-?(\d\d)-?(\d\d)(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d(?:[.,]\d+)?))?)?(?: ?([^\s\d:.,]\S*))?)?$/;
+  /^(\d{4})-?(?:(\d\d)-?(\d\d)|W(\d\d)-?([1-7])|(\d{3}))(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d))?)?(?:[.,](\d+))?(?: ?(Z|z|[+-]\d\d(?::?\d\d)?))?)?$/;
 
 /**
- * The same for a timestamp that a service only calls ISO 8601: it may be in the basic form, without `-` and `:`;
- * without an offset it is in UTC, missing parts of its time are zero, and a space may replace the `T` or precede the
- * offset.
+ * The same for a timestamp that a service only calls ISO 8601: it may be in the basic form, without `-` and `:`; it may
+ * name the day by its week or by its number in the year; without an offset it is in UTC, missing parts of its time are
+ * zero, and the last part that is given may have a fraction; and a space may replace the `T` or precede the offset.
  */
 export function looseInstant(text: string): string | undefined {
   const match = timestamp.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', offset = 'Z'] = match;
-  return instant(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`);
+  const [, year, month, day, week, weekday, yearDay, ...time] = match;
+  if (month) return textOf(midnightOf(Number(year), Number(month), Number(day)), time);
+  if (yearDay) return textOf(midnightOfDay(Number(year), Number(yearDay)), time);
+  return textOf(midnightInWeek(Number(year), Number(week), Number(weekday)), time);
+}
+
+/** Hour, minute, second, a fraction of the last of them that is given, and offset. */
+type Time = readonly (string | undefined)[];
+
+/** Missing parts are zero, or UTC. */
+function textOf(
+  midnight: number | undefined,
+  [hour, minute, second, decimals, zone]: Time,
+): string | undefined {
+  const [hours, minutes, seconds] = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)];
+  const offset = offsetMinutes(zone ?? 'Z');
+  if (midnight === undefined || minutes > 59 || seconds > 60 || offset === undefined) return undefined;
+  const fraction = withoutZeros(decimals ?? '');
+  if (hours > 24 || (hours === 24 && (minutes > 0 || seconds > 0 || fraction !== ''))) return undefined;
+  const start = midnight + (hours * 60 + minutes - offset) * 60 + seconds;
+  if (second !== undefined || fraction === '') return key(start) + fraction;
+  const [more, rest] = inSeconds(fraction, minute === undefined ? 3600 : 60);
+  return key(start + more) + rest;
+}
+
+/**
+ * A fraction of a unit of so many seconds: its whole seconds, and the fraction of one that remains. Digit by digit, since
+ * there may be a million, for which a `BigInt` takes long.
+ */
+function inSeconds(fraction: string, unit: number): readonly [seconds: number, fraction: string] {
+  const digits: number[] = [];
+  let carried = 0;
+  for (let at = fraction.length - 1; at >= 0; at--) {
+    const product = Number(fraction[at]) * unit + carried;
+    digits.push(product % 10);
+    carried = Math.floor(product / 10);
+  }
+  return [carried, withoutZeros(digits.toReversed().join(''))];
 }
 
 /** Seconds since the year 0, shifted to stay positive for any offset and padded to a fixed width. */
@@ -54,6 +85,20 @@ function midnightOf(year: number, month: number, day: number): number | undefine
   const date = new Date(Date.UTC(year + 400, month - 1, day));
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   return (date.getTime() - yearZero) / 1000;
+}
+
+/** The same for a day by its number in the year. */
+function midnightOfDay(year: number, day: number): number | undefined {
+  const date = new Date(Date.UTC(year + 400, 0, day));
+  return date.getUTCFullYear() === year + 400 ? (date.getTime() - yearZero) / 1000 : undefined;
+}
+
+/** The same for a day of a week, 1 to 7; a week belongs to the year of its Thursday, and begins with Monday. */
+function midnightInWeek(year: number, week: number, day: number): number | undefined {
+  const weekdayOfFirst = new Date(Date.UTC(year + 400, 0, 1)).getUTCDay();
+  const firstThursday = 1 + ((11 - weekdayOfFirst) % 7);
+  const thursday = midnightOfDay(year, firstThursday + (week - 1) * 7);
+  return thursday === undefined ? undefined : thursday + (day - 4) * 86_400;
 }
 
 function offsetMinutes(offset: string): number | undefined {

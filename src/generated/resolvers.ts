@@ -19,8 +19,9 @@ export type Scalars = {
    * A date and time in ISO 8601 form, for example `2026-11-21T09:30:00.125+01:00`, with any fraction of a second and any
    * offset; passed on and returned exactly as it was written. Input needs at least the date, hours, minutes and offset.
    * A value from a service may lack the time or parts of it, be in UTC without an offset, use the basic format
-   * (`20261121T093000Z`), or have a space instead of the `T` or before the offset. Not all of these are valid RFC 3339:
-   * `new Date` rejects some of them and reads others as a different time.
+   * (`20261121T093000Z`), name the day by its week (`2026-W47-6`) or its number in the year (`2026-325`), have a fraction of
+   * a minute or hour (`T09:30.5Z`), or have a space instead of the `T` or before the offset. Not all of these are valid
+   * RFC 3339: `new Date` rejects some of them and reads others as a different time.
    */
   DateTime: { input: string; output: string; }
   /** Any JSON value. */

@@ -81,6 +81,7 @@ describe('the time of an event', () => {
     '2026-01-02T03:04:05',
     '2026-01-02 03:04:05',
     '2026-01-02',
+    '2026-W01-5T03:04.5Z',
   ])('is kept as it was written: %s', (written) =>
     expect(readShipmentEvent(body({ created_at: written }), receivedAt)).toMatchObject({
       occurredAt: written,
