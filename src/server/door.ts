@@ -8,9 +8,9 @@ const websocketPath = '/graphql';
 export const webhookPrefix = '/webhooks/';
 
 /**
- * A request that counts as an upgrade only if it asks for a websocket at its place, by GET (RFC 6455 §4.1): any other
- * protocol that it offers is ignored (RFC 9110 §7.8), and the request answered like any other. Node.js reads `upgrade`
- * after the headers.
+ * A request that counts as an upgrade only if it asks for a websocket at its place, by GET of HTTP/1.1 (RFC 6455 §4.1):
+ * any other offer is ignored (RFC 9110 §7.8), and the request answered like any other. Node.js reads `upgrade` after the
+ * headers.
  */
 export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
@@ -18,7 +18,8 @@ export class IncomingRequest extends IncomingMessage {
   get upgrade(): boolean {
     if (!this.offered) return false;
     if (this.method === 'CONNECT') return true;
-    if (this.method !== 'GET' || pathOf(this.url!) !== websocketPath) return false;
+    if (this.httpVersion !== '1.1' || this.method !== 'GET') return false;
+    if (pathOf(this.url!) !== websocketPath) return false;
     return this.headers.upgrade?.toLowerCase() === 'websocket';
   }
 

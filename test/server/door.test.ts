@@ -113,6 +113,15 @@ describe('an offer to upgrade the connection', () => {
     expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
 
+  test.each(['1.0', '1.1'])('is ignored in HTTP/1.0, even for a websocket: HTTP/%s', async (version) => {
+    const { socket, answer } = open();
+    const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+    const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws';
+    const request = lines('GET', '/graphql', [...websocket, ...key, protocol]);
+    socket.write(request.replace('HTTP/1.1', `HTTP/${version}`));
+    expect((await answer()).status).toBe(version === '1.1' ? 101 : 400);
+  });
+
   test('is accepted for a websocket at /graphql, in any letter case', async () => {
     const socket = await openSocket(`${testbed.url}/graphql`, { headers: { upgrade: 'WebSocket' } });
     socket.send({ type: 'ping' });
