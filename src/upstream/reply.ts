@@ -24,25 +24,32 @@ export function isLimit(reply: Reply, hasToken: boolean): boolean {
   return headers['retry-after'] !== undefined || limitHeader(headers, 'remaining') === '0';
 }
 
-const maxSeconds = 3600;
+const daySeconds = 86_400;
+const hourSeconds = 3600;
 
-/** `Retry-After`, in seconds or as an HTTP date, as whole seconds from 0 to 3600; undefined if absent or malformed. */
+/**
+ * `Retry-After`, in seconds or as an HTTP date, as whole seconds from 0 to a day, so that no mistake in it stops calls
+ * for good; undefined if absent or malformed.
+ */
 export function secondsToWait({ headers }: Reply, now: number): number | undefined {
   const text = String(headers['retry-after']).trim();
-  const date = text.endsWith(' GMT') ? Date.parse(text) : NaN;
-  return bounded(/^\d+$/.test(text) ? Number(text) : (date - now) / 1000);
+  if (/^\d+$/.test(text)) return bounded(Number(text), daySeconds);
+  return text.endsWith(' GMT') ? bounded((Date.parse(text) - now) / 1000, daySeconds) : undefined;
 }
 
 /** Too many seconds to wait: from here on a number is a time, in seconds since the epoch. */
 const leastEpochSeconds = 1e9;
 
-/** When an exhausted limit resets, likewise; services give it in seconds, or as a time in seconds since the epoch. */
+/**
+ * When an exhausted limit resets, likewise, but within an hour, as the documented limit is per hour (apis/notes.md §8);
+ * services give it in seconds, or as a time in seconds since the epoch.
+ */
 export function secondsToReset({ headers }: Reply, now: number): number | undefined {
   // If calls are left, the headers are about another limit.
   if ((limitHeader(headers, 'remaining') ?? '0') !== '0') return undefined;
   const text = limitHeader(headers, 'reset') ?? '';
   const reset = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
-  return bounded(reset < leastEpochSeconds ? reset : reset - now / 1000);
+  return bounded(reset < leastEpochSeconds ? reset : reset - now / 1000, hourSeconds);
 }
 
 /** Headers of customary names: neither the services' documents nor a standard define any. */
@@ -51,6 +58,6 @@ function limitHeader(headers: Reply['headers'], what: 'remaining' | 'reset'): st
   return value === undefined ? undefined : String(value).trim();
 }
 
-function bounded(seconds: number): number | undefined {
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), maxSeconds);
+function bounded(seconds: number, most: number): number | undefined {
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), most);
 }
