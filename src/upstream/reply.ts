@@ -26,15 +26,17 @@ export function isLimit(reply: Reply, hasToken: boolean): boolean {
 
 const daySeconds = 86_400;
 const hourSeconds = 3600;
+const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
 /**
- * `Retry-After`, in seconds or as an HTTP date, as whole seconds from 0 to a day, so that no mistake in it stops calls
- * for good; undefined if absent or malformed.
+ * `Retry-After`, in seconds or as an HTTP date in any of its three forms (RFC 9110 §5.6.7), as whole seconds from 0 to a
+ * day, so that no mistake in it stops calls for good; undefined if absent or malformed.
  */
 export function secondsToWait({ headers }: Reply, now: number): number | undefined {
   const text = String(headers['retry-after']).trim();
   if (/^\d+$/.test(text)) return bounded(Number(text), daySeconds);
-  return text.endsWith(' GMT') ? bounded((Date.parse(text) - now) / 1000, daySeconds) : undefined;
+  const date = asctime.test(text) ? `${text} GMT` : text;
+  return date.endsWith(' GMT') ? bounded((Date.parse(date) - now) / 1000, daySeconds) : undefined;
 }
 
 /** Too many seconds to wait: from here on a number is a time, in seconds since the epoch. */

@@ -355,6 +355,10 @@ describe('429', () => {
     ['Tue, 01 Jan 2030 00:01:30 GMT', 90],
     ['Tue, 01 Jan 2030 20:00:00 GMT', 72_000],
     ['Mon, 01 Jan 2035 00:00:00 GMT', 86_400],
+    ['Tuesday, 01-Jan-30 00:01:30 GMT', 90],
+    ['Tue Jan  1 00:01:30 2030', 90],
+    ['Thu Jan 10 00:00:00 2030', 86_400],
+    ['Tue Jan 1 00:01:30', 60],
   ])('may have an HTTP date as its Retry-After: %s means %i seconds', async (header, retryAfter) => {
     now = Date.parse('2030-01-01T00:00:00Z');
     service.answer = limited(header);
