@@ -1,12 +1,12 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import type { Database } from '../store/database.js';
+import { sql, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely';
+import { databaseTime } from '../store/database-time.js';
 import type { Tables } from '../store/schema.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
 import type { Appointment } from './model.js';
-import type { Executor } from '../store/store.js';
+import type { Store } from '../store/store.js';
 
 /** Where a booking stands in the order: newest first, then by id. */
 export interface BookingPosition {
@@ -59,7 +59,7 @@ const baseWeight = 1_000;
 
 /** Bookings in this database; `commit` carries out steps in one transaction (`commit.ts`). */
 export function createBookings(
-  { engine, kysely }: Database,
+  store: Store,
   commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
 ): Bookings {
   const weigh = ({ participants }: Booking) => baseWeight + participants.length;
@@ -77,12 +77,12 @@ export function createBookings(
   });
   const undo = createBatches(
     async (bookings: readonly Booking[]) => {
-      await undoBookings({ engine, kysely }, bookings);
+      await undoBookings(store, bookings);
       return bookings.map(() => undefined);
     },
     { maxWeight: maxBatchWeight, weigh },
   );
-  const find = createLookups((keys) => readWithKeys(kysely, keys));
+  const find = createLookups((keys) => readWithKeys(store, keys));
 
   return {
     insert: begin,
@@ -97,9 +97,7 @@ export function createBookings(
       find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
     list(query) {
       const direction = query.backward ? 'asc' : 'desc';
-      return kysely
-        .selectFrom('bookings')
-        .selectAll()
+      return selectBookings(store)
         .where((where) => where.and(conditions(where, query)))
         .orderBy('booked_at', direction)
         .orderBy('id', direction)
@@ -107,9 +105,7 @@ export function createBookings(
         .execute();
     },
     find: (id, userId) =>
-      kysely
-        .selectFrom('bookings')
-        .selectAll()
+      selectBookings(store)
         .where('id', '=', keyText(id))
         .$if(userId !== undefined, (rows) => rows.where('user_id', '=', keyText(userId ?? '')))
         .executeTakeFirst(),
@@ -132,10 +128,13 @@ export function toAppointment(booking: Booking): Appointment {
   };
 }
 
-function readWithKeys(executor: Executor, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
-  return executor
-    .selectFrom('bookings')
-    .selectAll()
+function selectBookings({ engine, kysely }: Store) {
+  const pendingMs = sql<number>`pending_until - ${databaseTime({ engine })}`;
+  return kysely.selectFrom('bookings').selectAll().select(pendingMs.as('pending_ms'));
+}
+
+function readWithKeys(store: Store, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
+  return selectBookings(store)
     .where(({ and, or }) => or(keys.map((key) => and(key))))
     .execute();
 }

@@ -7,7 +7,10 @@ import type { Participant } from './model.js';
 import type { Engine, Store } from '../store/store.js';
 
 /** A booking as it is stored. Free texts are key texts (`store/text.ts`). */
-export type Booking = BookingTable;
+export type Booking = Omit<BookingTable, 'pending_until'> & {
+  /** For how long from now it may be pending, by the database's clock; stored as `pending_until`. */
+  readonly pending_ms: number;
+};
 
 /** A booking is inserted; or its outcome is recorded; or it is deleted, as if it had never been. */
 export type Step =
@@ -139,7 +142,7 @@ const bookingColumns = {
   idempotency_key: 'text',
   input_digest: 'text',
   state: 'text',
-  pending_until: 'integer',
+  pending_until: 'fromNow',
   upstream_id: 'text',
   status: 'text',
   start_text: 'text',
@@ -147,10 +150,10 @@ const bookingColumns = {
   end_text: 'text',
   participants: 'text',
   booked_at: 'integer',
-} satisfies Record<keyof Booking, Columns[string]>;
+} satisfies Record<keyof BookingTable, Columns[string]>;
 
 function insertBookings(engine: Engine, bookings: readonly Booking[]): RawBuilder<unknown> {
-  const rows = bookings.map((booking) => ({ ...booking }));
+  const rows = bookings.map(({ pending_ms, ...booking }) => ({ ...booking, pending_until: pending_ms }));
   return insertRows(engine, 'bookings', bookingColumns, fixedRows(rows), sql`on conflict do nothing`);
 }
 

@@ -76,15 +76,13 @@ export function createLedger({
   const settling = createSettling(telemetry);
   const flights = new Map<string, Flight>();
   const underWay = new Set<Promise<unknown>>();
-  const startedAt = Math.floor(clock.now());
 
   /**
-   * Whether a booking may still be under way, here or on another replica. An embedded database has no other process:
-   * what was booked before this one started is over.
+   * Whether a booking that is not one of `flights` may still be under way: on another replica, and an embedded
+   * database has none.
    */
-  function mayBeUnderWay({ state, pending_until: until, booked_at: bookedAt }: Booking): boolean {
-    const isOurs = database.engine === 'postgres' || bookedAt >= startedAt;
-    return state === 'PENDING' && isOurs && until > clock.now();
+  function mayBeUnderWay({ state, pending_ms: ms }: Booking): boolean {
+    return database.engine === 'postgres' && state === 'PENDING' && ms > 0;
   }
 
   function toPending(
@@ -93,7 +91,6 @@ export function createLedger({
     id: string,
   ): Booking {
     const { status, start, end, participants } = appointment;
-    const now = Math.floor(clock.now());
     return {
       id,
       user_id: keyText(userId),
@@ -101,14 +98,14 @@ export function createLedger({
       idempotency_key: keyTextIf(idempotencyKey),
       input_digest: inputDigest,
       state: 'PENDING',
-      pending_until: now + timeoutMs + settlingMs,
+      pending_ms: timeoutMs + settlingMs,
       upstream_id: null,
       status,
       start_text: start,
       start_instant: instant(start)!, // it has been checked
       end_text: end,
       participants: JSON.stringify(participants),
-      booked_at: now,
+      booked_at: Math.floor(clock.now()),
     };
   }
 

@@ -1,5 +1,5 @@
-import type { BookingTable } from '../store/schema.js';
 import { createBatches } from './batches.js';
+import type { Booking } from './commit.js';
 
 /** The user and the idempotency key by which a booking is found. */
 export type BookingKey = { readonly [name in 'user_id' | 'idempotency_key']: string };
@@ -13,8 +13,8 @@ const keysAtOnce = 100;
  * exist for the keys.
  */
 export function createLookups(
-  read: (keys: readonly BookingKey[]) => Promise<readonly BookingTable[]>,
-): (key: BookingKey) => Promise<BookingTable | undefined> {
+  read: (keys: readonly BookingKey[]) => Promise<readonly Booking[]>,
+): (key: BookingKey) => Promise<Booking | undefined> {
   return createBatches(
     async (asked) => {
       const keys = new Map(asked.map((key) => [textOf(key), key]));
@@ -25,6 +25,6 @@ export function createLookups(
   );
 }
 
-function textOf({ user_id, idempotency_key }: Pick<BookingTable, keyof BookingKey>): string {
+function textOf({ user_id, idempotency_key }: Pick<Booking, keyof BookingKey>): string {
   return JSON.stringify([user_id, idempotency_key]);
 }

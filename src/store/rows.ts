@@ -1,12 +1,13 @@
 import { sql, type RawBuilder } from 'kysely';
+import { databaseTime } from './database-time.js';
 import { checkParameters, type Parameter } from './parameters.js';
 import { placeholders, prepare, type MakePlaceholder } from './prepared.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './signals.js';
 import type { Engine, Executor, Store } from './store.js';
 
-/** The types of columns, by name. */
-export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
+/** The types of columns, by name. A `fromNow` is given in milliseconds from now, by the database's clock. */
+export type Columns = Readonly<Record<string, 'text' | 'integer' | 'fromNow'>>;
 
 /** A value for each column. */
 export type Row = Readonly<Record<string, Parameter>>;
@@ -30,17 +31,16 @@ export function rowsFrom<I>(given: MakePlaceholder<I>, pick: (input: I) => reado
  */
 export function rowsOf(engine: Engine, columns: Columns, rows: Rows): RawBuilder<unknown> {
   const names = Object.keys(columns);
+  const select = (given: readonly RawBuilder<unknown>[]) =>
+    sql.join(typed(engine, columns, given).map((value, at) => sql`${value} as ${sql.ref(names[at]!)}`));
   if (engine === 'postgres') {
-    const refs = sql.join(names.map((name) => sql.ref(name)));
-    const typed = names.map((name) =>
-      columns[name] === 'text' ? sql.ref(name) : sql`${sql.ref(name)}::bigint`,
-    );
+    const refs = names.map((name) => sql.ref(name));
     const given = columnsOf(names, rows).map((column) => sql`${column}::text[]`);
-    return sql`select ${sql.join(typed)} from unnest(${sql.join(given)}) as given(${refs})`;
+    return sql`select ${select(refs)} from unnest(${sql.join(given)}) as given(${sql.join(refs)})`;
   }
   // By position, since looking up names in every row takes longer.
-  const selected = names.map((name, at) => sql`value ->> ${sql.lit(at)} as ${sql.ref(name)}`);
-  return sql`select ${sql.join(selected)} from json_each(${rows((all) => toJson(names, all))})`;
+  const given = names.map((_, at) => sql`value ->> ${sql.lit(at)}`);
+  return sql`select ${select(given)} from json_each(${rows((all) => toJson(names, all))})`;
 }
 
 function toJson(names: readonly string[], rows: readonly Row[]): string {
@@ -63,7 +63,15 @@ export function insertRows(
   const names = Object.keys(columns);
   const into = sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))})`;
   if (engine === 'postgres') return sql`${into} ${rowsOf(engine, columns, rows)} ${conflict}`;
-  return sql`${into} values (${sql.join(columnsOf(names, rows))}) ${conflict}`;
+  return sql`${into} values (${sql.join(typed(engine, columns, columnsOf(names, rows)))}) ${conflict}`;
+}
+
+/** The values of these columns, made of what is given for each. */
+function typed(engine: Engine, columns: Columns, given: readonly RawBuilder<unknown>[]) {
+  return Object.values(columns).map((type, at) => {
+    const value = engine === 'postgres' && type !== 'text' ? sql`${given[at]}::bigint` : given[at]!;
+    return type === 'fromNow' ? sql`${databaseTime({ engine })} + ${value}` : value;
+  });
 }
 
 function columnsOf(names: readonly string[], rows: Rows) {

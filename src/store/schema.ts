@@ -60,7 +60,7 @@ export interface BookingTable {
   readonly idempotency_key: string | null;
   readonly input_digest: string;
   readonly state: 'PENDING' | 'CONFIRMED' | 'UNCONFIRMED';
-  /** After this time a pending row reads as unconfirmed. */
+  /** After this time, by the database's clock, a pending row reads as unconfirmed. */
   readonly pending_until: number;
   readonly upstream_id: string | null;
   readonly status: string;

@@ -3,6 +3,8 @@ import { type Booking, isInDoubt, procedure, undoBookings } from '../../src/appo
 import { engines } from '../support/engines.js';
 import { open } from '../store/open-database.js';
 
+const minute = 60_000;
+
 function bookingOf(id: string, more: Partial<Booking> = {}): Booking {
   return {
     id,
@@ -11,7 +13,7 @@ function bookingOf(id: string, more: Partial<Booking> = {}): Booking {
     idempotency_key: null,
     input_digest: 'digest',
     state: 'PENDING',
-    pending_until: 1,
+    pending_ms: minute,
     upstream_id: null,
     status: 'BOOKED',
     start_text: '2026-11-21T09:30:00Z',
@@ -35,7 +37,12 @@ describe.each(engines)('a batch of booking steps on %s', (_, freshUrl) => {
       database,
       commit: await database.procedure(procedure, null),
       undo: (...bookings: readonly Booking[]) => undoBookings({ engine, kysely }, bookings),
-      stored: () => kysely.selectFrom('bookings').selectAll().orderBy('id').execute(),
+      stored: async () => {
+        const rows = await kysely.selectFrom('bookings').selectAll().orderBy('id').execute();
+        // To the minute, as some time has passed since.
+        const pendingMs = (until: number) => Math.round((until - Date.now()) / minute) * minute;
+        return rows.map(({ pending_until: until, ...row }) => ({ ...row, pending_ms: pendingMs(until) }));
+      },
       storedParticipants: async () => {
         const rows = await kysely.selectFrom('booking_participants').selectAll().execute();
         return rows.map(({ booking_id, reference }) => `${booking_id} ${reference}`).toSorted();

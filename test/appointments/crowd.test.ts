@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Booking } from '../../src/appointments/commit.js';
 import { createLookups } from '../../src/appointments/lookups.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
-import type { BookingTable } from '../../src/store/schema.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { bookedBy, postsOf, startReplica } from './replica.js';
@@ -50,7 +50,7 @@ describe('look-ups of bookings by their keys', () => {
       reads.push(asked.length);
       await Promise.resolve();
       running -= 1;
-      return asked.filter((key) => key.idempotency_key !== 'key 1').map((key) => key as BookingTable);
+      return asked.filter((key) => key.idempotency_key !== 'key 1').map((key) => key as Booking);
     });
     const found = await Promise.all([...keys, ...keys].map((text) => find(toKey(text))));
     expect(found.map((it) => it?.idempotency_key)).toEqual(

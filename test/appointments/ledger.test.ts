@@ -1,22 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { ledgerContract } from './ledger.contract.js';
-import { bookedBy, other, postsOf, type Replica, requestOf, startReplica } from './replica.js';
+import { bookedBy, leavePending, other, postsOf, type Replica, requestOf, startReplica } from './replica.js';
 
 describe.each(engines)('the ledger on %s', (_, freshUrl) => ledgerContract(freshUrl));
 
 describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
   const idempotencyKey = 'k';
   let sandbox: Sandbox;
+  let url: string;
   let one: Replica;
   let two: Replica;
 
   beforeEach(async () => {
     sandbox = await startSandbox({ demo: false });
-    const url = await createTestDatabase();
+    url = await createTestDatabase();
     [one, two] = [await startReplica(sandbox, url), await startReplica(sandbox, url)];
   });
   afterEach(async () => {
@@ -69,5 +71,38 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     expect(await waiting).toEqual(await first);
     expect(await bookedBy(two, { idempotencyKey })).toEqual(await first);
     expect(postsOf(sandbox)).toBe(1);
+  });
+
+  describe.each([-60, 90])('one of them with a clock %i seconds ahead', (seconds) => {
+    let ahead: Replica;
+    beforeEach(async () => {
+      const clock = { now: () => sandbox.clock.now() + seconds * 1_000 };
+      ahead = await startReplica(sandbox, url, { clock });
+    });
+    afterEach(() => ahead.stop());
+
+    test('wait for its booking, and it for theirs', async () => {
+      const pairs = [[ahead, one] as const, [one, ahead] as const];
+      for (const [at, [first, second]] of pairs.entries()) {
+        fail({ kind: 'delay', ms: 1_000 });
+        const made = bookedBy(first, { idempotencyKey: `k ${at}` });
+        await posted(at + 1);
+        const waiting = bookedBy(second, { idempotencyKey: `k ${at}` });
+        expect((await made).confirmation).toBe('CONFIRMED');
+        expect(await waiting).toEqual(await made);
+      }
+      expect(postsOf(sandbox)).toBe(pairs.length);
+    });
+
+    test('wait no longer than a booking takes if it is killed', async () => {
+      const made = await bookedBy(ahead, { idempotencyKey });
+      await leavePending(ahead);
+      const waiting = bookedBy(one, { idempotencyKey });
+      // Two seconds are for the call, and five to write before and after it.
+      expect(await Promise.race([waiting, sleep(2_000, 'waits')])).toBe('waits');
+      const unconfirmed = { ...made, confirmation: 'UNCONFIRMED', upstreamId: null };
+      expect(await Promise.race([waiting, sleep(20_000, 'waits')])).toEqual(unconfirmed);
+      expect(postsOf(sandbox)).toBe(1);
+    });
   });
 });

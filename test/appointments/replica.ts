@@ -84,6 +84,11 @@ export async function startReplica(
   };
 }
 
+/** Makes the rows of all bookings what a replica leaves that is killed while it posts them. */
+export async function leavePending({ database }: Pick<Replica, 'database'>): Promise<void> {
+  await database.kysely.updateTable('bookings').set({ state: 'PENDING', upstream_id: null }).execute();
+}
+
 /** How many bookings were posted. */
 export function postsOf(sandbox: Sandbox): number {
   return sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST')
