@@ -37,7 +37,7 @@ export interface Gateway {
   readonly url: string;
   /** Resolves when it cannot go on: it should be stopped and the process ended, so that a supervisor starts another. */
   readonly failed: Promise<Error>;
-  /** Lets requests in flight finish; takes 10 seconds at most. */
+  /** Lets requests in flight finish; takes 10 seconds at most. Rejects with the first failure of a part to stop. */
   stop(): Promise<void>;
 }
 
@@ -66,31 +66,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     frames = true,
   } = parts;
   const { upstreams } = config;
-  const closers: (() => unknown)[] = [];
-  /** Stops every part, even if others fail to stop; then throws the first failure. */
-  const closeAll = async () => {
-    const faults: unknown[] = [];
-    for (const close of closers.splice(0).toReversed()) {
-      try {
-        await close();
-      } catch (err) {
-        telemetry.log.error({ err }, 'a component failed to stop');
-        faults.push(err);
-      }
-    }
-    if (faults.length > 0) throw faults[0];
-  };
-  /** A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again. */
-  const stop = async () => {
-    const late = sleep(maxStopMs, 'late', { ref: false });
-    if ((await Promise.race([closeAll(), late])) === 'late')
-      telemetry.log.error('shutdown timed out: what was still in progress was not acknowledged');
-  };
-  /** Registers a part to be stopped; parts stop in reverse order. */
-  const begun = <T extends { stop(): unknown }>(part: T): T => {
-    closers.push(() => part.stop());
-    return part;
-  };
+  const { begun, stop } = createLifecycle(telemetry);
 
   try {
     const [firstKey = keyBeside(config.databaseUrl), ...olderKeys] = config.secretKeys ?? [];
@@ -199,4 +175,37 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     await stop().catch(() => undefined); // logged already, and not why the start failed
     throw error;
   }
+}
+
+/** What starts one after another, and stops in reverse order. */
+function createLifecycle({ log }: Pick<Telemetry, 'log'>) {
+  const parts: { stop(): unknown }[] = [];
+
+  /** Stops every part, even if others fail to stop; then throws the first failure. */
+  async function stopAll(): Promise<void> {
+    const faults: unknown[] = [];
+    for (const part of parts.splice(0).toReversed()) {
+      try {
+        await part.stop();
+      } catch (err) {
+        log.error({ err }, 'a component failed to stop');
+        faults.push(err);
+      }
+    }
+    if (faults.length > 0) throw faults[0];
+  }
+
+  return {
+    /** Registers a part to be stopped. */
+    begun<T extends { stop(): unknown }>(part: T): T {
+      parts.push(part);
+      return part;
+    },
+    /** A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again. */
+    async stop(): Promise<void> {
+      const late = sleep(maxStopMs, 'late', { ref: false });
+      if ((await Promise.race([stopAll(), late])) === 'late')
+        log.error('shutdown timed out: what was still in progress was not acknowledged');
+    },
+  };
 }
