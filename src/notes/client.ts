@@ -56,7 +56,7 @@ export interface ListedPage extends NotePage {
  * a write has ended sees that write.
  */
 export interface NotesClient {
-  signIn(email: string, password: string, signal?: Signal): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
+  signIn(email: string, password: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
   me(token: string, signal?: Signal): Promise<Profile>;
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
@@ -143,10 +143,10 @@ export function createNotesClient(
   }
 
   return {
-    async signIn(email, password, signal) {
+    async signIn(email, password) {
       const askedAt = clock.now();
       const body = { [emailField]: email, [passwordField]: password };
-      const outcome = await upstream.ask({ method: 'POST', path: '/auth/token', body, signal }, (answer) =>
+      const outcome = await upstream.ask({ method: 'POST', path: '/auth/token', body }, (answer) =>
         wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : readIssued(answer),
       );
       if (outcome === 'WRONG_CREDENTIALS') return outcome;
