@@ -25,7 +25,7 @@ export type EntityPosition = readonly [instant: string, id: string];
 export interface EntitiesOptions<S, T, F, E, C extends string> {
   readonly database: Database;
   readonly family: string;
-  readonly kept: StateTable<C>;
+  readonly stateTable: StateTable<C>;
   toEntity(state: S): T;
   /** The value that the filter requires of each column; null or absent for any value. */
   toColumns(filter: F): Readonly<Partial<Record<C, Parameter | undefined>>>;
@@ -37,7 +37,7 @@ export interface EntitiesOptions<S, T, F, E, C extends string> {
 interface Source<T, F> {
   readonly db: Executor;
   readonly reads: Reads;
-  readonly kept: StateTable;
+  readonly stateTable: StateTable;
   read(state: string): T;
   toColumns(filter: F): Readonly<Partial<Record<string, Parameter | undefined>>>;
 }
@@ -48,11 +48,11 @@ const maxIds = 100;
 export function createEntities<S, T, F, E extends object, C extends string>(
   options: EntitiesOptions<S, T, F, E, C>,
 ): (reads: Reads) => Entities<T, F, E> {
-  const { database, family, kept, toEntity, toColumns, showEvent: show } = options;
+  const { database, family, stateTable, toEntity, toColumns, showEvent: show } = options;
   const db = database.kysely;
   const read = (state: string) => toEntity(JSON.parse(state) as S);
   return (reads) =>
-    new OperationEntities({ db, reads, kept, read, toColumns }, () =>
+    new OperationEntities({ db, reads, stateTable, read, toColumns }, () =>
       createHistory({ db, reads, family, show }),
     );
 }
@@ -95,7 +95,7 @@ interface StateRow {
 }
 
 async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]): Promise<(T | null)[]> {
-  const query = rowsOf(source, ids.length).where(sql.ref(source.kept.key), 'in', ids.map(keyText));
+  const query = rowsOf(source, ids.length).where(sql.ref(source.stateTable.key), 'in', ids.map(keyText));
   const entities = await entitiesOf(source, await source.reads.next(() => query.execute()));
   return ids.map((id) => entities.get(keyText(id)) ?? null);
 }
@@ -107,9 +107,9 @@ async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F):
 }
 
 function pageOf<T, F>(source: Source<T, F>, { limit, backward, after, before }: RowQuery, filter: F) {
-  const { kept, toColumns } = source;
+  const { stateTable, toColumns } = source;
   const order = backward ? 'asc' : 'desc';
-  const sortKey = sql`(updated_instant, ${sql.ref(kept.key)})`;
+  const sortKey = sql`(updated_instant, ${sql.ref(stateTable.key)})`;
   const beyond = (sign: '<' | '>', position: unknown) => {
     const [instant, id] = position as EntityPosition;
     return sql<boolean>`${sortKey} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
@@ -120,15 +120,15 @@ function pageOf<T, F>(source: Source<T, F>, { limit, backward, after, before }: 
     .$if(after !== undefined, (page) => page.where(beyond('<', after)))
     .$if(before !== undefined, (page) => page.where(beyond('>', before)))
     .orderBy('updated_instant', order)
-    .orderBy(sql.ref(kept.key), order)
+    .orderBy(sql.ref(stateTable.key), order)
     .limit(limit);
 }
 
 /** Selects the rows of at most `limit` entities, with each state that is short enough for all to be read at once. */
-function rowsOf<T, F>({ db, kept }: Source<T, F>, limit: number) {
+function rowsOf<T, F>({ db, stateTable }: Source<T, F>, limit: number) {
   return db
-    .selectFrom(kept.table)
-    .select(keyOf(kept))
+    .selectFrom(stateTable.table)
+    .select(keyOf(stateTable))
     .select(shortTexts(shareOf(limit), 'state'));
 }
 
@@ -148,9 +148,9 @@ async function entitiesOf<T, F>(
   return new Map(long.length > 0 ? [...entities, ...(await readLong(source, long))] : entities);
 }
 
-async function readLong<T, F>({ db, reads, kept, read }: Source<T, F>, keys: readonly string[]) {
+async function readLong<T, F>({ db, reads, stateTable, read }: Source<T, F>, keys: readonly string[]) {
   const among = (wanted: readonly string[]) =>
-    db.selectFrom(kept.table).select(keyOf(kept)).where(sql.ref(kept.key), 'in', wanted);
+    db.selectFrom(stateTable.table).select(keyOf(stateTable)).where(sql.ref(stateTable.key), 'in', wanted);
   const sizes = await reads.next(() => among(keys).select(octetsOf('state')).execute());
   return reads.long(sizes, async (portion) => {
     const query = among(portion.map(({ key }) => key)).select('state');

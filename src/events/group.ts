@@ -32,7 +32,7 @@ export interface Group {
   /** Queues an entry that concerns the group, just read by the tail. */
   enqueue(seq: number): void;
   /** Delivers the queued entries. */
-  readOn(): void;
+  deliverDue(): void;
   /** Ends every member. */
   end(error?: unknown): void;
 }
@@ -64,7 +64,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   const arriving = new Set<Member>();
   /** Members that have caught up, with the number in the log after which each takes part. */
   const joined = new Map<Member, number>();
-  const replays = createReplays((entry) => make(entry, true, () => arriving.size > 0));
+  const replays = createReplays((entry) => renderWithRetries(entry, true, () => arriving.size > 0));
   const reader = createReader(sources, isWanted);
   /** The numbers of the queued entries. */
   const due: number[] = [];
@@ -80,8 +80,12 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   /** The payload of an entry; a failure is retried while somebody waits, until the retrier gives up. */
-  function make(entry: LogEntry, replayed: boolean, wanted: () => boolean): Payload | Promise<Payload> {
-    const made = begin(render, entry, replayed);
+  function renderWithRetries(
+    entry: LogEntry,
+    replayed: boolean,
+    wanted: () => boolean,
+  ): Payload | Promise<Payload> {
+    const made = startRendering(render, entry, replayed);
     if (!(made instanceof Promise)) return made;
     let begun: Promise<Payload> | undefined = made;
     const work = async () => {
@@ -92,7 +96,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     return retrier.render(entry.seq, work, { isWanted: wanted });
   }
 
-  async function readOn(): Promise<void> {
+  async function deliverDue(): Promise<void> {
     if (isReading) return;
     isReading = true;
     try {
@@ -100,7 +104,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
         const found = reader.entry(due[0]!);
         const entry = found instanceof Promise ? await found : found;
         if (!entry) break;
-        const stretch = gather(entry, recent, present);
+        const stretch = gather(entry, dueEntry, renderLive);
         advance(stretch);
         if (stretch.next) advance(single(due[0]!, await stretch.next));
         if (stretch.next || stretch.payloads.length > 0) await turn();
@@ -112,16 +116,16 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     }
   }
 
-  function recent(index: number): LogEntry | undefined {
+  function dueEntry(index: number): LogEntry | undefined {
     return index < due.length ? tail.entry(due[index]!) : undefined;
   }
 
-  function present(entry: LogEntry): Payload | Promise<Payload> {
+  function renderLive(entry: LogEntry): Payload | Promise<Payload> {
     // If nobody has joined, the arriving members read it themselves.
-    return joined.size > 0 ? make(entry, false, isWanted) : undefined;
+    return joined.size > 0 ? renderWithRetries(entry, false, isWanted) : undefined;
   }
 
-  function past(entry: LogEntry): Payload | Promise<Payload> {
+  function renderPast(entry: LogEntry): Payload | Promise<Payload> {
     return entry.family === family && entry.entityId !== null ? replays.of(entry) : undefined;
   }
 
@@ -145,7 +149,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       if (!entry || !arriving.has(member)) return;
       const further = (index: number) =>
         place + index < position() ? own.atHand(place + 1 + index) : undefined;
-      const stretch = gather(entry, further, past);
+      const stretch = gather(entry, further, renderPast);
       const { payloads, length } = stretch.length > 0 ? stretch : single(entry.seq, await stretch.next);
       place += length;
       if (payloads.length === 0 || !arriving.has(member)) continue;
@@ -180,7 +184,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
       return () => leave(member);
     },
     enqueue: (seq) => void due.push(seq),
-    readOn: () => void readOn(),
+    deliverDue: () => void deliverDue(),
     end: endAll,
   };
 }
@@ -214,7 +218,7 @@ function single(seq: number, payload: Payload): Stretch {
 }
 
 /** Renders; a thrown error becomes a rejection. */
-function begin(
+function startRendering(
   render: Rendering['render'],
   entry: LogEntry,
   replayed: boolean,

@@ -26,7 +26,7 @@ export function createMulticast(sources: Sources): Multicast {
         group.enqueue(entry.seq);
         concerned.add(group);
       }
-    for (const group of concerned) group.readOn();
+    for (const group of concerned) group.deliverDue();
   }
 
   function open(key: string, rendering: Rendering): Group {

@@ -37,13 +37,13 @@ export function createPaymentFold({
   readonly unit: CreatedUnit;
 }): Fold<PaymentEvent, PaymentState> {
   return {
-    ...kept,
+    ...stateTable,
     apply: (before, event, seq) => applyEvent(before, event, createdTime(event.created, unit), seq),
     toRow,
   };
 }
 
-const kept = {
+const stateTable = {
   table: 'payments',
   key: 'payment_id',
   columns: { status: 'text', currency: 'text', livemode: 'integer', updated_instant: 'text' },
@@ -111,7 +111,7 @@ export function createPayments({ database }: { readonly database: Database }): (
   return createEntities({
     database,
     family: 'payments',
-    kept,
+    stateTable,
     toEntity: toPayment,
     toColumns: ({ status, currency, livemode }: PaymentFilter) => ({
       status: keyTextIf(status),

@@ -25,10 +25,10 @@ export type Shipments = Entities<Shipment, ShipmentFilter, ShipmentEvent>;
  * one, equal times are settled by the stage, then by log order, and an absent field erases nothing.
  */
 export function createShipmentFold(): Fold<ShipmentEvent, ShipmentState> {
-  return { ...kept, apply: applyEvent, toRow };
+  return { ...stateTable, apply: applyEvent, toRow };
 }
 
-const kept = {
+const stateTable = {
   table: 'shipments',
   key: 'shipment_id',
   columns: { stage: 'text', carrier: 'text', tracking_number: 'text', updated_instant: 'text' },
@@ -81,7 +81,7 @@ export function createShipments({ database }: { readonly database: Database }): 
   return createEntities({
     database,
     family: 'shipments',
-    kept,
+    stateTable,
     toEntity: toShipment,
     toColumns: ({ stage, carrier, trackingNumber }: ShipmentFilter) => ({
       stage,
