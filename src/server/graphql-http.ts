@@ -14,7 +14,7 @@ import { answerTypeFor, legacyType } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
 import { operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
-import { createClients } from './clients.js';
+import { createClientAddress } from './client-address.js';
 import type { Rules } from './rules.js';
 import { LightAbortController } from '../signal.js';
 
@@ -45,7 +45,7 @@ export async function createGraphqlHttp(options: {
   readonly telemetry: Telemetry;
 }): Promise<GraphqlHttp> {
   const { schema, rules, callers, makeContext, lane, secure, telemetry } = options;
-  const clientOf = createClients(options);
+  const addressOf = createClientAddress(options);
   const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
@@ -69,7 +69,7 @@ export async function createGraphqlHttp(options: {
     return makeContext({
       session: await callers.find(request.headers),
       signal: () => operationSignal(reply.raw),
-      ip: clientOf(request),
+      ip: addressOf(request),
       requestId: request.id,
       ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
     });

@@ -195,8 +195,8 @@ export function createGraphqlSockets(options: {
 }
 
 /**
- * Under its name in any case, since it is a header's, and clients write those either way; first of all as documented,
- * since it may be there twice.
+ * The member `authorization`, or one whose name differs only in case: it is a header's name, which clients write either
+ * way. If both are there, the one as documented counts.
  */
 function authorizationIn(params: Credentials | null | undefined): unknown {
   const { authorization, ...others } = params ?? {};

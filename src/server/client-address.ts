@@ -9,7 +9,7 @@ const forgotten =
  * Gives the address of a request's client, for the limits. A public address means that browsers come through a proxy:
  * if a request shows that this proxy is not trusted, the log says so, once.
  */
-export function createClients(options: {
+export function createClientAddress(options: {
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }): (request: FastifyRequest) => string {
