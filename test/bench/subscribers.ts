@@ -26,8 +26,11 @@ export interface Subscribing {
 }
 
 const openedAtOnce = 200;
-/** One in so many subscribers is always read, even if the messages of the others are only counted. */
-const readOneOf = 50;
+/**
+ * One in so many subscribers is always read, even if the messages of the others are only counted. It has no factor in
+ * common with the numbers of groups: subscribers of all places in that order are read, not only those of two groups.
+ */
+const readOneOf = 47;
 /** Messages without an event are shorter than this. */
 const shortest = 200;
 
