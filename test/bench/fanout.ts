@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { allTold, openAudience, type Audience, type Target } from './audience.js';
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { keepAwake, quantile } from './load.js';
-import { signIn } from './operations.js';
+import { bearer, signIn } from './operations.js';
 import { installPeers } from './peers.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
@@ -74,7 +74,7 @@ async function startTargets({ startFile, startGateway }: Environment, flags: rea
   for (const { who, more = [], ...start } of gateways) {
     const database = `gateway-${Math.random()}.db`;
     const server = await startGateway({ database, flags: [...flags, ...more], ...start });
-    const init = { authorization: `Bearer ${await signIn(server.url)}` };
+    const init = bearer(await signIn(server.url));
     targets.push({ who, server, init });
   }
   if (installPeers())

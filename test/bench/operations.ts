@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import { noteAt, profile, tags } from './upstream.js';
+import { noteAt, profileOf, tags } from './upstream.js';
 
 /** One measured query. */
 export interface Query {
@@ -10,10 +10,10 @@ export interface Query {
   readonly calls: number;
   /** What a client would have asked before: it refetches `nodes` after a list. */
   readonly first?: string;
-  /** Throws if the data are wrong. */
-  expect(data: unknown): void;
+  /** Throws if the data are wrong for this user. */
+  expect(data: unknown, user: number): void;
   /** The closest query to a server that exposes the services' REST APIs unchanged. */
-  readonly rest?: { readonly body: string; expect(data: unknown): void };
+  readonly rest?: Pick<Query, 'body' | 'expect'>;
 }
 
 const noteFields = 'id upstreamId title content isPinned createdAt updatedAt';
@@ -42,6 +42,18 @@ const countedNotes = places.map((place) => ({
   ...noteOf(place),
   tags: noteAt(place).tags.map((name) => tags.find((tag) => tag.name === name)!),
 }));
+
+function viewerOf(user: number) {
+  const { id, email, name, created_at } = profileOf(user);
+  return {
+    id: globalId('User', id),
+    upstreamId: id,
+    email,
+    name,
+    createdAt: created_at,
+    grants: ['APPOINTMENTS_READ', 'APPOINTMENTS_WRITE', 'SHIPMENTS_READ', 'PAYMENTS_READ', 'WEBHOOKS_ROTATE'],
+  };
+}
 
 /** Compares an answer with the data of the upstream services, except for members that only the server can know. */
 function equal(expected: object, ...free: readonly string[]): (data: unknown) => void {
@@ -80,25 +92,10 @@ export const queries: readonly Query[] = [
     name: 'Q1',
     body: toBody('Q1', 'query Q1 { viewer { id upstreamId email name createdAt grants } }'),
     calls: 1,
-    expect: equal({
-      viewer: {
-        id: globalId('User', profile.id),
-        upstreamId: profile.id,
-        email: profile.email,
-        name: profile.name,
-        createdAt: profile.created_at,
-        grants: [
-          'APPOINTMENTS_READ',
-          'APPOINTMENTS_WRITE',
-          'SHIPMENTS_READ',
-          'PAYMENTS_READ',
-          'WEBHOOKS_ROTATE',
-        ],
-      },
-    }),
+    expect: (data, user) => deepStrictEqual(data, { viewer: viewerOf(user) }),
     rest: {
       body: toBody('Q1', 'query Q1 { me { id email name created_at } }'),
-      expect: equal({ me: profile }),
+      expect: (data, user) => deepStrictEqual(data, { me: profileOf(user) }),
     },
   },
   {
@@ -165,22 +162,34 @@ export const queries: readonly Query[] = [
   },
 ];
 
-let signedIn = 0;
+let users = 0;
 
-/** Signs in at a server, each time as another user, and returns the session's token. */
-export async function signIn(url: string): Promise<string> {
-  const input = { email: `user${(signedIn += 1)}@example.com`, password: 'a password' };
-  const query = 'mutation SignIn($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
-  const data = (await ask(url, toBody('SignIn', query, { input }))) as { signIn: { sessionToken: string } };
-  return data.signIn.sessionToken;
+/** Who asks, and the token that shows it. */
+export interface Session {
+  readonly user: number;
+  readonly token: string;
 }
 
+/** A user who has not signed in yet. */
+export const newUser = (): number => (users += 1);
+
+/** Signs in at a server, by default each time as another user. */
+export async function signIn(url: string, user = newUser()): Promise<Session> {
+  const input = { email: profileOf(user).email, password: 'a password' };
+  const query = 'mutation SignIn($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const data = (await ask(url, toBody('SignIn', query, { input }))) as { signIn: { sessionToken: string } };
+  return { user, token: data.signIn.sessionToken };
+}
+
+/** The header that shows who asks. */
+export const bearer = ({ token }: Session) => ({ authorization: `Bearer ${token}` });
+
 /** Sends this body and returns the answer's data; rejects if there are none, or errors. */
-export async function ask(url: string, body: string, session?: string): Promise<unknown> {
+export async function ask(url: string, body: string, session?: Session): Promise<unknown> {
   const headers = {
     'content-type': 'application/json',
     connection: 'close', // the server may close a keep-alive connection at any time
-    ...(session !== undefined && { authorization: `Bearer ${session}` }),
+    ...(session && bearer(session)),
   };
   const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
   const text = await response.text();

@@ -1,10 +1,11 @@
 import { interleave, median, type Outcome, type Turn } from './interleave.js';
 import { drive, keepAwake, post, type Asker, type Slice } from './load.js';
-import { ask, queries, signIn, type Query } from './operations.js';
+import { ask, bearer, newUser, queries, signIn, type Query, type Session } from './operations.js';
 import { installPeers } from './peers.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
 import { prepareSessions, SessionsExhausted, type Sharing } from './sessions.js';
+import { tokenOf } from './upstream.js';
 import { withEnvironment } from './environment.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
@@ -69,23 +70,25 @@ function sliceOf(
 ): Turn<Slice> {
   const { calls, first } = query;
   const { body, expect } = (rest && query.rest) || query;
+  const callers = Array.from({ length: connections }, newUser).map((user) => ({
+    user,
+    token: tokenOf(user),
+  }));
   let answers = ms * mostPerMs;
 
   async function runSlice(): Promise<Slice> {
     const sessionOf = rest
-      ? (connection: number) => `notes-token-of-${connection}`
+      ? (connection: number) => callers[connection]!
       : await prepareSessions(url, connections, { sharing, calls, answers, first });
-    const requests = new Map<string, Buffer>();
-    const requestOf = (session: string) => {
-      const request =
-        requests.get(session) ?? post(`${url}/graphql`, body, { authorization: `Bearer ${session}` });
+    const requests = new Map<Session, Buffer>();
+    const requestOf = (session: Session) => {
+      const request = requests.get(session) ?? post(`${url}/graphql`, body, bearer(session));
       requests.set(session, request);
       return request;
     };
-    const askers = Array.from({ length: connections }, (_, connection) => ({
-      next: () => requestOf(sessionOf(connection)),
-      check: createCheck(expect),
-    }));
+    const askers = Array.from({ length: connections }, (_, connection) =>
+      askerOf(() => sessionOf(connection), requestOf, expect),
+    );
     const slice = await keepAwake(() => drive(url, askers, ms));
     answers = Math.max(roomFor * slice.answers, fewest);
     return slice;
@@ -115,10 +118,15 @@ async function sliceOfFixed(
   base: Target,
 ): Promise<Turn<Slice>> {
   const address = `${url}/${query.name}`;
-  const data = await ask(base.url, query.body, await signIn(base.url));
+  const session = await signIn(base.url);
+  const data = await ask(base.url, query.body, session);
   await fetch(address, { method: 'PUT', body: JSON.stringify({ data }) });
   const request = post(address, query.body, { authorization: `Bearer ${'x'.repeat(43)}` });
-  const asker = { next: () => request, check: createCheck(query.expect) };
+  const asker = askerOf(
+    () => session,
+    () => request,
+    query.expect,
+  );
   return {
     who,
     score,
@@ -133,16 +141,29 @@ async function sliceOfFixed(
   };
 }
 
-/** Checks that every answer is 200 and correct; an answer equal to the last correct one is not parsed. */
-function createCheck(expect: Query['expect']): Asker['check'] {
+/** Checks that every answer is 200 and correct; an answer equal to the user's last correct one is not parsed. */
+function askerOf(
+  next: () => Session,
+  requestOf: (session: Session) => Buffer,
+  expect: Query['expect'],
+): Asker {
+  let asking: Session | undefined;
   let right: Buffer | undefined;
-  return ({ status, body }) => {
-    if (status !== 200) throw new Error(`An answer was ${status}: ${body.toString().slice(0, 500)}`);
-    if (right?.equals(body)) return;
-    const { data, errors } = JSON.parse(body.toString()) as { data?: unknown; errors?: unknown };
-    if (errors !== undefined) throw new Error(`An answer had errors: ${body.toString().slice(0, 500)}`);
-    expect(data);
-    right = Buffer.from(body);
+  return {
+    next() {
+      const session = next();
+      if (session !== asking) right = undefined;
+      asking = session;
+      return requestOf(session);
+    },
+    check({ status, body }) {
+      if (status !== 200) throw new Error(`An answer was ${status}: ${body.toString().slice(0, 500)}`);
+      if (right?.equals(body)) return;
+      const { data, errors } = JSON.parse(body.toString()) as { data?: unknown; errors?: unknown };
+      if (errors !== undefined) throw new Error(`An answer had errors: ${body.toString().slice(0, 500)}`);
+      expect(data, asking!.user);
+      right = Buffer.from(body);
+    },
   };
 }
 

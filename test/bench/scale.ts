@@ -3,7 +3,7 @@ import { sendBursts } from './fanout.js';
 import { openAudience } from './audience.js';
 import { interleave, type Outcome } from './interleave.js';
 import { drive, post, type Asker } from './load.js';
-import { ask, signIn } from './operations.js';
+import { ask, bearer, signIn, type Session } from './operations.js';
 import { startPostgres } from './postgres.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
@@ -50,7 +50,7 @@ export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]>
 interface Grown {
   readonly size: number;
   readonly server: Server;
-  readonly session: string;
+  readonly session: Session;
   readonly sender: Sender;
   readonly cursor: string;
 }
@@ -140,9 +140,8 @@ async function askAll(
     if (status !== 200 || body.includes('"errors"') || body.includes(':null'))
       throw new Error(`${query} was answered ${status}: ${body.toString().slice(0, 500)}`);
   };
-  const headers = { authorization: `Bearer ${session}` };
   const next = () =>
-    post(`${server.url}/graphql`, JSON.stringify({ query, variables: variables() }), headers);
+    post(`${server.url}/graphql`, JSON.stringify({ query, variables: variables() }), bearer(session));
   const askers = Array.from({ length: connections }, () => ({ next, check }));
   return (await drive(server.url, askers, ms)).rate;
 }
@@ -156,7 +155,7 @@ async function resume({ server, session, cursor }: Grown): Promise<number> {
   const subscribers = await openSubscribers({
     url: server.url,
     count: 1,
-    init: { authorization: `Bearer ${session}` },
+    init: bearer(session),
     subscribe: () => ({
       query: `subscription ($after: String!) {
         shipmentUpdates(after: $after) { cursor event { eventId type stage occurredAt shipmentId carrier } }
@@ -180,7 +179,7 @@ async function growAudience(
   ms: number,
 ): Promise<void> {
   const server = await environment.startGateway({ database: 'audience.db' });
-  const init = { authorization: `Bearer ${await signIn(server.url)}` };
+  const init = bearer(await signIn(server.url));
   const run = async (size: number) => {
     const audience = await openAudience({ who: ours, server, init }, size, 1);
     try {
@@ -223,11 +222,12 @@ async function goDeep(
       sharing: 'own',
       calls: 1,
       answers: ms * 20,
+      user: session.user, // whose cursors they are
     });
     const body = JSON.stringify({ query: pageQuery, variables: { after: starts[depth - 1] } });
     const first = `"Note ${(depth - 1) * 20}: `;
     const askers = Array.from({ length: connections }, (_, connection): Asker => ({
-      next: () => post(`${server.url}/graphql`, body, { authorization: `Bearer ${sessionOf(connection)}` }),
+      next: () => post(`${server.url}/graphql`, body, bearer(sessionOf(connection))),
       check(answer) {
         if (!answer.body.includes(first))
           throw new Error(`Page ${depth} is another: ${answer.body.toString()}`);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, signIn } from './operations.js';
+import { ask, signIn, type Session } from './operations.js';
 
 /** Returns the session for a connection's next request. */
-export type SessionOf = (connection: number) => string;
+export type SessionOf = (connection: number) => Session;
 
 /** Whether each connection has a session of its own, or all share one. */
 export type Sharing = 'own' | 'shared';
@@ -18,7 +18,7 @@ const atOnce = 8;
 
 /**
  * Opens enough sessions for so many answers, each of which takes so many calls to the notes service. If `first` is
- * given, each session starts with that query.
+ * given, each session starts with that query. Each is of a user of its own, or all are of `user`.
  */
 export async function prepareSessions(
   url: string,
@@ -28,32 +28,33 @@ export async function prepareSessions(
     readonly calls: number;
     readonly answers: number;
     readonly first?: string | undefined;
+    readonly user?: number;
   },
 ): Promise<SessionOf> {
-  const { sharing, calls, answers, first } = options;
+  const { sharing, calls, answers, first, user } = options;
   const each = calls === 0 ? Number.POSITIVE_INFINITY : Math.floor(callsEach / calls);
-  const users = sharing === 'own' ? connections : 1;
-  const pool: string[] = [];
+  const askers = sharing === 'own' ? connections : 1;
+  const pool: Session[] = [];
   const begin = async () => {
-    const session = await signIn(url);
+    const session = await signIn(url, user);
     if (first !== undefined) await ask(url, first, session);
     pool.push(session);
   };
-  for (let missing = users + Math.ceil(answers / each); missing > 0; missing -= atOnce)
+  for (let missing = askers + Math.ceil(answers / each); missing > 0; missing -= atOnce)
     await Promise.all(Array.from({ length: Math.min(atOnce, missing) }, begin));
   await sleep(20); // work that signing in leaves behind is not part of the slice
 
-  const current = Array.from({ length: users }, () => ({ session: '', left: 0 }));
+  const current: { readonly session: Session; left: number }[] = [];
   return (connection) => {
-    const user = current[connection % users]!;
-    if (user.left > 0) {
-      user.left -= 1;
-      return user.session;
+    const asker = current[connection % askers];
+    if (asker && asker.left > 0) {
+      asker.left -= 1;
+      return asker.session;
     }
     const session = pool.pop();
     if (session === undefined)
       throw new SessionsExhausted('The slice took more sessions than were signed in.');
-    current[connection % users] = { session, left: each - 1 };
+    current[connection % askers] = { session, left: each - 1 };
     return session;
   };
 }

@@ -6,21 +6,27 @@ export interface Upstream {
   stop(): void;
 }
 
-/** The user of every token. */
-export const profile = {
-  id: 'usr_1',
-  email: 'reader@example.com',
+/** The profile of a user, who signs in with its e-mail address. */
+export const profileOf = (user: number) => ({
+  id: `usr_${user}`,
+  email: `user${user}@example.com`,
   name: 'Ada Reader',
   created_at: '2025-01-02T03:04:05.678Z',
-};
+});
+
+/** A token of a user, who may have several. */
+export const tokenOf = (user: number, number = 0) => `token-${number}-of-user${user}`;
+
+/** The user of a request: its token or, at sign-in, its e-mail address tells. */
+const userIn = (request: Buffer) => Number(/\buser(\d+)\b/.exec(request.toString('latin1'))?.[1]);
 
 const tagNames = ['travel', 'work', 'ideas', 'garden', 'recipes', 'music', 'books', 'letters'];
 export const tags = tagNames.map((name, index) => ({ name, count: 10 + index }));
 
-/** How many notes the user has. */
+/** How many notes each user has. */
 const noteCount = 10_000;
 
-/** The note at this place in the user's list. */
+/** The note at this place in a user's list: all have the same. */
 export function noteAt(place: number) {
   return {
     id: `note_${place}`,
@@ -43,22 +49,27 @@ function pageOf(address: string): unknown {
 }
 
 /**
- * Starts the services. They read only the length and path of a request, and write prepared answers: with `node:http`
+ * Starts the services. They read only the length, path and user of a request, and write prepared answers: with `node:http`
  * they would be what is measured, since a page of notes takes two of their answers.
  */
 export async function startUpstream(): Promise<Upstream> {
-  const ready = new Map([
-    ['/notes/v1/me', toAnswer(profile)],
-    ['/notes/v1/tags', toAnswer({ tags })],
-  ]);
+  const ready = new Map([['/notes/v1/tags', toAnswer({ tags })]]);
+  const profiles = new Map<number, Buffer>();
   let issued = 0;
   let booked = 0;
 
-  function answer(url: string): Buffer {
+  function answerProfile(user: number): Buffer {
+    const profile = profiles.get(user) ?? toAnswer(profileOf(user));
+    profiles.set(user, profile);
+    return profile;
+  }
+
+  function answer(url: string, request: Buffer): Buffer {
     const known = ready.get(url);
     if (known) return known;
+    if (url === '/notes/v1/me') return answerProfile(userIn(request));
     if (url === '/notes/v1/auth/token')
-      return toAnswer({ access_token: `notes-token-${(issued += 1)}`, expires_in: 86_400 });
+      return toAnswer({ access_token: tokenOf(userIn(request), (issued += 1)), expires_in: 86_400 });
     if (url === '/issuer/oauth/token')
       return toAnswer({ access_token: 'token', token_type: 'bearer', expires_in: 3600 });
     if (url === '/appointments/v1/appointments') return toAnswer({ id: `app_${(booked += 1)}` });
@@ -75,8 +86,8 @@ export async function startUpstream(): Promise<Upstream> {
     socket.on('data', (chunk: Buffer) => {
       waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
       for (let request = readRequest(waiting); request; request = readRequest(waiting)) {
+        socket.write(answer(request.url, waiting.subarray(0, request.length)));
         waiting = waiting.subarray(request.length);
-        socket.write(answer(request.url));
       }
     });
   });

@@ -8,7 +8,7 @@ import {
   listNotes,
   listTags,
   me,
-  seal,
+  sealFor,
   signIn,
 } from '../servers/backend.js';
 
@@ -42,8 +42,10 @@ export const resolvers = {
   Query: {
     viewer: (_, __, context) => me(signedIn(context)),
     async notes(_, { first }, context) {
-      const { data, next_cursor: next } = await listNotes(signedIn(context), first ?? 20);
-      return { nodes: data, pageInfo: { hasNextPage: next !== null, endCursor: next && seal(next) } };
+      const session = signedIn(context);
+      const { data, next_cursor: next } = await listNotes(session, first ?? 20);
+      const pageInfo = { hasNextPage: next !== null, endCursor: next && sealFor(session, next) };
+      return { nodes: data, pageInfo };
     },
     async nodes(_, { ids }, context) {
       const { data } = await listNotes(signedIn(context), 20);

@@ -51,8 +51,11 @@ export function findSession(authorization) {
 export const globalId = (type, id) => Buffer.from(JSON.stringify([type, id])).toString('base64url');
 export const fromGlobalId = (id) => JSON.parse(Buffer.from(id, 'base64url').toString());
 
-/** Seals a text as a cursor that clients can neither read nor forge; equal texts give equal cursors. */
-export function seal(text) {
+/** Seals a text as a cursor of the session's user, which clients can neither read nor forge. */
+export const sealFor = ({ userId }, text) => seal(`${userId} ${text}`);
+
+/** Equal texts give equal cursors. */
+function seal(text) {
   const nonce = createHmac('sha256', key).update(text).digest().subarray(0, 12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(

@@ -6,7 +6,7 @@ import {
   listNotes,
   listTags,
   me,
-  seal,
+  sealFor,
   signIn,
 } from './backend.js';
 import { listen } from './listen.js';
@@ -48,7 +48,8 @@ const handlers = {
       tags: note.tags.map((name) => ({ name, count: counts.get(name.toLowerCase()) ?? 0 })),
     }));
     const { next_cursor: next } = page;
-    return { notes: { nodes, pageInfo: { hasNextPage: next !== null, endCursor: next && seal(next) } } };
+    const pageInfo = { hasNextPage: next !== null, endCursor: next && sealFor(session, next) };
+    return { notes: { nodes, pageInfo } };
   },
   async Q3() {
     return { __typename: 'Query' };
