@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import type { TestProject } from 'vitest/node';
-import { setup } from '../support/postgres-server.js';
+import { startPostgres as startServer } from '../support/postgres-server.js';
+import { onAllCores } from './process.js';
 import { say } from './say.js';
 
 /** A Postgres for this run only. */
@@ -11,28 +11,22 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-/** Starts a Postgres as the tests do; if that is impossible, prints a line and returns undefined. */
+/** Starts a Postgres as the tests do, on all cores; if that is impossible, prints a line and returns undefined. */
 export async function startPostgres(): Promise<Postgres | undefined> {
-  let starter = '';
-  const project = {
-    provide: (name: string, value: string) => void (name === 'postgresStarter' && (starter = value)),
-  };
-  const stop = await setup(project as unknown as TestProject);
-  const answer = await fetch(starter);
-  const address = await answer.text();
-  if (!answer.ok) {
-    say(`Postgres is left out: ${address}`);
-    await stop();
+  try {
+    const { url, stop } = await onAllCores(startServer);
+    return {
+      async createDatabase() {
+        const name = `bench_${randomBytes(8).toString('hex')}`;
+        await query(url, `create database ${name}`);
+        return new URL(name, url).href;
+      },
+      stop,
+    };
+  } catch (error) {
+    say(`Postgres is left out: ${(error as Error).message}`);
     return undefined;
   }
-  return {
-    async createDatabase() {
-      const name = `bench_${randomBytes(8).toString('hex')}`;
-      await query(address, `create database ${name}`);
-      return new URL(name, address).href;
-    },
-    stop,
-  };
 }
 
 /** Runs one statement at this address, and returns its rows. */

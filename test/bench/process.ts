@@ -45,11 +45,28 @@ function allowedCores(): readonly number[] {
 
 const cores = allowedCores();
 
+/** Whether processes are pinned to cores. */
+export const pinned = cores.length > 0;
+
+function pinSelf(to: readonly number[]): void {
+  if (pinned) spawnSync(pinner, ['-acp', to.join(','), String(process.pid)]);
+}
+
 /** Pins this process, the load generator, to the last core, and describes how the cores are shared out. */
 export function pinLoad(): string {
-  if (cores.length === 0) return 'nothing is pinned: taskset or a second core is missing';
-  spawnSync(pinner, ['-acp', String(cores.at(-1)), String(process.pid)]);
+  pinSelf(cores.slice(-1));
+  if (!pinned) return 'nothing is pinned: taskset or a second core is missing';
   return `load on core ${cores.at(-1)}, what is measured on ${cores[0]}`;
+}
+
+/** Processes that are started by `work` without being pinned may use all cores: they would inherit this one's. */
+export async function onAllCores<T>(work: () => Promise<T>): Promise<T> {
+  pinSelf(cores);
+  try {
+    return await work();
+  } finally {
+    pinLoad();
+  }
 }
 
 /** The cores for a measured process that may use so many; the load generator's core is the last to be used. */
@@ -70,7 +87,7 @@ export interface Start {
 export async function startServer({ args, env, cores: count = 1 }: Start): Promise<Server> {
   const probe = ['--import', new URL('servers/probe.js', bench).href];
   const command = [process.execPath, ...probe, ...args];
-  if (cores.length > 0) command.unshift(pinner, '-c', coresFor(count));
+  if (pinned) command.unshift(pinner, '-c', coresFor(count));
   const child = spawn(command[0]!, command.slice(1), {
     cwd: root,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
