@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connectTo } from './connection.js';
 import { createAnswerReader, type HttpAnswer } from './http-answers.js';
+import { pinned } from './process.js';
 
 /** Makes the requests of one connection, and checks the answers. */
 export interface Asker {
@@ -48,11 +49,11 @@ export async function drive(url: string, askers: readonly Asker[], ms: number): 
 
 /**
  * Keeps the load generator's core awake during the work: on a virtual machine, waking it costs the writer of a socket
- * as much as the write itself, and slower servers would pay that more often. Not to be used if the measured process may
- * use that core.
+ * as much as the write itself, and slower servers would pay that more often. It does nothing where nothing is pinned,
+ * and is not to be used otherwise if the measured process may use that core.
  */
 export async function keepAwake<T>(work: () => Promise<T>): Promise<T> {
-  let over = false;
+  let over = !pinned;
   const turn = () => void (over || setImmediate(turn));
   turn();
   try {
