@@ -36,9 +36,16 @@ const grants = [
   'webhooks:rotate',
 ];
 
+/** Folders that exist; a run that is ended by a signal leaves none behind. */
+const folders = new Set<string>();
+// The processes that have just been ended may still create files.
+const remove = (folder: string) => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+process.once('exit', () => folders.forEach(remove));
+
 /** Runs `run` in a new environment, and stops and removes all of it afterwards. */
 export async function withEnvironment<T>(run: (environment: Environment) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'trivium-bench-'));
+  folders.add(folder);
   const upstream = await startUpstream();
   const servers: Server[] = [];
 
@@ -83,6 +90,7 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
   } finally {
     for (const server of servers) await server.stop();
     upstream.stop();
-    rmSync(folder, { recursive: true, force: true });
+    remove(folder);
+    folders.delete(folder);
   }
 }

@@ -35,17 +35,24 @@ const warmingEvents = 5_000;
 /** Concurrent deliveries in a storm: with fewer, fewer messages could be sent together. */
 const inStorm = 64;
 
+const sizes = [1000, 5000];
+const groupings = [1, 100, 1000];
+
+/** The names of the measurements. */
+export const fanoutNames = [
+  'memory',
+  ...sizes.flatMap((count) => groupings.map((groups) => `${count}/${groups}`)),
+];
+
 /** What it costs to send an event to many subscribers, compared with a bare `ws.send` to each and other servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const lengths = short ? brief : usual;
-  const sizes = short && only === undefined ? [1000] : [1000, 5000];
-  const groupings = [1, 100, 1000];
   let cold = true;
   return withEnvironment(async (environment) => {
     const targets = only === 'memory' ? [] : await startTargets(environment);
     for (const target of targets) await warmUp(target);
     const rows = [];
-    for (const count of sizes) {
+    for (const count of short && only === undefined ? sizes.slice(0, 1) : sizes) {
       if (only === undefined || only === 'memory') rows.push(...(await weigh(environment, count)));
       for (const groups of groupings) {
         const name = `${count}/${groups}`;

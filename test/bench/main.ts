@@ -1,50 +1,66 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { runFanout } from './fanout.js';
+import { constants } from 'node:os';
+import { fanoutNames, runFanout } from './fanout.js';
 import { toGoalLines } from './goals.js';
 import { runIngest } from './ingest.js';
+import { queries } from './operations.js';
+import { readOptions, type Options } from './options.js';
 import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
-import { runScale } from './scale.js';
+import { runScale, scaleNames } from './scale.js';
 import { say } from './say.js';
 import { toSummary } from './summary.js';
 import { toTable, type Row, type SuiteOptions } from './table.js';
 
-type Suite = (options: SuiteOptions) => Promise<readonly Row[]>;
+interface Suite {
+  /** The names of its measurements. */
+  readonly names: readonly string[];
+  run(options: SuiteOptions): Promise<readonly Row[]>;
+}
 
 const suites: Readonly<Record<string, Suite>> = {
-  queries: runQueries,
-  fanout: runFanout,
-  ingest: runIngest,
-  scale: runScale,
+  queries: { names: queries.map(({ name }) => name), run: runQueries },
+  fanout: { names: fanoutNames, run: runFanout },
+  ingest: { names: [], run: runIngest },
+  scale: { names: scaleNames, run: runScale },
 };
 
-const usage = `npm run bench -- [${Object.keys(suites).join('|')}] [--only NAME] [--short] [--json FILE] [--markdown FILE]`;
-
-/** Runs the named suites, or all, and prints the results; being slow is not a failure. */
-async function run(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      json: { type: 'string' },
-      markdown: { type: 'string' },
-    },
-  });
-  const names = positionals.length > 0 ? positionals : Object.keys(suites);
-  const unknown = names.filter((name) => !Object.hasOwn(suites, name));
-  if (unknown.length > 0) throw new Error(`There is no suite ${unknown.join(', ')}. ${usage}`);
-
+/** Runs the chosen suites and prints the results; being slow is not a failure. */
+async function run(chosen: Options): Promise<void> {
   execFileSync(process.execPath, ['.ci/build.js', '--if-stale'], { stdio: 'inherit' });
   say(pinLoad());
   const rows: Row[] = [];
-  for (const name of names) rows.push(...(await suites[name]!(values)));
-  for (const name of names) say(`\n${name}\n${toTable(rows.filter(({ suite }) => suite === name))}`);
-  say(`\ngoals\n${toGoalLines(rows)}`);
-  if (values.markdown !== undefined) writeFileSync(values.markdown, toSummary(rows));
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, undefined, 2)}\n`);
+  try {
+    for (const name of chosen.suites) {
+      rows.push(...(await suites[name]!.run(chosen)));
+      write(rows, chosen);
+    }
+  } finally {
+    for (const name of new Set(rows.map(({ suite }) => suite)))
+      say(`\n${name}\n${toTable(rows.filter(({ suite }) => suite === name))}`);
+    say(`\ngoals\n${toGoalLines(rows)}`);
+  }
 }
 
-await run();
+/** Writes the rows so far, which remain if a later suite fails. */
+function write(rows: readonly Row[], { json, markdown }: Options): void {
+  if (markdown !== undefined) writeFileSync(markdown, toSummary(rows));
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(rows, undefined, 2)}\n`);
+}
+
+function optionsIn(args: readonly string[]): Options | undefined {
+  try {
+    return readOptions(args, suites);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 2;
+    return undefined;
+  }
+}
+
+// A signal alone would end this process without the listeners that end processes and remove folders on exit.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
+const options = optionsIn(process.argv.slice(2));
+if (options) await run(options);
