@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,16 +37,16 @@ const grants = [
   'webhooks:rotate',
 ];
 
-/** Folders that exist; a run that is ended by a signal leaves none behind. */
-const folders = new Set<string>();
-// The processes that have just been ended may still create files.
-const remove = (folder: string) => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-process.once('exit', () => folders.forEach(remove));
+/** Removes the folder if this process dies without doing so; the servers in it end then, too. */
+function guard(folder: string) {
+  const script = 'read -r _; sleep 2; rm -rf "$0"';
+  return spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+}
 
 /** Runs `run` in a new environment, and stops and removes all of it afterwards. */
 export async function withEnvironment<T>(run: (environment: Environment) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'trivium-bench-'));
-  folders.add(folder);
+  const watch = guard(folder);
   const upstream = await startUpstream();
   const servers: Server[] = [];
 
@@ -90,7 +91,7 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
   } finally {
     for (const server of servers) await server.stop();
     upstream.stop();
-    remove(folder);
-    folders.delete(folder);
+    watch.kill();
+    rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { constants } from 'node:os';
 import { fanoutNames, runFanout } from './fanout.js';
 import { toGoalLines } from './goals.js';
 import { runIngest } from './ingest.js';
@@ -59,8 +58,5 @@ function optionsIn(args: readonly string[]): Options | undefined {
   }
 }
 
-// A signal alone would end this process without the listeners that end processes and remove folders on exit.
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => process.exit(128 + constants.signals[signal]));
 const options = optionsIn(process.argv.slice(2));
 if (options) await run(options);

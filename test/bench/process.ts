@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { say } from './say.js';
@@ -83,9 +83,6 @@ export interface Start {
   readonly cores?: number;
 }
 
-const running = new Set<ChildProcess>();
-process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
-
 /** Starts a process that prints its address; rejects if it ends before that. */
 export async function startServer({ args, env, cores: count = 1 }: Start): Promise<Server> {
   const probe = ['--import', new URL('servers/probe.js', bench).href];
@@ -96,13 +93,11 @@ export async function startServer({ args, env, cores: count = 1 }: Start): Promi
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  running.add(child);
   let said = '';
   let asked = 0;
   let ending = false;
   const exited = new Promise<void>((resolve) => {
     child.once('exit', (code, signal) => {
-      running.delete(child);
       if (!ending || (signal !== 'SIGTERM' && code !== 0))
         say(`${args.join(' ')} has ended (${signal ?? code}):\n${said.slice(-2000)}`);
       resolve();
