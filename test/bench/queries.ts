@@ -35,6 +35,7 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
       url: (await server).url,
     });
     const base = await at('hand-written', startFile('servers/handwritten.js'));
+    const tuned = await at('hand-written, tuned', startFile('servers/handwritten-tuned.js'));
     const gateway = await at(ours, startGateway({ database: 'gateway.db' }));
     const peers: Target[] = [];
     if (installPeers()) {
@@ -47,7 +48,7 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
     const rows: Row[] = [];
     for (const query of queries.filter(({ name }) => name === (only ?? name))) {
       say(`queries: ${query.name} …`);
-      const able = [base, gateway, ...peers].filter(({ rest }) => !rest || query.rest);
+      const able = [base, tuned, gateway, ...peers].filter(({ rest }) => !rest || query.rest);
       const turns = [
         ...able.map((target) => sliceOf(target, query, ms)),
         await sliceOfFixed(fixed, query, ms, base),
