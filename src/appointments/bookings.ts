@@ -1,12 +1,12 @@
 import { sql, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely';
 import { databaseTime } from '../store/database-time.js';
 import type { Tables } from '../store/schema.js';
+import type { Store } from '../store/store.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
 import type { Appointment } from './model.js';
-import type { Store } from '../store/store.js';
 
 /** Where a booking stands in the order: newest first, then by id. */
 export interface BookingPosition {

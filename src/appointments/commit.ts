@@ -2,9 +2,9 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Procedure } from '../store/procedure.js';
 import { insertRows, rowsOf, fixedRows, type Columns } from '../store/rows.js';
 import type { BookingTable } from '../store/schema.js';
+import type { Engine, Store } from '../store/store.js';
 import { keyText } from '../store/text.js';
 import type { Participant } from './model.js';
-import type { Engine, Store } from '../store/store.js';
 
 /** A booking as it is stored. Free texts are key texts (`store/text.ts`). */
 export type Booking = Omit<BookingTable, 'pending_until'> & {

@@ -1,6 +1,6 @@
+import type { Executor } from '../store/store.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
-import type { Executor } from '../store/store.js';
 
 /** How many altered bodies of one event are kept. */
 export const maxAlteredBodies = 16;

@@ -1,11 +1,11 @@
 import { sql, type RawBuilder } from 'kysely';
 import { prepare, type MakePlaceholder } from '../store/prepared.js';
 import { insertRows, prepareTogether, rowsFrom, rowsOf, type Columns, type Row } from '../store/rows.js';
+import type { Engine, Executor, Store } from '../store/store.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
 import { saveStates, selectStates, type Folds, type Placed, type States } from './fold.js';
 import { placeText, type Place } from './place.js';
-import type { Engine, Executor, Store } from '../store/store.js';
 
 /** A delivery, with its id as a key and the digest of its body. */
 export interface Item {

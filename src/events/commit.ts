@@ -1,11 +1,11 @@
 import { digest } from '../seal.js';
+import type { Store } from '../store/store.js';
 import { keyText } from '../store/text.js';
 import { prepareStatements, type Item, type PlacedItem } from './commit-statements.js';
 import type { Delivery } from './delivery.js';
 import { createStates, type Folds } from './fold.js';
 import { witnessOf, type Place } from './place.js';
 import { storeAlteredBodies } from './altered-bodies.js';
-import type { Store } from '../store/store.js';
 
 /** What became of a delivery: it is a new event, the same one again, or a known event with another body. */
 export type Outcome = 'stored' | 'duplicate' | 'altered';

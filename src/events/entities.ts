@@ -4,10 +4,10 @@ import type { RowQuery } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Parameter } from '../store/parameters.js';
 import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
+import type { Executor } from '../store/store.js';
 import { keyText } from '../store/text.js';
 import type { StateTable } from './fold.js';
 import { createHistory, type History, type Show } from './history.js';
-import type { Executor } from '../store/store.js';
 
 /** A family's folded entities and their events, for one operation; repeated requests share one read. */
 export interface Entities<T, F, E> {

@@ -1,9 +1,9 @@
 import { sql, type RawBuilder } from 'kysely';
 import { insertRows, rowsOf, type Columns, type Row, type Rows } from '../store/rows.js';
 import type { EntityTableName } from '../store/schema.js';
+import type { Engine } from '../store/store.js';
 import { keyText } from '../store/text.js';
 import type { Delivery } from './delivery.js';
-import type { Engine } from '../store/store.js';
 
 /** The table that stores the states of a family's entities; `C` names its other columns. */
 export interface StateTable<C extends string = string> {

@@ -2,8 +2,8 @@ import DataLoader from 'dataloader';
 import { sql } from 'kysely';
 import type { RowQuery } from '../relay.js';
 import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
-import { keyText } from '../store/text.js';
 import type { Executor } from '../store/store.js';
+import { keyText } from '../store/text.js';
 
 /** A stored event: the domain's event, with its number in the log. */
 export type StoredEvent<E> = E & { readonly seq: number };

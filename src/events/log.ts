@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import { answers, type Database } from '../store/database.js';
 import { prepare, type MakePlaceholder } from '../store/prepared.js';
+import type { Executor } from '../store/store.js';
 import { fromKeyText } from '../store/text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from './delivery.js';
@@ -9,7 +10,6 @@ import { placeText, witnessOf, type Place } from './place.js';
 import { createQueue } from './queue.js';
 import { createReport } from './report.js';
 import { startRetention } from './retention.js';
-import type { Executor } from '../store/store.js';
 
 /** An event in the log; as a `Place`, it is the place just after the event. */
 export interface LogEntry extends Place {

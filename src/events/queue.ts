@@ -100,18 +100,10 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Notify[]> {
     try {
       const outcomes = await commit(batch.map(({ item }) => item));
-      return batch.map(
-        ({ resolve }, at) =>
-          () =>
-            resolve(outcomes[at]!),
-      );
+      return batch.map(({ resolve }, at) => resolve.bind(undefined, outcomes[at]!));
     } catch (error) {
       if (batch.length === 1 || !(await worthRetrying()))
-        return batch.map(
-          ({ reject }) =>
-            () =>
-              reject(error),
-        );
+        return batch.map(({ reject }) => reject.bind(undefined, error));
       const middle = Math.ceil(batch.length / 2);
       return [...(await settle(batch.slice(0, middle))), ...(await settle(batch.slice(middle)))];
     }

@@ -5,8 +5,8 @@ import { createReadiness } from './readiness.js';
 import type { Procedure } from './procedure.js';
 import type { Channel } from './signals.js';
 import { openSqlite } from './sqlite.js';
-import { UnusableDatabase } from './unusable.js';
 import type { Store } from './store.js';
+import { UnusableDatabase } from './unusable.js';
 
 /**
  * The store, on either engine. Parameters of statements are text, finite numbers or null; anything else is refused.

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Migrator, sql, type CreateTableBuilder, type Migration } from 'kysely';
 import type { Tables } from './schema.js';
-import { UnusableDatabase } from './unusable.js';
 import type { Engine, Executor } from './store.js';
+import { UnusableDatabase } from './unusable.js';
 
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
 type Columns<Table extends keyof Tables> = Readonly<Record<keyof Tables[Table] & string, ColumnType>>;
