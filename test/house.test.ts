@@ -18,6 +18,7 @@ const ground = [
   'warnings',
   'limiter',
   'lookahead',
+  'portion',
   'generated',
 ];
 const edges = ['server', 'schema', 'context', 'config'];

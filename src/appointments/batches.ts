@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { countWithin } from '../portion.js';
 
 /** How large a batch may be, and how long an item may wait for it. */
 export interface BatchLimits<Item> {
@@ -32,13 +33,7 @@ export function createBatches<Item, Outcome>(
   let running = false;
 
   function take(): readonly Waiting<Item, Outcome>[] {
-    let taken = 0;
-    let weight = 0;
-    for (const { item } of waiting) {
-      weight += weigh(item);
-      if (taken > 0 && weight > maxWeight) break;
-      taken += 1;
-    }
+    const taken = countWithin(waiting, ({ item }) => weigh(item), maxWeight);
     const batch = waiting.slice(0, taken);
     waiting = waiting.slice(taken);
     for (const { timer } of batch) clearTimeout(timer);

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { countWithin } from '../portion.js';
 
 /** What a queue works with. */
 export interface QueueOptions<T, R> {
@@ -82,15 +83,11 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
   }
 
   function takeBatch(): readonly Waiting<T, R>[] {
-    let taken = 0;
-    let size = 0;
-    for (const { weight: more } of queue.slice(0, maxBatch.items)) {
-      if (taken > 0 && size + more > maxBatch.weight) break;
-      taken += 1;
-      size += more;
-    }
-    weight -= size;
-    return queue.splice(0, taken);
+    const next = queue.slice(0, maxBatch.items);
+    const count = countWithin(next, (waiting) => waiting.weight, maxBatch.weight);
+    const batch = queue.splice(0, count);
+    for (const taken of batch) weight -= taken.weight;
+    return batch;
   }
 
   /**

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { OperationTooComplex } from '../errors.js';
 import { createLimiter } from '../limiter.js';
+import { countWithin } from '../portion.js';
 import type { Signal } from '../signal.js';
 
 /** A row to be read, by how many octets its texts have together. */
@@ -96,15 +97,12 @@ function lengthOf(columns: readonly string[]) {
 
 /** Portions that one statement can read; a row that is too long for that is a portion by itself. */
 function portions<Place extends Sized>(places: readonly Place[]): readonly (readonly Place[])[] {
-  const all: Place[][] = [];
-  let octets = Infinity;
-  for (const place of places) {
-    octets += place.octets;
-    if (octets > maxStatementOctets) {
-      all.push([]);
-      ({ octets } = place);
-    }
-    all.at(-1)!.push(place);
+  const all: (readonly Place[])[] = [];
+  let rest = places;
+  while (rest.length > 0) {
+    const count = countWithin(rest, ({ octets }) => octets, maxStatementOctets);
+    all.push(rest.slice(0, count));
+    rest = rest.slice(count);
   }
   return all;
 }
