@@ -43,11 +43,6 @@ export interface Ledger {
   stop(): Promise<void>;
 }
 
-interface Flight {
-  readonly inputDigest: string;
-  readonly result: Promise<BookingResult>;
-}
-
 const bookingMs = 30_000;
 const pollMs = 100;
 /** Added to the time of the call, for storing the row before it and settling it after. */
@@ -74,7 +69,10 @@ export function createLedger({
 }): Ledger {
   const bookings = createBookings(database, commit);
   const settling = createSettling(telemetry);
-  const flights = new Map<string, Flight>();
+  /** The results of requests with a key that are under way here, by user, key and input. */
+  const flights = new Map<string, Promise<BookingResult>>();
+  /** Which of those inputs has taken its key, by user and key, until its row is settled. */
+  const holders = new Map<string, string>();
   const underWay = new Set<Promise<unknown>>();
 
   /**
@@ -185,13 +183,17 @@ export function createLedger({
       const outcome = await outcomeOf(request.userId, key, inputDigest);
       if (outcome) return outcome;
       const booking = toPending(request, inputDigest, id);
-      if (await store(booking)) return postAndSettle(booking, request.appointment);
+      if (await store(booking)) {
+        holders.set(textOf(request.userId, key), inputDigest);
+        return postAndSettle(booking, request.appointment);
+      }
     }
   }
 
   /**
    * Requests with the same key and input at the same moment are one: later ones share the first one's result, and so do
-   * those that arrive before its row is settled.
+   * those that arrive before its row is settled. Another input is a conflict at once if the first one has taken the key;
+   * before that, it may be the one that has, on another replica.
    */
   async function join(
     request: BookingRequest,
@@ -199,16 +201,21 @@ export function createLedger({
     inputDigest: string,
     id: string,
   ): Promise<BookingResult> {
-    const flightKey = JSON.stringify([request.userId, key]);
+    const userKey = textOf(request.userId, key);
+    const flightKey = textOf(request.userId, key, inputDigest);
     const inFlight = flights.get(flightKey);
-    if (inFlight) return inFlight.inputDigest === inputDigest ? inFlight.result : { conflict: true };
-    const land = () => void flights.delete(flightKey);
+    if (inFlight) return inFlight;
+    if (holders.has(userKey)) return { conflict: true };
+    const land = () => {
+      flights.delete(flightKey);
+      if (holders.get(userKey) === inputDigest) holders.delete(userKey);
+    };
     const result = bookOnce(request, key, inputDigest, id).finally(() => {
       const row = settling.pending(id);
       if (row) void row.then(land);
       else land();
     });
-    flights.set(flightKey, { inputDigest, result });
+    flights.set(flightKey, result);
     return result;
   }
 
@@ -255,6 +262,10 @@ interface Settlement {
 
 function settlementOf(outcome: BookingOutcome): Settlement | Refused {
   return 'refused' in outcome ? outcome : { state: 'CONFIRMED', upstreamId: outcome.upstreamId };
+}
+
+function textOf(...parts: readonly string[]): string {
+  return JSON.stringify(parts);
 }
 
 /** Equal for equal inputs, in whatever order their members came. */

@@ -52,6 +52,18 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     expect((await first).confirmation).toBe('CONFIRMED');
   });
 
+  test('tell who gave the input of the first from who gave another at the same moment', async () => {
+    fail({ kind: 'delay', ms: 500 });
+    const first = bookedBy(one, { idempotencyKey });
+    await posted(1);
+    const [conflicting, waiting] = await Promise.all([
+      two.ledger.book(requestOf({ idempotencyKey, appointment: other })),
+      bookedBy(two, { idempotencyKey }),
+    ]);
+    expect([conflicting, waiting]).toEqual([{ conflict: true }, await first]);
+    expect(postsOf(sandbox)).toBe(1);
+  });
+
   test('wait for a booking on another replica, and book if that one is refused', async () => {
     fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
     const first = one.ledger.book(requestOf({ idempotencyKey }));
