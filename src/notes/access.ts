@@ -100,6 +100,7 @@ class OperationNotes implements NotesAccess {
     return newEdge(this.source('notes', {}), note);
   }
 
+  /** A failure is kept, as for `page`: the loader itself would forget it. */
   note(upstreamId: string): Promise<Note | null> {
     const { pager, sightings } = this.shared;
     this.loader ??= new DataLoader<string, Note | null>((ids) =>
@@ -107,7 +108,7 @@ class OperationNotes implements NotesAccess {
         pager,
         list: (filter) => this.lists.scanned(filter),
         lastSeen: (id) => sightings.find(this.operation.sessionId, id),
-      }),
+      }).catch((error: unknown) => ids.map(() => error as Error)),
     );
     return this.loader.load(upstreamId);
   }

@@ -149,6 +149,19 @@ describe('reading notes', () => {
     expect(calls.length).toBeLessThanOrEqual(2);
   });
 
+  test('a note that cannot be read costs one call, even if the operation is run again after the error', async () => {
+    const { nodes } = await page('id', { first: 1 });
+    const ask = () => testbed.ask(`query ($id: ID!) { node(id: $id) { id } }`, nodes[0], token);
+    await ask(); // from the second time on, it runs compiled
+    const act = { kind: 'answer', status: 503, headers: { 'retry-after': '1' } } as const; // so it is not retried
+    testbed.sandbox.faults.add({ service: 'notes', act });
+    const { outcome, calls } = await during(ask);
+    testbed.sandbox.faults.clear();
+    show('a note that cannot be read', calls);
+    expect(outcome.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
+    expect(calls).toEqual(['GET /notes']);
+  });
+
   test('fifty aliases of the viewer cost one call', async () => {
     const aliases = times(50).map((index) => `v${index}: viewer { name }`);
     const { outcome, calls } = await during(() => testbed.ask(`{ ${aliases.join(' ')} }`, {}, token));
