@@ -41,16 +41,19 @@ export function secondsToWait({ headers }: Reply, now: number): number | undefin
 
 /** Too many seconds to wait: from here on a number is a time, in seconds since the epoch. */
 const leastEpochSeconds = 1e9;
+/** Too late a time in seconds: from here on it is in milliseconds. */
+const leastEpochMs = 1e11;
 
 /**
  * When an exhausted limit resets, likewise, but within an hour, as the documented limit is per hour (apis/notes.md §8);
- * services give it in seconds, or as a time in seconds since the epoch.
+ * services give it in seconds, or as a time in seconds or milliseconds since the epoch.
  */
 export function secondsToReset({ headers }: Reply, now: number): number | undefined {
   // If calls are left, the headers are about another limit.
   if ((limitHeader(headers, 'remaining') ?? '0') !== '0') return undefined;
   const text = limitHeader(headers, 'reset') ?? '';
-  const reset = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+  const given = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+  const reset = given < leastEpochMs ? given : given / 1000;
   return bounded(reset < leastEpochSeconds ? reset : reset - now / 1000, hourSeconds);
 }
 
