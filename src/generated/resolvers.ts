@@ -963,7 +963,10 @@ export type UserErrorCode =
   | 'INVALID'
   /** The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. */
   | 'NOT_FOUND'
-  /** A required field is absent, null, empty or blank, or no participant is a `Patient/<id>`. */
+  /**
+   * A required field is absent, null or empty, the title or content of a note is blank, or no participant is a
+   * `Patient/<id>`.
+   */
   | 'REQUIRED'
   /** A text is longer than the service accepts. */
   | 'TOO_LONG'
