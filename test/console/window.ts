@@ -47,6 +47,20 @@ export function windowTests(explorer: Explorer): void {
     expect(await size()).toEqual(viewport);
   });
 
+  test.each([
+    { width: 320, height: 640 },
+    { width: 640, height: 400 },
+    { width: 320, height: 256 },
+  ])('shows the whole bar at $width × $height, and why a sign-in failed', async (viewport) => {
+    const { page } = explorer;
+    await page.setViewportSize(viewport);
+    await explorer.signIn({ email: 'demo@example.com', password: 'wrong' });
+    const main = () => page.locator('main').boundingBox();
+    expect(await bottomOf('.bar-problem')).toBeLessThanOrEqual((await main())?.y ?? 0);
+    await explorer.signedIn();
+    expect(await bottomOf('.bar-person button')).toBeLessThanOrEqual((await main())?.y ?? 0);
+  });
+
   test.each([320, 390, 1280])('shows all settings in a window %s pixels wide', async (width) => {
     await explorer.page.setViewportSize({ width, height: 800 });
     await explorer.page.getByLabel('Open settings dialog').click();
