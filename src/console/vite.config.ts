@@ -17,6 +17,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       input: { explorer: 'explorer.html' },
+      // GraphiQL makes the titles of its icons, which browsers show as tooltips, out of the names of functions.
+      output: { keepNames: true },
       // `"use client"` in dependencies means nothing here; compression takes long on a busy machine.
       checks: { moduleLevelDirective: false, bundlerTimings: false },
     },

@@ -108,6 +108,11 @@ export function windowTests(explorer: Explorer): void {
     expect((await tooltip.boundingBox())?.y).toBeGreaterThan(line?.y ?? Infinity);
   });
 
+  test('names the icons after what they show', async () => {
+    const titles = await explorer.page.locator('svg title').allTextContents();
+    expect(titles).toEqual(expect.arrayContaining(['docs icon', 'close icon', 'play icon']));
+  });
+
   test('lets Tab leave an editor, in both directions', async () => {
     const isInEditor = () =>
       explorer.page.evaluate(() => document.activeElement?.closest('.monaco-editor') !== null);
