@@ -113,6 +113,21 @@ export function windowTests(explorer: Explorer): void {
     expect(titles).toEqual(expect.arrayContaining(['docs icon', 'close icon', 'play icon']));
   });
 
+  test.each(['light', 'dark'] as const)('shows which button has the focus (%s)', async (colorScheme) => {
+    await explorer.page.emulateMedia({ colorScheme });
+    for (const name of ['Show History', 'Shipments', 'Execute query', 'Headers']) {
+      const button = explorer.button(name);
+      await button.focus();
+      await explorer.page.keyboard.press('Shift'); // now the focus is the keyboard's
+      const ring = () =>
+        button.evaluate((element) => {
+          const { outlineWidth, outlineColor } = getComputedStyle(element);
+          return `${outlineWidth} ${outlineColor}`;
+        });
+      await expect.poll(ring, soon).toMatch(/^2px rgb\(/); // not transparent
+    }
+  });
+
   test('lets Tab leave an editor, in both directions', async () => {
     const isInEditor = () =>
       explorer.page.evaluate(() => document.activeElement?.closest('.monaco-editor') !== null);
