@@ -128,6 +128,27 @@ export function windowTests(explorer: Explorer): void {
     }
   });
 
+  test.each(['light', 'dark'] as const)('can be read in forced colors (%s)', async (colorScheme) => {
+    const { page } = explorer;
+    await page.emulateMedia({ forcedColors: 'active', colorScheme });
+    const style = (selector: string, property: 'color' | 'backgroundColor' | 'borderTopWidth') =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, name) => getComputedStyle(element)[name], property);
+    const execute = '.graphiql-execute-button';
+    expect(await style(`${execute} svg`, 'color')).not.toBe(await style(execute, 'backgroundColor'));
+    expect(await style(execute, 'borderTopWidth')).toBe('1px');
+    await page.getByLabel('Open settings dialog').click();
+    for (const [selected, rest] of [
+      ['.graphiql-tab-active button', '.graphiql-tab:not(.graphiql-tab-active) button'],
+      ['.graphiql-editor-tools button.active', '.graphiql-editor-tools button:not(.active)'],
+      ['.graphiql-button-group button.active', '.graphiql-button-group button:not(.active)'],
+    ] as const)
+      for (const property of ['color', 'backgroundColor'] as const)
+        expect(await style(selected, property)).not.toBe(await style(rest, property));
+  });
+
   test('lets Tab leave an editor, in both directions', async () => {
     const isInEditor = () =>
       explorer.page.evaluate(() => document.activeElement?.closest('.monaco-editor') !== null);
