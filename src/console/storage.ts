@@ -6,9 +6,20 @@ const tabState = `${own}tabState`;
 /** The keys of what GraphiQL stores of its editors besides the tabs. */
 const editors = ['query', 'variables', 'headers'].map((name) => `${own}${name}`);
 
+/** The browser's storage; undefined if the browser blocks it, as it does together with cookies. */
+const stored = browserStorage();
+
+function browserStorage(): Storage | undefined {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether GraphiQL is set to keep headers, which may hold a token. */
 export function keepsHeaders(): boolean {
-  return localStorage.getItem(setting) === 'true';
+  return stored?.getItem(setting) === 'true';
 }
 
 /**
@@ -20,16 +31,16 @@ export function openStorage(): NonNullable<GraphiQLProps['storage']> {
   stripUnlessKept(); // what was kept under another setting, or by an earlier version of this page
   return {
     getItem: (key) =>
-      editors.includes(key) ? ofActiveTab(key.slice(own.length)) : localStorage.getItem(key),
+      editors.includes(key) ? ofActiveTab(key.slice(own.length)) : (stored?.getItem(key) ?? null),
     setItem(key, value) {
       if (editors.includes(key)) return;
-      localStorage.setItem(key, value);
+      stored?.setItem(key, value);
       // Not at once: when the setting is switched on, GraphiQL writes the headers just before the setting itself.
       queueMicrotask(stripUnlessKept);
     },
-    removeItem: (key) => localStorage.removeItem(key),
+    removeItem: (key) => stored?.removeItem(key),
     clear() {
-      for (const key of keys()) localStorage.removeItem(key);
+      for (const key of keys()) stored?.removeItem(key);
     },
     get length() {
       return keys().length;
@@ -40,7 +51,7 @@ export function openStorage(): NonNullable<GraphiQLProps['storage']> {
 /** What the active tab holds for an editor. */
 function ofActiveTab(name: string): string | null {
   try {
-    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem(tabState) ?? '{}') as {
+    const { tabs, activeTabIndex } = JSON.parse(stored?.getItem(tabState) ?? '{}') as {
       readonly tabs?: readonly Readonly<Record<string, string | null>>[];
       readonly activeTabIndex?: number;
     };
@@ -51,23 +62,23 @@ function ofActiveTab(name: string): string | null {
 }
 
 function keys(): string[] {
-  return Object.keys(localStorage).filter((key) => key.startsWith(own));
+  return Object.keys(stored ?? {}).filter((key) => key.startsWith(own));
 }
 
 function stripUnlessKept(): void {
   if (keepsHeaders()) return;
-  localStorage.removeItem(`${own}headers`);
+  stored?.removeItem(`${own}headers`);
   for (const key of [`${own}queries`, `${own}favorites`, tabState]) strip(key);
 }
 
 function strip(key: string): void {
-  const json = localStorage.getItem(key);
+  const json = stored?.getItem(key) ?? null;
   if (json === null) return;
   try {
     const stripped = withoutHeaders(json);
-    if (stripped !== json) localStorage.setItem(key, stripped);
+    if (stripped !== json) stored?.setItem(key, stripped);
   } catch {
-    localStorage.removeItem(key); // not JSON, so GraphiQL could not read it either
+    stored?.removeItem(key); // not JSON, so GraphiQL could not read it either
   }
 }
 

@@ -211,8 +211,9 @@ export function signInTests(explorer: Explorer): void {
     await expect.poll(answer, soon).toBe('');
   });
 
-  test('says that the browser did not store the session cookie', async () => {
-    await explorer.page.route('**/graphql', async (route) => {
+  /** Lets a page look up who is signed in as if the browser had no cookie. */
+  async function withholdCookie(page: Page): Promise<void> {
+    await page.route('**/graphql', async (route) => {
       const data = route.request().postData();
       if (!data?.includes('query Viewer')) return route.continue();
       // Sent from here, the request has no cookie.
@@ -220,9 +221,28 @@ export function signInTests(explorer: Explorer): void {
       const response = await fetch(route.request().url(), { method: 'POST', headers, body: data });
       return route.fulfill({ contentType: 'application/json', body: await response.text() });
     });
+  }
+
+  test('says that the browser did not store the session cookie', async () => {
+    await withholdCookie(explorer.page);
     await signIn();
     await problem('The browser did not store the session cookie').waitFor();
     expect(await field('E-mail').getAttribute('aria-invalid')).toBe('false');
+  });
+
+  test('says so too if the browser blocks all that pages store', async () => {
+    await withholdCookie(explorer.page);
+    await explorer.page.addInitScript(() => {
+      const get = (): never => {
+        throw new DOMException('Access is denied for this document.', 'SecurityError');
+      };
+      Object.defineProperty(globalThis, 'localStorage', { get });
+    });
+    await explorer.page.reload();
+    await awaitEditor(explorer.page);
+    await signIn();
+    await problem('The browser did not store the session cookie').waitFor();
+    expect(explorer.faults).toEqual([]);
   });
 
   test('says that the gateway does not accept the origin of the page', async () => {
