@@ -113,6 +113,24 @@ export function windowTests(explorer: Explorer): void {
     expect(titles).toEqual(expect.arrayContaining(['docs icon', 'close icon', 'play icon']));
   });
 
+  test.each(['light', 'dark'] as const)('has documentation that stands out (%s)', async (colorScheme) => {
+    const { page } = explorer;
+    await page.emulateMedia({ colorScheme });
+    await page.getByLabel('Show Documentation Explorer').click();
+    await page.getByText('Mutation', { exact: true }).click();
+    const texts = page.locator(
+      '.graphiql-doc-explorer-field-name, .graphiql-doc-explorer-type-name, .graphiql-doc-explorer-argument-name',
+    );
+    await page.getByText('signIn', { exact: true }).waitFor();
+    const colors = () =>
+      texts.evaluateAll((elements) => elements.map((element) => getComputedStyle(element).color));
+    const background = luminance(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(33, 42, 59)');
+    for (const color of await colors()) {
+      const [dark = 0, light = 0] = [luminance(color), background].toSorted((one, two) => one - two);
+      expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
   test.each(['light', 'dark'] as const)('shows which button has the focus (%s)', async (colorScheme) => {
     await explorer.page.emulateMedia({ colorScheme });
     for (const name of ['Show History', 'Shipments', 'Execute query', 'Headers']) {
@@ -200,4 +218,13 @@ export function windowTests(explorer: Explorer): void {
     await explorer.button('Sign in').waitFor();
     expect(before).toEqual(await editors());
   });
+}
+
+/** The relative luminance of a color, as WCAG defines it. */
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map((value) => {
+    const part = Number(value) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
