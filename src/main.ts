@@ -3,6 +3,9 @@ import { ConfigError, readConfig, readSandboxConfig, type Config, type GatewayCo
 import { startGateway } from './gateway.js';
 import type { Sandbox, SandboxOptions } from './sandbox/sandbox.js';
 
+// What it cannot take is lost; without a listener, that would end the process.
+process.stdout.on('error', () => undefined);
+
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 /** Imports the sandbox only when it is needed. */

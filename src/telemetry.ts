@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { destination as openOutput, pino, type DestinationStream, type Logger } from 'pino';
 
 /** What the process tells its operator. */
 export interface Telemetry {
@@ -58,8 +58,29 @@ function describeError(error: unknown, above: readonly unknown[] = []): unknown 
   };
 }
 
+/** How much of the log waits while standard output does not take it; what is beyond that is dropped. */
+const maxWaiting = 1024 * 1024;
+const retryMs = 1_000;
+
+/**
+ * Standard output, for as long as it can be written. While it cannot, as on a full disk or with a reader that has
+ * stopped, neither the process nor its end waits for it.
+ */
+function standardOutput(): DestinationStream {
+  const output = openOutput({
+    dest: 1,
+    sync: true, // or it would be waited for at exit
+    maxLength: maxWaiting,
+    retryEAGAIN: () => false,
+    minLength: 1, // with 0, nothing is flushed
+    periodicFlush: retryMs,
+  });
+  output.on('error', () => undefined);
+  return { write: (line) => void output.write(line) }; // pino would flush the whole before it goes on
+}
+
 /** Telemetry that logs JSON lines from `level` on; no value under a sensitive name is ever written. */
-export function createTelemetry(level: string, destination?: DestinationStream): Telemetry {
+export function createTelemetry(level: string, destination = standardOutput()): Telemetry {
   const counts = new Map<string, number>();
   const options = {
     level,
@@ -69,7 +90,7 @@ export function createTelemetry(level: string, destination?: DestinationStream):
   };
   const add = (key: string) => void counts.set(key, (counts.get(key) ?? 0) + 1);
   return {
-    log: destination ? pino(options, destination) : pino(options),
+    log: pino(options, destination),
     counts,
     count: (name, labels) => add(keyOf(name, labels)),
     counter(name, label, labels) {

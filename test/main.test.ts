@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startSandbox } from '../src/sandbox/sandbox.js';
+import { createSender, settingsFor, start } from './bad-store/sending.js';
 import { postGraphql } from './drain/requests.js';
 import { createTestFile } from './support/engines.js';
 import { allGrants, demo } from './support/testbed.js';
@@ -51,4 +54,40 @@ test('a programming error is printed with its stack, even if it has a `code`', a
   const source = "import net from 'node:net'; net.Server.prototype.listen = () => Buffer.from(undefined);";
   const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
   expect(await refusal({}, { options })).toMatch(/ERR_INVALID_ARG_TYPE[^]*\n +at /);
+});
+
+/** The settings of a gateway that logs a line for each delivery of `createSender`. */
+async function talkative() {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const settings = settingsFor(sandbox, await createTestFile());
+  return { ...settings, LOG_LEVEL: 'info', PAYMENT_EVENT_TYPES: 'payment.failed' };
+}
+
+test('neither deliveries nor the end wait for a reader of the log that has stopped', async () => {
+  const gateway = await start(await talkative());
+  gateway.child.stdout!.pause();
+  const { send } = createSender(gateway);
+  for (let round = 0; round < 40; round += 1) await Promise.all(Array.from({ length: 50 }, () => send()));
+  expect((await send()).status).toBe(200);
+  const exited = once(gateway.child, 'exit');
+  gateway.child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});
+
+test.runIf(existsSync('/dev/full'))('starts, serves and ends with a log on a full disk', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  await new Promise((resolve) => other.close(resolve));
+  const source = "import fs from 'node:fs'; fs.closeSync(1); fs.openSync('/dev/full', 'w');";
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  const gateway = spawnGateway({ ...(await talkative()), PORT: String(port) }, { options });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  const url = `http://127.0.0.1:${port}`;
+  await vi.waitFor(() => fetch(url), 10_000);
+  const { send } = createSender({ url });
+  expect((await send()).status).toBe(200);
+  expect((await send()).status).toBe(200);
+  expect(await gateway.end()).toBe(0);
 });
