@@ -20,6 +20,8 @@ import { channelName, createSignals, type Channel, type Signals } from './signal
 import { UnusableDatabase } from './unusable.js';
 
 const oldestVersion = 13;
+/** The encodings that have every character; with SQL_ASCII, Postgres keeps the bytes as they come. */
+const encodings: readonly string[] = ['UTF8', 'SQL_ASCII'];
 /** Pool sizes: ten connections in all, beside the one that listens. */
 const connections = { reading: 6, writing: 4 };
 /** How long to wait for a connection. */
@@ -200,6 +202,13 @@ async function checkVersion(pool: Pool): Promise<void> {
     throw new Error(`it is PostgreSQL ${version}, but ${oldestVersion} or later is required`);
 }
 
+/** In another encoding, an event with a character that it lacks could never be stored, nor what is committed with it. */
+async function checkEncoding(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ server_encoding: string }>('show server_encoding');
+  const encoding = rows[0]!.server_encoding;
+  if (!encodings.includes(encoding)) throw new Error(`its encoding is ${encoding}, but UTF8 is required`);
+}
+
 function nameOf(config: ClientConfig): string {
   try {
     const { host, port, database } = new Client(config);
@@ -222,6 +231,7 @@ export async function openPostgres(url: string, log: Logger) {
   const signals = createSignals(log);
   try {
     await checkVersion(pools.reading);
+    await checkEncoding(pools.reading);
     const listener = await startListener(config, signals, log);
     return {
       ...assemble(pools, signals, listener, log),

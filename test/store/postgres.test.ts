@@ -170,6 +170,18 @@ describe.skipIf(noPostgres)('a postgres database that cannot be opened', () => {
     );
   });
 
+  test('is refused in an encoding that lacks characters', async () => {
+    const url = new URL(await createTestDatabase());
+    const open = async (encoding: string) => {
+      const name = `${encoding.toLowerCase()}_${randomBytes(8).toString('hex')}`;
+      const form = `template template0 encoding ${encoding} locale_provider libc locale 'C'`;
+      await execute(url.href, `create database ${name} ${form}`);
+      return openDatabase(Object.assign(new URL(url), { pathname: name }).href, { log: silent });
+    };
+    await expect(open('LATIN1')).rejects.toThrow(/: its encoding is LATIN1, but UTF8 is required\.$/);
+    await (await open('SQL_ASCII')).stop();
+  });
+
   test('does not leak an invalid address to the log', async () => {
     const opening = openDatabase('postgres://user:hidden@ho st:99999999/x', { log: silent });
     const error = await opening.catch((reason: unknown) => reason as Error);
