@@ -213,9 +213,13 @@ function nameOf(config: ClientConfig): string {
   try {
     const { host, port, database } = new Client(config);
     return `${database} at ${host}:${port}`;
-  } catch {
+  } catch (error) {
+    const { syscall, message } = error as NodeJS.ErrnoException;
+    // The message of any other error may contain the password.
     throw new UnusableDatabase(
-      'The address of the database must have the form postgres://user:password@host:port/name.',
+      syscall === undefined
+        ? 'The address of the database must have the form postgres://user:password@host:port/name.'
+        : `The address of the database names a file that cannot be read: ${message}.`,
     );
   }
 }

@@ -182,6 +182,15 @@ describe.skipIf(noPostgres)('a postgres database that cannot be opened', () => {
     await (await open('SQL_ASCII')).stop();
   });
 
+  test('is refused with the name of a certificate that is missing', async () => {
+    const opening = openDatabase('postgres://user:hidden@127.0.0.1/x?sslrootcert=/nowhere/ca.crt', {
+      log: silent,
+    });
+    await expect(opening).rejects.toThrow(
+      /^The address of the database names a file that cannot be read: ENOENT.*\/nowhere\/ca\.crt/,
+    );
+  });
+
   test('does not leak an invalid address to the log', async () => {
     const opening = openDatabase('postgres://user:hidden@ho st:99999999/x', { log: silent });
     const error = await opening.catch((reason: unknown) => reason as Error);
