@@ -35,8 +35,15 @@ const retryPauseMs = 50;
 /** Postgres's error code where a statement takes longer than `statement_timeout`. */
 const statementTimedOut = '57014';
 
-/** Whatever the server's default: what is acknowledged has to be durable. */
-const enableSyncCommit = { text: 'set synchronous_commit = on', query_timeout: connectTimeoutMs };
+/**
+ * Run on each new connection. Whatever the server's default, what is acknowledged has to be durable. A standby refuses
+ * the second statement: else a connection made to it during a failover would be kept, even once the address leads to
+ * the new primary.
+ */
+const prepareSession = {
+  text: 'set synchronous_commit = on; set transaction read write',
+  query_timeout: connectTimeoutMs,
+};
 
 function exactNumber(text: string): number {
   const number = Number(text);
@@ -187,7 +194,7 @@ function createPool(config: ClientConfig, max: number, log: Logger): Pool {
     ...config,
     max,
     // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
-    onConnect: ((client) => client.query(enableSyncCommit)) as (client: ClientBase) => void,
+    onConnect: ((client) => client.query(prepareSession)) as (client: ClientBase) => void,
   });
   // Without a listener, a connection lost while idle or in use would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'lost a connection to the database'));

@@ -6,15 +6,16 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/database.js';
 import { noPostgres } from '../support/engines.js';
+import { startPostgres } from '../support/postgres-server.js';
 import { createTestDatabase, execute } from '../support/postgres.js';
 import { silent } from './open-database.js';
 
-/** Starts a TCP proxy to Postgres that can be cut. */
+/** Starts a TCP proxy to Postgres that can be cut, and led to another one. */
 async function startProxy(url: string) {
-  const { hostname, port: targetPort } = new URL(url);
+  let target = new URL(url);
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(Number(targetPort), hostname);
+    const far = connect(Number(target.port), target.hostname);
     for (const [socket, peer] of [
       [near, far],
       [far, near],
@@ -36,7 +37,8 @@ async function startProxy(url: string) {
     await closed;
   };
   onTestFinished(async () => void (server.listening && (await cut())));
-  return { url: proxyUrl.href, cut, restore: () => listen(port) };
+  const lead = (to: string) => void (target = new URL(to));
+  return { url: proxyUrl.href, cut, restore: () => listen(port), lead };
 }
 
 describe.skipIf(noPostgres)('postgres', () => {
@@ -80,6 +82,19 @@ describe.skipIf(noPostgres)('postgres', () => {
     await database.ping();
     database.signal('log', 'found');
     await expect.poll(() => heard).toEqual(['', 'found']);
+  });
+
+  test('keeps no connection to a standby, to which the address led during a failover', async () => {
+    const standby = await startPostgres();
+    onTestFinished(() => standby.stop());
+    await execute(standby.url, `create database ${new URL(url).pathname.slice(1)}`);
+    await standby.demote();
+    await proxy.cut();
+    proxy.lead(standby.url);
+    await proxy.restore();
+    await expect.poll(() => database.ping().catch(String)).toMatch(/during recovery/);
+    proxy.lead(url);
+    await database.ping();
   });
 
   test('terminating every connection fails only the transactions in progress', async () => {

@@ -76,6 +76,8 @@ export interface TestPostgres {
   readonly url: string;
   /** Ends it, cutting off its clients, and starts it again after `awayMs`; SIGQUIT ends it as a crash does. */
   restart(awayMs: number, signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+  /** Restarts it as a standby, which can only be read. */
+  demote(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -102,7 +104,8 @@ async function startIn(directory: string): Promise<TestPostgres> {
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'max_connections=200', 'unix_socket_directories='];
   const options = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
-  const start = () => run(join(programs, 'bin/postgres'), options, 'ready to accept connections');
+  const start = (readyText = 'ready to accept connections') =>
+    run(join(programs, 'bin/postgres'), options, readyText);
   let server = await start();
   const watch = guard(directory);
 
@@ -117,6 +120,11 @@ async function startIn(directory: string): Promise<TestPostgres> {
       await end(signal);
       await sleep(awayMs);
       server = await start();
+    },
+    async demote() {
+      await end();
+      await writeFile(join(data, 'standby.signal'), '');
+      server = await start('ready to accept read-only connections');
     },
     async stop() {
       watch.kill();
