@@ -643,6 +643,18 @@ describe('a socket', () => {
     socket.close();
   });
 
+  test('ends the calls of a completed query, so that its id is free again', { timeout: 5_000 }, async () => {
+    const socket = await connect();
+    testbed.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'hang' } });
+    const before = testbed.sandbox.calls.length;
+    subscribe(socket, 'same', '{ notes(first: 1) { nodes { id } } }');
+    await expect.poll(() => testbed.sandbox.calls.length).toBe(before + 1);
+    socket.send({ id: 'same', type: 'complete' });
+    subscribe(socket, 'same', '{ __typename }');
+    expect((await socket.next('same')).payload).toEqual({ data: { __typename: 'Query' } });
+    socket.close();
+  });
+
   test('is closed with 4409 for an id that is in use, or that an operation waits for', async () => {
     const [socket, other] = [await connect(), await connect()];
     for (const _ of [1, 2]) subscribe(socket, 'same', shipmentUpdates);
