@@ -1,4 +1,3 @@
-import type { Context } from '../context.js';
 import { isObject } from '../json.js';
 import type { LightAbortController } from '../signal.js';
 
@@ -19,8 +18,7 @@ const maxIdBytes = 255;
 
 /** An operation under way, for one id of the client's. */
 class Operation {
-  /** What it runs with; dropped when it is established as a subscription. */
-  context: Context | undefined = undefined;
+  /** Ends its work early; set while that runs, and dropped when it is established as a subscription. */
   ending: LightAbortController | undefined = undefined;
   /** It has ended, or is established as a subscription: a drain need not wait for it. */
   isSettled = false;
@@ -35,13 +33,11 @@ class Operation {
     this.settled = new Promise((resolve) => (this.#settle = resolve));
   }
 
-  run(context: Context, ending: LightAbortController): void {
-    this.context = context;
+  run(ending: LightAbortController): void {
     this.ending = ending;
   }
 
   establish(): void {
-    this.context = undefined;
     this.ending = undefined;
     this.settle();
   }

@@ -33,7 +33,7 @@ export interface Rules {
   prepare(query: string): DocumentNode | readonly GraphQLError[];
   /**
    * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
-   * request id. `SessionEnded` ends the session. `operation` is absent where the error came before there was one.
+   * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet, or a stream failed.
    */
   show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
   /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */

@@ -110,7 +110,7 @@ export function createGraphqlSockets(options: {
       requestId: randomUUID(),
     });
     extra.running += 1;
-    extra.operations?.get(id)?.run(contextValue, ending);
+    extra.operations?.get(id)?.run(ending);
     return {
       schema,
       document,
@@ -137,8 +137,7 @@ export function createGraphqlSockets(options: {
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
     // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
-    onError: ({ extra }, id, _, errors) =>
-      errors.map((error) => rules.show(error.originalError ?? error, extra.operations?.get(id)?.context)),
+    onError: (_, __, ___, errors) => errors.map((error) => rules.show(error.originalError ?? error)),
     onComplete({ extra }, id) {
       extra.running -= 1;
       extra.operations?.get(id)?.ending?.abort();
