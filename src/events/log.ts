@@ -17,9 +17,6 @@ export interface LogEntry extends Place {
   readonly seq: number;
   readonly family: string;
   readonly eventId: string;
-  readonly type: string;
-  /** As `Delivery.receivedAt`. */
-  readonly receivedAt: string;
   /** Null if the event was skipped. Of a very long id this is only a digest; the event has it in full. */
   readonly entityId: string | null;
   /** The domain's event; null if it was skipped. Throws if it is corrupt (no longer JSON). */
@@ -151,7 +148,7 @@ function prepareRead(db: Executor) {
   return prepare(db, (range: MakePlaceholder<Range>) =>
     db
       .selectFrom('events')
-      .select(['seq', 'family', 'event_id', 'type', 'entity_id', 'received_at', 'event', 'entity'])
+      .select(['seq', 'family', 'event_id', 'entity_id', 'received_at', 'event', 'entity'])
       .where(
         'seq',
         '>',
@@ -165,13 +162,11 @@ function prepareRead(db: Executor) {
 type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
 
 function entryOf(row: EventRow): LogEntry {
-  const { family, event_id, type, entity_id, received_at, event, entity } = row;
+  const { family, event_id, entity_id, event, entity } = row;
   const known = {
     ...placeOf(row),
     family,
     eventId: fromKeyText(event_id),
-    type: fromKeyText(type),
-    receivedAt: new Date(received_at).toISOString(),
     entityId: entity_id === null ? null : fromKeyText(entity_id),
     weight: (event?.length ?? 0) + (entity?.length ?? 0),
   };

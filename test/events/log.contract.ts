@@ -73,8 +73,6 @@ export function logContract(freshUrl: () => Promise<string>): void {
           seq: 1,
           family: 'shipments',
           eventId: strange,
-          type: strange,
-          receivedAt: '2026-01-01T00:00:00.000Z',
           entityId: strange,
           event: known.event,
           entity: { entityId: strange, steps: [1] },
