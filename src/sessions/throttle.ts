@@ -8,7 +8,8 @@ interface Attempts {
   running: number;
   /** Attempts that run or wait. */
   present: number;
-  readonly waiting: (() => void)[];
+  /** In order of arrival. */
+  readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[];
 }
 
 /** Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. */
@@ -51,8 +52,8 @@ export function createThrottle(options: {
     }
   }
 
-  /** Whether one more may run now; `RATE_LIMITED` where waiting would not help. */
-  function hasRoom(attempts: Attempts): boolean {
+  /** Counts one more as running if there is room, and returns whether; `RATE_LIMITED` where waiting would not help. */
+  function admit(attempts: Attempts): boolean {
     const now = clock.now();
     // A failure in the future was dated by a wrong clock, and would count until then; small steps are allowed.
     attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + clockStepMs);
@@ -62,18 +63,33 @@ export function createThrottle(options: {
       const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
       throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
     }
-    return attempts.failures.length + attempts.running < limit;
+    if (attempts.failures.length + attempts.running >= limit) return false;
+    attempts.running += 1;
+    return true;
   }
 
+  /** Lets those that wait run, as far as there is room, or refuses them. */
+  function admitWaiting(attempts: Attempts): void {
+    for (let [next] = attempts.waiting; next; [next] = attempts.waiting) {
+      try {
+        if (!admit(attempts)) return;
+        next.resolve();
+      } catch (error) {
+        next.reject(error);
+      }
+      attempts.waiting.shift();
+    }
+  }
+
+  /** Runs an attempt that was admitted. */
   async function runCounted<T>(attempts: Attempts, run: () => Promise<T>, failed: (outcome: T) => boolean) {
-    attempts.running += 1;
     try {
       const outcome = await run();
       if (failed(outcome)) attempts.failures.push(clock.now());
       return outcome;
     } finally {
       attempts.running -= 1;
-      for (const wake of attempts.waiting.splice(0)) wake();
+      admitWaiting(attempts);
     }
   }
 
@@ -81,8 +97,8 @@ export function createThrottle(options: {
     async attempt(key, run, failed) {
       const attempts = enter(key);
       try {
-        // Checked and counted in the same turn, so that no other attempt comes in between.
-        while (!hasRoom(attempts)) await new Promise<void>((resolve) => attempts.waiting.push(resolve));
+        if (!admit(attempts))
+          await new Promise<void>((resolve, reject) => attempts.waiting.push({ resolve, reject }));
         return await runCounted(attempts, run, failed);
       } finally {
         leave(key, attempts);

@@ -89,6 +89,24 @@ describe('a throttle', () => {
     expect(most).toBe(3);
   });
 
+  test('runs waiting attempts in order of arrival, and checks each only a few times, however many wait', async () => {
+    let checks = 0;
+    const count = () => {
+      checks += 1;
+      return now;
+    };
+    throttle = createThrottle({ limit: 3, windowMs, clock: { now: count } });
+    const all = Array.from({ length: 1_000 }, (_, at) => at);
+    const ran: number[] = [];
+    const run = (at: number) => {
+      ran.push(at);
+      return right();
+    };
+    await Promise.all(all.map((at) => attempt('a', () => run(at))));
+    expect(ran).toEqual(all);
+    expect(checks).toBeLessThan(5_000);
+  });
+
   test('remembers the 10,000 most recent keys', async () => {
     await fail('old', 3);
     for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
