@@ -37,12 +37,12 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     viewer: (_, __, context) => (context.caller ? context.me() : null),
   },
   Mutation: {
-    async signIn(_, { input }, { sessions, ip, cookie }) {
+    async signIn(_, { input }, { sessions, ip, cookie, signal }) {
       const { email, password } = input;
       if (!email || !password) return failed(credentialErrors(input));
       if (ip === undefined)
         throw new Error('Sign-in needs the IP address of the client, which is not known here.');
-      const outcome = await sessions.signIn({ email, password, ip });
+      const outcome = await sessions.signIn({ email, password, ip, signal });
       if (outcome === 'WRONG_CREDENTIALS')
         return failed([userError(outcome, 'The e-mail address or the password is wrong.')]);
       const { token, session, user } = outcome;

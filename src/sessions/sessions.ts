@@ -4,6 +4,7 @@ import { GatewayError, SessionEnded } from '../errors.js';
 import type { IssuedToken, NotesClient } from '../notes/client.js';
 import { createCache, ownText } from '../cache.js';
 import { digest, type Sealer } from '../seal.js';
+import type { Signal } from '../signal.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
@@ -25,11 +26,15 @@ export interface SignedIn {
 
 /** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
 export interface Sessions extends Pick<Watchers, 'watch'> {
-  /** Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. */
+  /**
+   * Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. Makes no call if
+   * `signal` is aborted by the time that the attempt has its turn.
+   */
   signIn(credentials: {
     email: string;
     password: string;
     ip: string;
+    signal: Signal;
   }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
   /** The live session of a token; not a promise if it was opened or looked up here within the last seconds. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
@@ -116,7 +121,14 @@ export function createSessions(options: {
     }
   }
 
-  async function exchange(email: string, password: string): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
+  async function exchange(
+    email: string,
+    password: string,
+    signal: Signal,
+  ): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
+    // Not passed on: a password that was sent has to be counted if it is wrong.
+    if (signal.aborted)
+      throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the sign-in began.');
     const issued = await notes.signIn(email, password);
     if (issued === 'WRONG_CREDENTIALS') return issued;
     const user = await whoIs(issued);
@@ -133,10 +145,10 @@ export function createSessions(options: {
   }
 
   return {
-    signIn({ email, password, ip }) {
+    signIn({ email, password, ip, signal }) {
       const wrong = (outcome: unknown) => outcome === 'WRONG_CREDENTIALS';
       const address = digest(email.trim().toLowerCase());
-      const run = () => byAddress.attempt(address, () => exchange(email, password), wrong);
+      const run = () => byAddress.attempt(address, () => exchange(email, password, signal), wrong);
       return byNetwork.attempt(networkOf(ip), run, wrong);
     },
     find(token) {

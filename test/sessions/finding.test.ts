@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { NotesClient } from '../../src/notes/client.js';
 import { createSealer } from '../../src/seal.js';
 import { createSessions, type Sessions, type SignedIn } from '../../src/sessions/sessions.js';
+import { LightAbortController } from '../../src/signal.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { engines } from '../support/engines.js';
@@ -17,7 +18,8 @@ const user = { upstreamId: 'usr_1', email: 'user', name: 'User', createdAt: '202
 const notes = { signIn: async () => signedIn, me: async () => user } as unknown as NotesClient;
 
 async function signIn(sessions: Sessions): Promise<SignedIn> {
-  const opened = await sessions.signIn({ email: 'user', password: 'password', ip: '' });
+  const signal = new LightAbortController();
+  const opened = await sessions.signIn({ email: 'user', password: 'password', ip: '', signal });
   if (opened === 'WRONG_CREDENTIALS') throw new Error('Nobody is wrong here.');
   return opened;
 }

@@ -79,6 +79,26 @@ describe('signing in', () => {
     expect(grants).toContain('SHIPMENTS_READ');
   });
 
+  test('calls no service for a client that has gone before its turn', async () => {
+    const { calls, faults } = testbed.sandbox;
+    const asked = calls.length;
+    const made = () => calls.slice(asked).filter(({ path }) => path === '/auth/token').length;
+    faults.add({ service: 'notes', path: /token/, times: 10, act: { kind: 'delay', ms: 500 } });
+    const leaving = new AbortController();
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: signInOperation, variables: { input: demo } }),
+      signal: leaving.signal,
+    };
+    const left = Array.from({ length: 30 }, () => fetch(`${testbed.url}/graphql`, request));
+    await expect.poll(made).toBe(10);
+    leaving.abort();
+    await Promise.allSettled(left);
+    expect((await signIn()).errors).toBeUndefined();
+    expect(made()).toBe(11);
+  });
+
   test('works for forty concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => signIn()));
     const tokens = new Set(answers.map(({ data }) => data.signIn.sessionToken as string));
