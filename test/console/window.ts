@@ -204,6 +204,17 @@ export function windowTests(explorer: Explorer): void {
     await page.close();
   });
 
+  test('says what to do if its script does not come', async () => {
+    const page = await explorer.browser.newPage();
+    await page.route('**/assets/explorer-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.goto(`${explorer.gateway.url}/graphql`);
+    const advice = page.getByText('reload the page');
+    expect(await advice.isVisible()).toBe(false);
+    await page.evaluate(() => document.getAnimations().forEach((animation) => animation.finish()));
+    await advice.waitFor();
+    await page.close();
+  });
+
   test('does not move once it is known who is signed in', async () => {
     const { page } = explorer;
     const editors = () => page.locator('.graphiql-editors').boundingBox();
