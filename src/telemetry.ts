@@ -61,10 +61,12 @@ function describeError(error: unknown, above: readonly unknown[] = []): unknown 
 /** How much of the log waits while standard output does not take it; what is beyond that is dropped. */
 const maxWaiting = 1024 * 1024;
 const retryMs = 1_000;
+/** How long the exit waits for a reader that is only late. */
+const maxLastMs = 300;
 
 /**
  * Standard output, for as long as it can be written. While it cannot, as on a full disk or with a reader that has
- * stopped, neither the process nor its end waits for it.
+ * stopped, the process does not wait for it, and its end only for a moment.
  */
 function standardOutput(): DestinationStream {
   const output = openOutput({
@@ -75,12 +77,23 @@ function standardOutput(): DestinationStream {
     minLength: 1, // with 0, nothing is flushed
     periodicFlush: retryMs,
   });
-  output.on('error', () => undefined);
+  let isBehind = false;
+  output.on('error', () => (isBehind = true));
+  process.once('exit', () => {
+    const until = performance.now() + maxLastMs;
+    do {
+      isBehind = false;
+      output.flush();
+    } while (isBehind && performance.now() < until);
+  });
   return { write: (line) => void output.write(line) }; // pino would flush the whole before it goes on
 }
 
+/** Opened when it is first needed, and once: it stays until the process exits. */
+let sharedOutput: DestinationStream | undefined;
+
 /** Telemetry that logs JSON lines from `level` on; no value under a sensitive name is ever written. */
-export function createTelemetry(level: string, destination = standardOutput()): Telemetry {
+export function createTelemetry(level: string, destination = (sharedOutput ??= standardOutput())): Telemetry {
   const counts = new Map<string, number>();
   const options = {
     level,

@@ -75,6 +75,18 @@ test('neither deliveries nor the end wait for a reader of the log that has stopp
   expect(await exited).toEqual([0, null]);
 });
 
+test('a reader of the log that was late gets its last lines too', async () => {
+  let lines = 0;
+  const onLine = (line: string) => void (lines += line.includes('payment.succeeded') ? 1 : 0);
+  const gateway = await start(await talkative(), { onLine });
+  gateway.child.stdout!.pause();
+  const { acknowledged, send } = createSender(gateway);
+  for (let round = 0; round < 30; round += 1) await Promise.all(Array.from({ length: 50 }, () => send()));
+  gateway.child.stdout!.resume();
+  expect(await gateway.end()).toBe(0);
+  expect(lines).toBe(acknowledged.length);
+});
+
 test.runIf(existsSync('/dev/full'))('starts, serves and ends with a log on a full disk', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
