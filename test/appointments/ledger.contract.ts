@@ -170,6 +170,9 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect([posts(), await list()]).toEqual([1, [unconfirmed]]);
   });
 
+  /** How long a call takes: enough to hide a table meanwhile, even on a busy machine. */
+  const callMs = 1_000;
+
   /** Hides a table until the returned function is called. */
   const hideTable = async (table = 'bookings') => {
     const { schema } = replica.database.kysely;
@@ -186,7 +189,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   });
 
   test('returns the known outcome if the row cannot be settled, and settles it later', async () => {
-    fail({ kind: 'delay', ms: 200 });
+    fail({ kind: 'delay', ms: callMs });
     const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
@@ -203,7 +206,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   });
 
   test('frees the key of a refused booking later if it cannot at once', async () => {
-    fail({ kind: 'delay', ms: 200, act: { kind: 'answer', status: 422 } });
+    fail({ kind: 'delay', ms: callMs, act: { kind: 'answer', status: 422 } });
     const inProgress = book({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
@@ -215,7 +218,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   });
 
   test('leaves a booking UNCONFIRMED if it stops before settling it, and never posts it again', async () => {
-    fail({ kind: 'delay', ms: 200 });
+    fail({ kind: 'delay', ms: callMs });
     const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     await replica.database.stop();
@@ -228,7 +231,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   });
 
   test('settles the bookings in progress before it stops, with shorter pauses between retries', async () => {
-    fail({ kind: 'delay', ms: 200 });
+    fail({ kind: 'delay', ms: callMs });
     const inProgress = booked();
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
@@ -240,7 +243,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   });
 
   test('settles at once, when it stops, a booking that waits for its next retry', async () => {
-    fail({ kind: 'delay', ms: 200 });
+    fail({ kind: 'delay', ms: callMs });
     const inProgress = booked();
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
