@@ -29,6 +29,11 @@ export function looseInstant(text: string): string | undefined {
   return textOf(midnightInWeek(Number(year), Number(week), Number(weekday)), time);
 }
 
+/** Whether a text has the form of such a timestamp; there may be no such day or time. */
+export function isTimestamp(text: string): boolean {
+  return timestamp.test(text);
+}
+
 /** Hour, minute, second, a fraction of the last of them that is given, and offset. */
 type Time = readonly (string | undefined)[];
 

@@ -1,3 +1,4 @@
+import { isTimestamp } from '../instant.js';
 import { isObject, member } from '../json.js';
 import { findText, type FoundText } from '../upstream/fields.js';
 import type { Note, Tag } from './model.js';
@@ -123,16 +124,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-const looseDate =
-  /^\d{4}-?(?:\d\d-?\d\d|W\d\d-?[1-7]|\d{3})(?:[Tt ]\d\d(?::?\d\d(?::?\d\d)?)?(?:[.,]\d+)?(?: ?(?:[Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
-
 /**
- * Whether it is a date, with or without a time, in a lenient form: the day may be named by its week or by its number in
- * the year, and a blank may stand for the `T` or before the offset, which may be missing. Lenient, since one refused
- * note makes its whole page unusable. Only the form is checked, since a page of 20 notes has 40 dates.
+ * Whether it is a date, with or without a time, in a lenient form, since one refused note makes its whole page unusable.
+ * Only the form is checked, since a page of 20 notes has 40 dates.
  */
 function isLooseDate(value: unknown): value is string {
-  return isText(value) && looseDate.test(value);
+  return isText(value) && isTimestamp(value);
 }
 
 function isWhole(value: unknown): value is number {
