@@ -1,3 +1,6 @@
+/** From here on a number is milliseconds since the epoch, not seconds: as those, it would be the year 5138. */
+export const leastEpochMs = 1e11;
+
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|z|[+-]\d\d(?::?\d\d)?)$/;
 

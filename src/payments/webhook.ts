@@ -1,5 +1,6 @@
 import type { EventBody } from '../events/body.js';
 import type { WebhookFamily } from '../events/family.js';
+import { leastEpochMs } from '../instant.js';
 import { member, textOrNull } from '../json.js';
 import type { PaymentEvent } from './model.js';
 
@@ -77,9 +78,7 @@ export function readPaymentEvent(
   };
 }
 
-// From here on a number is milliseconds: the year 5138 in seconds, 3 March 1973 in milliseconds.
-const millisFrom = 1e11;
-// And from here on it is microseconds: the year 5138 in milliseconds, again 3 March 1973 in microseconds.
+// Likewise, from here on it is microseconds: the year 5138 in milliseconds, 3 March 1973 in microseconds.
 const microsFrom = 1e14;
 const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
@@ -91,7 +90,7 @@ const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
 export function createdTime(created: number, unit: CreatedUnit): string {
   const size = Math.abs(created);
   if (unit === 'auto' && size >= microsFrom) return microTime(created);
-  const inSeconds = unit === 'auto' ? size < millisFrom : unit === 's';
+  const inSeconds = unit === 'auto' ? size < leastEpochMs : unit === 's';
   const milliseconds = inSeconds ? created * 1000 : created;
   return new Date(Math.min(Math.max(milliseconds, firstMoment), lastMoment)).toISOString();
 }

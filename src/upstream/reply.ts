@@ -1,3 +1,4 @@
+import { leastEpochMs } from '../instant.js';
 import type { Reply } from './exchange.js';
 
 const byteOrderMark = '\ufeff';
@@ -41,8 +42,6 @@ export function secondsToWait({ headers }: Reply, now: number): number | undefin
 
 /** Too many seconds to wait: from here on a number is a time, in seconds since the epoch. */
 const leastEpochSeconds = 1e9;
-/** Too late a time in seconds: from here on it is in milliseconds. */
-const leastEpochMs = 1e11;
 
 /**
  * When an exhausted limit resets, likewise, but within an hour, as the documented limit is per hour (apis/notes.md §8);
