@@ -202,17 +202,15 @@ function createPool(config: ClientConfig, max: number, log: Logger): Pool {
   return pool;
 }
 
-async function checkVersion(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ server_version_num: string }>('show server_version_num');
-  const version = Math.floor(Number(rows[0]!.server_version_num) / 10_000);
-  if (version < oldestVersion)
-    throw new Error(`it is PostgreSQL ${version}, but ${oldestVersion} or later is required`);
-}
-
-/** In another encoding, an event with a character that it lacks could never be stored, nor what is committed with it. */
-async function checkEncoding(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ server_encoding: string }>('show server_encoding');
-  const encoding = rows[0]!.server_encoding;
+async function checkServer(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: string; encoding: string }>(
+    "select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding",
+  );
+  const { version, encoding } = rows[0]!;
+  const major = Math.floor(Number(version) / 10_000);
+  if (major < oldestVersion)
+    throw new Error(`it is PostgreSQL ${major}, but ${oldestVersion} or later is required`);
+  // In another, an event with a character that it lacks could never be stored, nor what is committed with it.
   if (!encodings.includes(encoding)) throw new Error(`its encoding is ${encoding}, but UTF8 is required`);
 }
 
@@ -241,8 +239,7 @@ export async function openPostgres(url: string, log: Logger) {
   };
   const signals = createSignals(log);
   try {
-    await checkVersion(pools.reading);
-    await checkEncoding(pools.reading);
+    await checkServer(pools.reading);
     const listener = await startListener(config, signals, log);
     return {
       ...assemble(pools, signals, listener, log),
