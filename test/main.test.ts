@@ -6,6 +6,7 @@ import { startSandbox } from '../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start } from './bad-store/sending.js';
 import { postGraphql } from './drain/requests.js';
 import { createTestFile } from './support/engines.js';
+import { freePort } from './support/postgres-server.js';
 import { allGrants, demo } from './support/testbed.js';
 import { spawnGateway, startGatewayProcess, type ProcessOptions } from './support/process.js';
 
@@ -88,10 +89,7 @@ test('a reader of the log that was late gets its last lines too', async () => {
 });
 
 test.runIf(existsSync('/dev/full'))('starts, serves and ends with a log on a full disk', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
-  await new Promise((resolve) => other.close(resolve));
+  const port = await freePort();
   const source = "import fs from 'node:fs'; fs.closeSync(1); fs.openSync('/dev/full', 'w');";
   const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
   const gateway = spawnGateway({ ...(await talkative()), PORT: String(port) }, { options });

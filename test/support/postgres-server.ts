@@ -23,7 +23,8 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function freePort(): Promise<number> {
+/** A TCP port of 127.0.0.1 that nobody listened on just now. */
+export async function freePort(): Promise<number> {
   const server = createTcpServer();
   const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));
