@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxAlteredBodies } from '../../src/events/altered-bodies.js';
 import { placeFrom, type Place } from '../../src/events/place.js';
-import { keyText } from '../../src/store/text.js';
+import { fromKeyText, keyText } from '../../src/store/text.js';
 import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -80,6 +80,11 @@ export function logContract(freshUrl: () => Promise<string>): void {
           witness: expect.any(String),
         },
       ]);
+      const row = await testLog.database.kysely
+        .selectFrom('events')
+        .select(['type', 'received_at'])
+        .executeTakeFirstOrThrow();
+      expect([fromKeyText(row.type), row.received_at]).toEqual([strange, Date.parse('2026-01-01T00:00:00Z')]);
     });
 
     test('signals its new end once that can be read', async () => {
