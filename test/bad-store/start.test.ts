@@ -125,7 +125,7 @@ describe('a gateway refuses to start, and says why in one sentence,', () => {
   });
 });
 
-/** Starts a fake Postgres 12 that can only be asked for its version, and returns its port. */
+/** Starts a fake Postgres 12 that can only be asked for its version and encoding, and returns its port. */
 async function startOldPostgres(): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -155,12 +155,20 @@ const idle = message('Z', Buffer.from('I'));
 
 function answerTo(query: string): Buffer {
   if (!query.includes('server_version_num')) return Buffer.concat([message('C', text('SET')), idle]);
-  const value = Buffer.from('120000');
-  const column = [text('server_version_num'), int(0), short(0), int(25), short(-1), int(-1), short(0)];
+  const columns = ['version', 'encoding'].flatMap((name) => [
+    text(name),
+    int(0),
+    short(0),
+    int(25),
+    short(-1),
+    int(-1),
+    short(0),
+  ]);
+  const values = ['120000', 'UTF8'].flatMap((value) => [int(value.length), Buffer.from(value)]);
   return Buffer.concat([
-    message('T', short(1), ...column),
-    message('D', short(1), int(value.length), value),
-    message('C', text('SHOW')),
+    message('T', short(2), ...columns),
+    message('D', short(2), ...values),
+    message('C', text('SELECT 1')),
     idle,
   ]);
 }
