@@ -149,7 +149,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     }
 
     endSession() {
-      perOperation.endSession(this.caller?.sessionId ?? '');
+      if (this.caller) perOperation.endSession(this.caller.sessionId);
     }
 
     detached() {

@@ -143,11 +143,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           return { reads, shipments: shipmentsOf(reads), payments: paymentsOf(reads) };
         },
         tally: createTally,
-        endSession(sessionId) {
-          sessions
-            .end(sessionId)
-            .catch((err: unknown) => telemetry.log.warn({ err }, 'a session could not be ended'));
-        },
+        endSession: sessions.revoke,
       },
     );
 

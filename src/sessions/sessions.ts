@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { ExponentialBackoff, handleAll, retry } from 'cockatiel';
 import type { Clock } from '../clock.js';
 import { GatewayError, SessionEnded } from '../errors.js';
 import type { IssuedToken, NotesClient } from '../notes/client.js';
@@ -40,6 +41,11 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
   find(token: string): Session | undefined | Promise<Session | undefined>;
   /** Ends a session here and on every replica; its watchers are called. */
   end(sessionId: string): Promise<void>;
+  /**
+   * Ends a session whose notes token is no longer valid. While that cannot be stored, it is retried, and the session is
+   * not found here.
+   */
+  revoke(sessionId: string): void;
   stop(): void;
 }
 
@@ -51,6 +57,9 @@ const crowdedNetwork =
   'sign-ins from one network are refused after a hundred failures: if it is the network of a proxy, see TRUST_PROXY';
 /** The maximum life of a session, whatever the service says of its token's. */
 const maxLifetimeMs = 366 * 24 * 3_600_000;
+
+/** How a session is revoked while the database fails. */
+const persistence = { maxAttempts: Infinity, backoff: new ExponentialBackoff({ maxDelay: 3_000 }) };
 
 /** Sessions stored in the database. */
 export function createSessions(options: {
@@ -71,7 +80,16 @@ export function createSessions(options: {
   let endingsSeen = 0;
   /** Sessions that are being deleted from the store: they count as ended already. */
   const beingEnded = new Set<string>();
+  /** The same, between attempts too. */
+  const beingRevoked = new Set<string>();
   const warnSeldom = createWarnings(telemetry, { quietMs });
+  const stopped = new AbortController();
+  const persistently = retry(handleAll, persistence).dangerouslyUnref();
+  persistently.onRetry((failure) => {
+    warnSeldom('a session could not be ended; retrying', () => ({
+      err: 'error' in failure && failure.error,
+    }));
+  });
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
   const byNetwork = createThrottle({ ...window, limit: 100, onRefused: () => warnSeldom(crowdedNetwork) });
@@ -144,6 +162,17 @@ export function createSessions(options: {
     return { token, session, user };
   }
 
+  async function end(sessionId: string): Promise<void> {
+    beingEnded.add(sessionId);
+    try {
+      await stored.delete(sessionId);
+      forget(sessionId);
+    } finally {
+      beingEnded.delete(sessionId);
+    }
+    database.signal('sessions', sessionId);
+  }
+
   return {
     signIn({ email, password, ip, signal }) {
       const wrong = (outcome: unknown) => outcome === 'WRONG_CREDENTIALS';
@@ -153,24 +182,22 @@ export function createSessions(options: {
     },
     find(token) {
       const id = digests.get(token) ?? digest(token);
-      if (beingEnded.has(id)) return undefined;
+      if (beingEnded.has(id) || beingRevoked.has(id)) return undefined;
       const cached = cache.get(id);
       const now = clock.now();
       if (!cached || cached.until <= now) return lookUp(token, id);
       return cached.session.expiresAt > now ? cached.session : undefined;
     },
-    async end(sessionId) {
-      beingEnded.add(sessionId);
-      try {
-        await stored.delete(sessionId);
-        forget(sessionId);
-      } finally {
-        beingEnded.delete(sessionId);
-      }
-      database.signal('sessions', sessionId);
+    end,
+    revoke(sessionId) {
+      if (beingRevoked.has(sessionId)) return;
+      beingRevoked.add(sessionId);
+      const revoked = () => void beingRevoked.delete(sessionId);
+      persistently.execute(() => end(sessionId), stopped.signal).then(revoked, revoked);
     },
     watch: watchers.watch,
     stop() {
+      stopped.abort();
       unlisten();
       watchers.stop();
     },

@@ -43,7 +43,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
       others.stop();
       await database.stop();
     });
-    return { sessions, others, time, ...(await signIn(sessions)) };
+    return { database, sessions, others, time, ...(await signIn(sessions)) };
   }
 
   test('is cached after signing in, and read from the store some seconds later', async () => {
@@ -75,8 +75,60 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     const { sessions, token, session } = await open();
     expect(await sessions.find(`${token}a`)).toBeUndefined();
     expect(await sessions.find('')).toBeUndefined();
-    await sessions.end(session.caller.sessionId);
+    const ending = sessions.end(session.caller.sessionId);
     expect(await sessions.find(token)).toBeUndefined();
+    await ending;
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+
+  test('is not cached by a reader that its end overtakes', async () => {
+    const { database, sessions, time, token, session } = await open();
+    const execute = database.kysely.executeQuery.bind(database.kysely);
+    time.now += 5_000;
+    vi.spyOn(database.kysely, 'executeQuery').mockImplementationOnce(async (query) => {
+      const read = await execute(query);
+      await sessions.end(session.caller.sessionId);
+      return read;
+    });
+    expect(await sessions.find(token)).toEqual(session);
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+
+  test('is not found in a cache when its end may have been missed', async () => {
+    const { database, others, token, session } = await open();
+    expect(await others.find(token)).toEqual(session);
+    await database.kysely.deleteFrom('sessions').execute();
+    expect(others.find(token)).toEqual(session);
+    database.signal('sessions', '');
+    await expect.poll(() => others.find(token)).toBeUndefined();
+  });
+
+  test('is not found with the notes token of another', async () => {
+    const { database, sessions, others, token, session } = await open();
+    await signIn(sessions);
+    const rows = await database.kysely.selectFrom('sessions').select(['id', 'notes_token']).execute();
+    const { notes_token } = rows.find(({ id }) => id !== session.caller.sessionId)!;
+    await database.kysely.updateTable('sessions').set({ notes_token }).execute();
+    expect(await others.find(token)).toBeUndefined();
+  });
+
+  test('is not found here once it is revoked while the database fails, and ends when that works again', async () => {
+    const { database, sessions, others, token, session } = await open();
+    const { token: otherToken } = await signIn(sessions);
+    const ended = vi.fn<() => void>();
+    others.watch(session, ended);
+    const { schema } = database.kysely;
+    await schema.alterTable('sessions').renameTo('away').execute();
+    const attempts = vi.spyOn(database.kysely, 'deleteFrom');
+    sessions.revoke(session.caller.sessionId);
+    await vi.waitFor(() => expect(attempts).toHaveBeenCalledTimes(2), 20_000);
+    expect(await sessions.find(token)).toBeUndefined();
+    expect(ended).not.toHaveBeenCalled();
+    await schema.alterTable('away').renameTo('sessions').execute();
+    expect(await sessions.find(token)).toBeUndefined();
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce(), 20_000);
+    expect(await others.find(token)).toBeUndefined();
+    expect(await others.find(otherToken)).toBeDefined();
   });
 
   test('expires with its notes token, even while it is cached', async () => {
