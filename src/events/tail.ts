@@ -83,9 +83,9 @@ export async function startTail(options: TailOptions): Promise<Tail> {
   }
 
   /** Whether it is still the same log, though it has no entry at the place. */
-  function isSame({ id: found, head, pruned }: Bounds): boolean {
+  function isSame({ id: found, pruned }: Bounds): boolean {
     // There is no entry before the first one, nor where retention has deleted it.
-    return found === id && head >= place.seq && pruned >= place.seq;
+    return found === id && pruned >= place.seq;
   }
 
   function take(found: Awaited<ReturnType<typeof readNext>> | undefined): void {
