@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { NotSent } from '../../src/appointments/client.js';
+import { NotSent, type NewAppointment } from '../../src/appointments/client.js';
 import type { BookingRequest } from '../../src/appointments/ledger.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import {
@@ -79,9 +79,21 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
 
   test('gives the first answer again for the same key and input', async () => {
     const one = await booked({ idempotencyKey: 'k' });
-    const reordered = { ...appointment };
+    const reordered = Object.fromEntries(Object.entries(appointment).toReversed()) as typeof appointment;
     expect([await booked({ idempotencyKey: 'k', appointment: reordered }), posts()]).toEqual([one, 1]);
-    expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
+    const [patient, practitioner] = appointment.participants;
+    const changes: readonly Partial<NewAppointment>[] = [
+      { status: 'FULFILLED' },
+      { start: '2026-11-21T09:30:00.126+01:00' },
+      { end: '2026-11-21T10:00:01+01:00' },
+      { participants: [patient] },
+      { participants: [patient, { ...practitioner, status: 'DECLINED' }] },
+      { participants: [patient, { ...practitioner, actor: { reference: 'Practitioner/8' } }] },
+    ];
+    for (const change of changes)
+      expect(await book({ idempotencyKey: 'k', appointment: { ...appointment, ...change } })).toEqual({
+        conflict: true,
+      });
     await booked({ idempotencyKey: 'k', userId: 'user_2' });
     expect(posts()).toBe(2);
   });

@@ -127,6 +127,15 @@ describe('createAppointment', () => {
     expect(listed.appointments.edges).toEqual([{ cursor: appointmentEdge.cursor }]);
   });
 
+  const noReferences = [
+    'Patient/',
+    '/42',
+    '4/2',
+    'Patient/4/2',
+    'Patient/4 2',
+    'Patient/42\n',
+    ' Patient/42',
+  ];
   const reference = (at: number) => ['participants', String(at), 'actor', 'reference'];
   test.each([
     [
@@ -172,6 +181,16 @@ describe('createAppointment', () => {
         ['REQUIRED', ...reference(3)],
         ['REQUIRED', 'participants', '3', 'status'],
       ],
+    ],
+    [
+      {
+        ...input,
+        participants: [
+          patient,
+          ...noReferences.map((text) => ({ actor: { reference: text }, status: 'ACCEPTED' })),
+        ],
+      },
+      noReferences.map((_, at) => ['INVALID', ...reference(at + 1)]),
     ],
     [{ ...input, idempotencyKey: '' }, [['INVALID', 'idempotencyKey']]],
     [{ ...input, idempotencyKey: 'k'.repeat(256) }, [['INVALID', 'idempotencyKey']]],
