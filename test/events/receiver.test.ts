@@ -340,6 +340,10 @@ describe('refusals', () => {
       accepted,
     );
     expect(await post(payment(paymentBody(), { 'shipping-event': 'x' }))).toMatchObject(accepted);
+    const type = 'shipment.zurückgestellt';
+    const body = Buffer.from(shipmentBody({ type })); // with a text, node:http would encode the header once more
+    const header = Buffer.from(type).toString('latin1');
+    expect(await post(shipment(body, { 'shipping-event': header }))).toMatchObject(accepted);
   });
 
   test('logs the id of a configured endpoint, and no unknown id or family', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TooManyWaiting } from '../../src/events/coalesced-read.js';
+import { createHeldSecrets } from '../../src/events/held-secrets.js';
 import { type Rotation, SecretLost } from '../../src/events/rotation.js';
 import { createSecrets, type Secrets } from '../../src/events/secrets.js';
 import { createSealer, type Sealer } from '../../src/seal.js';
@@ -145,6 +146,12 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
       expect(secrets.valid('payments', 'pe_2')).toEqual(['x']);
     }
+  });
+
+  test('keeps the secrets of all processes that start at once with other ones', async () => {
+    const first = await open({ payments: { pe_1: 'p1' } });
+    await Promise.all(['p2', 'p3', 'p4'].map((secret) => open({ payments: { pe_1: secret } })));
+    expect((await first.latest('payments', 'pe_1'))!.toSorted()).toEqual(['p1', 'p2', 'p3', 'p4']);
   });
 
   test('takes a rotated secret into use, and keeps the old one for 24 hours', async () => {
@@ -372,6 +379,18 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
+  test('reads the secrets within a minute if a signal is lost', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { recorded, reads } = recordReads({ ...database, listen: () => () => undefined });
+    const a = await open({ payments: { pe_1: 'p1' } });
+    const b = await open({ payments: { pe_1: 'p1' } }, { on: recorded });
+    await vi.waitFor(() => expect(reads).toHaveLength(2), 5000); // and once more, for rotations during the start
+    await a.rotate('payments', 'pe_1', async () => 'p2');
+    vi.advanceTimersByTime(60_000);
+    await vi.waitFor(() => expect(b.valid('payments', 'pe_1')).toEqual(['p2', 'p1']), 5000);
+  });
+
   test('waits for a rotation in progress, here or elsewhere, before it returns the latest secrets', async () => {
     const replicas = [await open({ payments: { pe_1: 'p1' } }), await open({ payments: { pe_1: 'p1' } })];
     const asked: Promise<unknown>[] = [];
@@ -486,6 +505,14 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await rows()).toEqual(before);
   });
 
+  test('takes over the changed secret of an endpoint, even if it lacks the key of another', async () => {
+    const first = await open({ payments: { pe_1: 'p1', pe_2: 'x1' } });
+    await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer([randomBytes(32), key]) });
+    await open({ payments: { pe_2: 'x2' } });
+    await vi.waitFor(() => expect(first.valid('payments', 'pe_2')).toEqual(['x2', 'x1']), 5000);
+    expect(first.valid('payments', 'pe_1')).toEqual(['p1']);
+  });
+
   test('never lacks a key while keys are rotated in the order that README gives', async () => {
     const next = randomBytes(32);
     const startUnder = async (...keys: readonly [Buffer, ...Buffer[]]) => {
@@ -525,4 +552,13 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
   async function openReplica(): Promise<Database> {
     return engine === 'sqlite' ? database : openDatabase(url, { log: telemetry.log });
   }
+});
+
+test('a read that comes late does not replace newer secrets', () => {
+  const held = createHeldSecrets({ now: () => start });
+  const read = (current: string, changedAt: number) =>
+    held.put('payments', 'pe_1', { current, previous: [], configured: 'p1', changedAt });
+  read('p2', 2);
+  read('p1', 1);
+  expect(held.valid('payments', 'pe_1')).toEqual(['p2']);
 });
