@@ -7,6 +7,7 @@ const seenByApollo = watchApollo();
 const operations = 2_000;
 /** Few enough for the quota of each notes token, a thousand calls an hour. */
 const operationsPerSession = 40;
+const origins = ['https://one.example', 'https://two.example'];
 
 /** The answer with its errors sorted if there are several, since their order is a matter of timing. */
 function inOrder(text: string): string {
@@ -21,7 +22,7 @@ describe('a repeated operation', () => {
   let ids: readonly string[];
 
   beforeAll(async () => {
-    testbed = await startTestbed({ settings: { LOG_LEVEL: 'error' } });
+    testbed = await startTestbed({ settings: { LOG_LEVEL: 'error', ALLOWED_ORIGINS: origins.join() } });
     testbed.sandbox.notes.requestsPerHour = Infinity;
     for (let at = 0; at < 6; at += 1) {
       await testbed.sandbox.webhooks.emitShipment({ shipment: { id: `shp_${at % 3}` } });
@@ -37,10 +38,10 @@ describe('a repeated operation', () => {
   });
   afterAll(() => testbed.stop());
 
-  async function ask(operation: Operation) {
+  async function ask(operation: Operation, more: Readonly<Record<string, string>> = {}) {
     const response = await fetch(`${testbed.url}/graphql`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...more },
       body: JSON.stringify({ ...operation, operationName: 'Q' }),
     });
     const headers = Object.fromEntries(response.headers);
@@ -55,6 +56,22 @@ describe('a repeated operation', () => {
     for (const length of [1, 1, 15_000, 20_000])
       ways.push((await ask({ query, variables: { ids: ['a'.repeat(length)] } })).byApollo);
     expect(ways).toEqual([true, false, false, true]);
+  });
+
+  test('is answered with the headers for its own origin', async () => {
+    const operation = { query: 'query Q { viewer { id } }', variables: {} };
+    const seen = [];
+    for (const origin of [...origins, ...origins]) {
+      const { answer, byApollo } = await ask(operation, { origin });
+      seen.push([answer.headers['access-control-allow-origin'], byApollo]);
+    }
+    const [one, two] = origins;
+    expect(seen).toEqual([
+      [one, true],
+      [two, true],
+      [one, false],
+      [two, false],
+    ]);
   });
 
   test.each(['', ' ', ',', '# none\n', '\ufeff'])(
