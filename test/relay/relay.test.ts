@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import {
   commitMutation,
@@ -29,12 +30,16 @@ beforeAll(async () => {
 
 afterAll(() => testbed.stop());
 
-/** A Relay client; `answers` are those received over the network, before the store merges them into lists. */
-function createRelay(token: string) {
+/**
+ * A Relay client; `answers` are those received over the network, before the store merges them into lists. What is
+ * `received` may be changed before that.
+ */
+function createRelay(token: string, received: (data: Answer) => void = () => {}) {
   const answers: { readonly name: string; readonly data: Answer }[] = [];
   const network = Network.create(async ({ name, text }, variables) => {
     const { data, errors } = await testbed.ask(text ?? '', variables, token);
     expect(errors).toBeUndefined();
+    received(data);
     answers.push({ name, data });
     return { data };
   });
@@ -174,6 +179,18 @@ describe('the runtime', () => {
       upstreamId(created!.node.id),
       ...notes.originals.filter((id) => id !== gone),
     ]);
+  });
+
+  test('keeps the first liveCursor of several queries, with the line of README', async () => {
+    const [, line] = /`(if \(data\?\.liveCursor\) [^`]+)`/.exec(readFileSync('README.md', 'utf8'))!;
+    // oxlint-disable-next-line typescript/no-implied-eval -- it is README's own
+    const keepFirst = new Function(`let first; return (data) => { ${line} };`)() as (data: Answer) => void;
+    const relay = createRelay(await testbed.signIn(demo), keepFirst);
+    const query = artifacts.operation('ScreenPaymentsQuery');
+    const cursor = async (first: number) => ((await relay.load(query, { first })) as Answer).liveCursor;
+    const initial = await cursor(1);
+    await testbed.sandbox.webhooks.emitShipment();
+    expect(await cursor(2)).toBe(initial);
   });
 
   test('fetches an object by its global id', async () => {
