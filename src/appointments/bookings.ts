@@ -1,35 +1,11 @@
-import { sql, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely';
-import { databaseTime } from '../store/database-time.js';
-import type { Tables } from '../store/schema.js';
+import type { Reads } from '../store/reads.js';
 import type { Store } from '../store/store.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
+import { listBookings, selectBookings, type BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
-
-/** Where a booking stands in the order: newest first, then by id. */
-export interface BookingPosition {
-  readonly bookedAt: number;
-  readonly id: string;
-}
-
-/** Which bookings to list; all conditions apply together. */
-export interface BookingQuery {
-  /** Only this user's; everybody's when absent. */
-  readonly userId?: string | undefined;
-  readonly status?: Appointment['status'] | undefined;
-  readonly participant?: string | undefined;
-  /** Instants (`src/instant.ts`) of the start: `from ≤ start < to`. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  /** Only bookings strictly after and before these positions, newest first. */
-  readonly after?: BookingPosition | undefined;
-  readonly before?: BookingPosition | undefined;
-  /** Lists in the reverse order, so that `limit` counts from the end. */
-  readonly backward: boolean;
-  readonly limit: number;
-}
 
 /** The rows of the appointments ledger. */
 export interface Bookings {
@@ -46,7 +22,7 @@ export interface Bookings {
   undo(booking: Booking): Promise<void>;
   /** The booking that has this key; look-ups that wait at the same time are made together. */
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
-  list(query: BookingQuery): Promise<readonly Booking[]>;
+  list(query: BookingQuery, reads: Pick<Reads, 'next'>): Promise<readonly Booking[]>;
   /** The booking with this id, of this user where one is given. */
   find(id: string, userId?: string): Promise<Booking | undefined>;
 }
@@ -95,15 +71,7 @@ export function createBookings(
     undo,
     withKey: (userId, idempotencyKey) =>
       find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
-    list(query) {
-      const direction = query.backward ? 'asc' : 'desc';
-      return selectBookings(store)
-        .where((where) => where.and(conditions(where, query)))
-        .orderBy('booked_at', direction)
-        .orderBy('id', direction)
-        .limit(query.limit)
-        .execute();
-    },
+    list: (query, reads) => listBookings(store, query, reads),
     find: (id, userId) =>
       selectBookings(store)
         .where('id', '=', keyText(id))
@@ -128,37 +96,8 @@ export function toAppointment(booking: Booking): Appointment {
   };
 }
 
-function selectBookings({ engine, kysely }: Store) {
-  const pendingMs = sql<number>`pending_until - ${databaseTime({ engine })}`;
-  return kysely.selectFrom('bookings').selectAll().select(pendingMs.as('pending_ms'));
-}
-
 function readWithKeys(store: Store, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
   return selectBookings(store)
     .where(({ and, or }) => or(keys.map((key) => and(key))))
     .execute();
-}
-
-function conditions(
-  where: ExpressionBuilder<Tables, 'bookings'>,
-  { userId, status, participant, from, to, after, before }: BookingQuery,
-): readonly Expression<SqlBool>[] {
-  const place = where.refTuple('booked_at', 'id');
-  const at = ({ bookedAt, id }: BookingPosition) => where.tuple(bookedAt, id);
-  return [
-    ...(userId === undefined ? [] : [where('user_id', '=', keyText(userId))]),
-    ...(status === undefined ? [] : [where('status', '=', status)]),
-    ...(participant === undefined ? [] : [where('id', 'in', bookingsOf(where, participant))]),
-    ...(from === undefined ? [] : [where('start_instant', '>=', from)]),
-    ...(to === undefined ? [] : [where('start_instant', '<', to)]),
-    ...(after === undefined ? [] : [where(place, '<', at(after))]),
-    ...(before === undefined ? [] : [where(place, '>', at(before))]),
-  ];
-}
-
-function bookingsOf(where: ExpressionBuilder<Tables, 'bookings'>, participant: string) {
-  return where
-    .selectFrom('booking_participants')
-    .select('booking_id')
-    .where('reference', '=', keyText(participant));
 }

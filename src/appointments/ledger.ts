@@ -9,9 +9,10 @@ import type { Reads } from '../store/reads.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { type Refused, UpstreamError } from '../upstream/failure.js';
-import { type BookingQuery, createBookings, toAppointment } from './bookings.js';
+import { createBookings, toAppointment } from './bookings.js';
 import { type AppointmentsClient, type BookingOutcome, type NewAppointment, NotSent } from './client.js';
 import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
+import type { BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
 import { createSettling } from './settling.js';
 
@@ -239,7 +240,7 @@ export function createLedger({
       return result;
     },
     async list(query, reads) {
-      const rows = await reads.next(() => bookings.list(query));
+      const rows = await bookings.list(query, reads);
       reads.take(rows.reduce((sum, { participants }) => sum + participants.length, 0));
       return rows.map(toAppointment);
     },

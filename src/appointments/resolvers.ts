@@ -19,9 +19,9 @@ import {
   toGlobalId,
 } from '../relay.js';
 import type { Reads } from '../store/reads.js';
-import type { BookingPosition, BookingQuery } from './bookings.js';
 import { readBooking } from './input.js';
 import type { Ledger } from './ledger.js';
+import type { BookingPosition, BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
 
 /** The context of the appointment resolvers. */

@@ -3,9 +3,16 @@ import { sql } from 'kysely';
 import type { RowQuery } from '../relay.js';
 import type { Database } from '../store/database.js';
 import type { Parameter } from '../store/parameters.js';
-import { octetsOf, shareOf, shortTexts, type Reads } from '../store/reads.js';
-import type { Executor } from '../store/store.js';
+import { octetsOf, type Reads } from '../store/reads.js';
 import { keyText } from '../store/text.js';
+import {
+  keyOf,
+  readRows,
+  selectRows,
+  type Condition,
+  type EntitySource,
+  type StateRow,
+} from './entity-pages.js';
 import type { StateTable } from './fold.js';
 import { createHistory, type History, type Show } from './history.js';
 
@@ -17,9 +24,6 @@ export interface Entities<T, F, E> {
   page(query: RowQuery, filter: F): Promise<readonly T[]>;
   readonly events: History<E>;
 }
-
-/** An entity's position in the order of latest activity. */
-export type EntityPosition = readonly [instant: string, id: string];
 
 /** How a family's states `S` are read as entities `T`. */
 export interface EntitiesOptions<S, T, F, E, C extends string> {
@@ -33,11 +37,8 @@ export interface EntitiesOptions<S, T, F, E, C extends string> {
   readonly showEvent?: Show<E, S>;
 }
 
-/** What entities are read from. */
-interface Source<T, F> {
-  readonly db: Executor;
-  readonly reads: Reads;
-  readonly stateTable: StateTable;
+/** What entities are read from, and how. */
+interface Source<T, F> extends EntitySource {
   read(state: string): T;
   toColumns(filter: F): Readonly<Partial<Record<string, Parameter | undefined>>>;
 }
@@ -88,52 +89,22 @@ class OperationEntities<T, F, E> implements Entities<T, F, E> {
   }
 }
 
-/** An entity's row; the state is null if it was too long to be read with the others. */
-interface StateRow {
-  readonly key: string;
-  readonly state: string | null;
-}
-
 async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]): Promise<(T | null)[]> {
-  const query = rowsOf(source, ids.length).where(sql.ref(source.stateTable.key), 'in', ids.map(keyText));
+  const query = selectRows(source, ids.length).where(sql.ref(source.stateTable.key), 'in', ids.map(keyText));
   const entities = await entitiesOf(source, await source.reads.next(() => query.execute()));
   return ids.map((id) => entities.get(keyText(id)) ?? null);
 }
 
 async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F): Promise<readonly T[]> {
-  const rows = await source.reads.next(() => pageOf(source, query, filter).execute());
+  const rows = await readRows(source, query, conditionsOf(source, filter));
   const entities = await entitiesOf(source, rows);
   return rows.map(({ key }) => entities.get(key)!);
 }
 
-function pageOf<T, F>(source: Source<T, F>, { limit, backward, after, before }: RowQuery, filter: F) {
-  const { stateTable, toColumns } = source;
-  const order = backward ? 'asc' : 'desc';
-  const sortKey = sql`(updated_instant, ${sql.ref(stateTable.key)})`;
-  const beyond = (sign: '<' | '>', position: unknown) => {
-    const [instant, id] = position as EntityPosition;
-    return sql<boolean>`${sortKey} ${sql.raw(sign)} (${instant}, ${keyText(id)})`;
-  };
-  const conditions = Object.entries(toColumns(filter)).filter(([, value]) => value != null);
-  return rowsOf(source, limit)
-    .where((eb) => eb.and(conditions.map(([column, value]) => eb(sql.ref(column), '=', value))))
-    .$if(after !== undefined, (page) => page.where(beyond('<', after)))
-    .$if(before !== undefined, (page) => page.where(beyond('>', before)))
-    .orderBy('updated_instant', order)
-    .orderBy(sql.ref(stateTable.key), order)
-    .limit(limit);
-}
-
-/** Selects the rows of at most `limit` entities, with each state that is short enough for all to be read at once. */
-function rowsOf<T, F>({ db, stateTable }: Source<T, F>, limit: number) {
-  return db
-    .selectFrom(stateTable.table)
-    .select(keyOf(stateTable))
-    .select(shortTexts(shareOf(limit), 'state'));
-}
-
-function keyOf({ key }: StateTable) {
-  return sql<string>`${sql.ref(key)}`.as('key');
+function conditionsOf<T, F>({ toColumns }: Source<T, F>, filter: F): readonly Condition[] {
+  return Object.entries(toColumns(filter)).flatMap(([column, value]) =>
+    value == null ? [] : [[column, value] as const],
+  );
 }
 
 /** The entities of these rows, by key; states that were too long for the first read are read now. */

@@ -1,4 +1,5 @@
-import { createEntities, type Entities, type EntityPosition } from '../events/entities.js';
+import { createEntities, type Entities } from '../events/entities.js';
+import type { EntityPosition } from '../events/entity-pages.js';
 import type { Fold, StateTable } from '../events/fold.js';
 import type { PaymentFilter } from '../generated/resolvers.js';
 import { instant } from '../instant.js';

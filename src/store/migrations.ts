@@ -155,6 +155,21 @@ async function createFilterIndexes(kysely: Executor): Promise<void> {
     await index('payments', [column, 'updated_instant', 'payment_id']).execute();
 }
 
+/** For pages of the bookings that start within some time. */
+async function createStartIndex(kysely: Executor): Promise<void> {
+  await indexMaker(kysely)('bookings', ['start_instant']).execute();
+}
+
+/** A migration that creates indexes; on large tables that takes longer than a statement otherwise may. */
+function indexing(engine: Engine, create: (kysely: Executor) => Promise<void>): Migration {
+  return {
+    async up(kysely: Executor) {
+      if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
+      await create(kysely);
+    },
+  };
+}
+
 /** Every migration so far, by name; a released one is never edited. */
 function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
   return {
@@ -168,13 +183,8 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
           .execute();
       },
     },
-    '0002_filters': {
-      async up(kysely: Executor) {
-        // On large tables it takes longer than a statement otherwise may.
-        if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
-        await createFilterIndexes(kysely);
-      },
-    },
+    '0002_filters': indexing(engine, createFilterIndexes),
+    '0003_booking_starts': indexing(engine, createStartIndex),
   };
 }
 

@@ -53,7 +53,6 @@ describe.each(engines)('pages of entities on %s', (engine, freshUrl) => {
     ['stage_', { stage: 'DELIVERED' }],
     ['carrier_', { carrier: 'none' }],
     ['tracking_number_', { trackingNumber: 'none' }],
-    ['tracking_number_', { stage: 'IN_TRANSIT', carrier: 'carrier 3', trackingNumber: 'none' }],
   ])('read shipments in the order of their index on %supdated_instant', async (column, filter) => {
     const shipments = createShipments({ database })(new Reads(new LightAbortController()));
     for (const page of pages) {

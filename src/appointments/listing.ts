@@ -1,0 +1,164 @@
+import { sql, type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely';
+import { databaseTime } from '../store/database-time.js';
+import type { Reads } from '../store/reads.js';
+import { readInSteps, rowsPerStep, type Scan } from '../store/scan.js';
+import type { BookingTable, Tables } from '../store/schema.js';
+import type { Store } from '../store/store.js';
+import { keyText } from '../store/text.js';
+import type { Booking } from './commit.js';
+import type { Appointment } from './model.js';
+
+/** Where a booking stands in the order: newest first, then by id. */
+export interface BookingPosition {
+  readonly bookedAt: number;
+  readonly id: string;
+}
+
+/** Which bookings to list; all conditions apply together. */
+export interface BookingQuery {
+  /** Only this user's; everybody's when absent. */
+  readonly userId?: string | undefined;
+  readonly status?: Appointment['status'] | undefined;
+  readonly participant?: string | undefined;
+  /** Instants (`src/instant.ts`) of the start: `from ≤ start < to`. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** Only bookings strictly after and before these positions, newest first. */
+  readonly after?: BookingPosition | undefined;
+  readonly before?: BookingPosition | undefined;
+  /** Lists in the reverse order, so that `limit` counts from the end. */
+  readonly backward: boolean;
+  readonly limit: number;
+}
+
+/** What is looked at of a booking, to tell whether it belongs to the page. */
+type Looked = Pick<BookingTable, (typeof looked)[number]>;
+type LookedRows = SelectQueryBuilder<Tables, 'bookings', Looked>;
+const looked = ['id', 'user_id', 'status', 'start_instant', 'booked_at'] as const;
+
+/** Selects bookings as the ledger takes them. */
+export function selectBookings({ engine, kysely }: Store) {
+  const pendingMs = sql<number>`pending_until - ${databaseTime({ engine })}`;
+  return kysely.selectFrom('bookings').selectAll().select(pendingMs.as('pending_ms'));
+}
+
+/**
+ * Lists bookings. Everybody's, and each user's, have an index in the order of the page. The others are read at once if
+ * they are among few by their participant or their start, and else looked for in that order.
+ */
+export async function listBookings(
+  store: Store,
+  query: BookingQuery,
+  reads: Pick<Reads, 'next'>,
+): Promise<readonly Booking[]> {
+  const { limit, status } = query;
+  const narrowed = narrow(store, query);
+  if (narrowed.length === 0 && status === undefined) {
+    const page = selectBookings(store).where((row) => row.and(inWindow(row, query)));
+    return reads.next(() => inOrder(page, query).limit(limit).execute());
+  }
+  for (const { ids, more } of narrowed)
+    if ((await reads.next(() => more.execute())).length === 0) {
+      const few = store.kysely.selectFrom('bookings').select(looked).where('id', 'in', ids);
+      return reads.next(() => matching(store, few, query));
+    }
+  return readInSteps(reads, [scan(store, query)], { limit, keyOf: ({ id }) => id });
+}
+
+/** The ids that one condition leaves by itself: at most `rowsPerStep`, and whether there are more. */
+interface Narrowed {
+  readonly ids: Expression<string>;
+  readonly more: { execute(): Promise<readonly unknown[]> };
+}
+
+function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): readonly Narrowed[] {
+  const split = <T extends keyof Tables>(
+    all: SelectQueryBuilder<Tables, T, Pick<BookingTable, 'id'>>,
+  ): Narrowed => ({
+    ids: all.limit(rowsPerStep).$asScalar(),
+    more: all.limit(1).offset(rowsPerStep),
+  });
+  const taking = kysely.selectFrom('booking_participants').select('booking_id as id');
+  const starting = kysely.selectFrom('bookings').select('id');
+  return [
+    ...(participant === undefined ? [] : [split(taking.where('reference', '=', keyText(participant)))]),
+    ...(from === undefined && to === undefined
+      ? []
+      : [split(starting.where((row) => row.and(startsWithin(row, { from, to }))))]),
+  ];
+}
+
+function scan(store: Store, query: BookingQuery): Scan<BookingPosition, Booking> {
+  const rowsFrom = (from: BookingPosition | undefined) => {
+    const window = from ? { ...query, [query.backward ? 'before' : 'after']: from } : query;
+    const rows = store.kysely.selectFrom('bookings').where((row) => row.and(inWindow(row, window)));
+    return inOrder(rows, query).select(looked);
+  };
+  return {
+    match: (from, limit) => matching(store, rowsFrom(from).limit(rowsPerStep), { ...query, limit }),
+    async end(from) {
+      const last = rowsFrom(from)
+        .offset(rowsPerStep - 1)
+        .limit(1);
+      const row = await last.executeTakeFirst();
+      return row && { bookedAt: row.booked_at, id: row.id };
+    },
+  };
+}
+
+/** The bookings among `rows` that meet all conditions, in page order. */
+function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<readonly Booking[]> {
+  const found = store.kysely
+    .selectFrom(rows.as('bookings'))
+    .select('id')
+    .where((row) => row.and([...inWindow(row, query), ...filters(row, query)]));
+  const ids = inOrder(found, query).limit(query.limit);
+  return inOrder(selectBookings(store).where('id', 'in', ids), query).execute();
+}
+
+type Row = ExpressionBuilder<Tables, 'bookings'>;
+type Conditions = readonly Expression<SqlBool>[];
+
+function inWindow(row: Row, { userId, after, before }: BookingQuery): Conditions {
+  const place = row.refTuple('booked_at', 'id');
+  const at = ({ bookedAt, id }: BookingPosition) => row.tuple(bookedAt, id);
+  return [
+    ...(userId === undefined ? [] : [row('user_id', '=', keyText(userId))]),
+    ...(after === undefined ? [] : [row(place, '<', at(after))]),
+    ...(before === undefined ? [] : [row(place, '>', at(before))]),
+  ];
+}
+
+function filters(row: Row, { status, participant, from, to }: BookingQuery): Conditions {
+  return [
+    ...(status === undefined ? [] : [row('status', '=', status)]),
+    ...(participant === undefined ? [] : [takesPart(row, participant)]),
+    ...startsWithin(row, { from, to }),
+  ];
+}
+
+function startsWithin(row: Row, { from, to }: Pick<BookingQuery, 'from' | 'to'>): Conditions {
+  return [
+    ...(from === undefined ? [] : [row('start_instant', '>=', from)]),
+    ...(to === undefined ? [] : [row('start_instant', '<', to)]),
+  ];
+}
+
+/** Looked up for one booking at a time: a practitioner may have very many. */
+function takesPart(row: Row, participant: string): Expression<SqlBool> {
+  return row.exists(
+    row
+      .selectFrom('booking_participants')
+      .select('booking_id')
+      .where('reference', '=', keyText(participant))
+      .whereRef('booking_id', '=', 'bookings.id'),
+  );
+}
+
+function inOrder<DB extends Pick<Tables, 'bookings'>, O>(
+  rows: SelectQueryBuilder<DB, 'bookings', O>,
+  { backward }: Pick<BookingQuery, 'backward'>,
+): SelectQueryBuilder<DB, 'bookings', O> {
+  const direction = backward ? 'asc' : 'desc';
+  return rows.orderBy(sql.ref('booked_at'), direction).orderBy(sql.ref('id'), direction);
+}

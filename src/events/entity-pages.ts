@@ -1,0 +1,147 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+import type { RowQuery } from '../relay.js';
+import type { Parameter } from '../store/parameters.js';
+import { shareOf, shortTexts, type Reads } from '../store/reads.js';
+import { readInSteps, rowsPerStep, type Scan } from '../store/scan.js';
+import type { EntityTableName, Tables } from '../store/schema.js';
+import type { Executor } from '../store/store.js';
+import { keyText } from '../store/text.js';
+import type { StateTable } from './fold.js';
+
+/** An entity's position in the order of latest activity. */
+export type EntityPosition = readonly [instant: string, id: string];
+
+/** What entities are read from. */
+export interface EntitySource {
+  readonly db: Executor;
+  readonly reads: Reads;
+  readonly stateTable: StateTable;
+}
+
+/** An entity's row; the state is null if it was too long to be read with the others. */
+export interface StateRow {
+  readonly key: string;
+  readonly state: string | null;
+}
+
+/** What is required of a column. */
+export type Condition = readonly [column: string, value: Parameter];
+
+/**
+ * The rows of a page of the entities that meet all conditions. The index of each column is in page order; where there are
+ * several conditions, rows are looked for along the indexes of all of them.
+ */
+export function readRows(
+  source: EntitySource,
+  query: RowQuery,
+  conditions: readonly Condition[],
+): Promise<readonly StateRow[]> {
+  const window = toWindow(query);
+  const { limit } = window;
+  if (conditions.length > 1) {
+    const scans = conditions.map((along) => scanAlong(source, window, along, conditions));
+    return readInSteps(source.reads, scans, { limit, keyOf: ({ key }) => key });
+  }
+  const page = inWindow(selectRows(source, limit), source.stateTable.key, window)
+    .where(meets(conditions))
+    .limit(limit);
+  return source.reads.next(() => page.execute());
+}
+
+/** A position as it is stored. */
+type Place = readonly [instant: string, key: string];
+
+/** A `RowQuery` with its positions as they are stored. */
+interface Window {
+  readonly limit: number;
+  readonly backward: boolean;
+  readonly after: Place | undefined;
+  readonly before: Place | undefined;
+}
+
+function toWindow({ limit, backward, after, before }: RowQuery): Window {
+  return { limit, backward, after: toPlace(after), before: toPlace(before) };
+}
+
+function toPlace(position: unknown): Place | undefined {
+  if (position === undefined) return undefined;
+  const [instant, id] = position as EntityPosition;
+  return [instant, keyText(id)];
+}
+
+/** Looks along the index of one condition's column for rows that meet all conditions. */
+function scanAlong(
+  source: EntitySource,
+  window: Window,
+  along: Condition,
+  conditions: readonly Condition[],
+): Scan<Place, StateRow> {
+  const { db, stateTable } = source;
+  const { table, key } = stateTable;
+  const columns = conditions.map(([column]) => sql.ref(column).as(column));
+  const rowsFrom = (from: Place | undefined) =>
+    inWindow(db.selectFrom(table), key, from ? startingAt(from, window) : window)
+      .where(meets([along]))
+      .select(keyOf(stateTable))
+      .select('updated_instant');
+  return {
+    match(from, limit) {
+      const step = rowsFrom(from).select(columns).limit(rowsPerStep).as('step');
+      const found = db.selectFrom(step).select('step.key').where(meets(conditions));
+      const keys = inOrder(found, 'step.key', window).limit(limit);
+      return inOrder(selectRows(source, limit).where(sql.ref(key), 'in', keys), key, window).execute();
+    },
+    async end(from) {
+      const last = rowsFrom(from)
+        .offset(rowsPerStep - 1)
+        .limit(1);
+      const row = await last.executeTakeFirst();
+      return row && [row.updated_instant, row.key];
+    },
+  };
+}
+
+function startingAt(from: Place, window: Window): Window {
+  return window.backward ? { ...window, before: from } : { ...window, after: from };
+}
+
+function meets(conditions: readonly Condition[]) {
+  const terms = conditions.map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+  return sql<boolean>`${terms.length === 0 ? sql`true` : sql.join(terms, sql` and `)}`;
+}
+
+/** The rows within the window, in page order. */
+function inWindow<O>(
+  rows: SelectQueryBuilder<Tables, EntityTableName, O>,
+  key: string,
+  window: Window,
+): SelectQueryBuilder<Tables, EntityTableName, O> {
+  const { after, before } = window;
+  const beyond = (sign: '<' | '>', [instant, id]: Place) =>
+    sql<boolean>`(updated_instant, ${sql.ref(key)}) ${sql.raw(sign)} (${instant}, ${id})`;
+  return inOrder(rows, key, window)
+    .$if(after !== undefined, (page) => page.where(beyond('<', after!)))
+    .$if(before !== undefined, (page) => page.where(beyond('>', before!)));
+}
+
+function inOrder<DB, TB extends keyof DB, O>(
+  rows: SelectQueryBuilder<DB, TB, O>,
+  key: string,
+  { backward }: Window,
+): SelectQueryBuilder<DB, TB, O> {
+  const order = backward ? 'asc' : 'desc';
+  return rows.orderBy(sql.ref('updated_instant'), order).orderBy(sql.ref(key), order);
+}
+
+/** Selects the rows of at most `limit` entities, with each state that is short enough for all to be read at once. */
+export function selectRows({ db, stateTable }: EntitySource, limit: number) {
+  return db
+    .selectFrom(stateTable.table)
+    .select(keyOf(stateTable))
+    .select(shortTexts(shareOf(limit), 'state'));
+}
+
+/** Selects an entity's id, as `key`. */
+export function keyOf({ key }: StateTable) {
+  return sql<string>`${sql.ref(key)}`.as('key');
+}

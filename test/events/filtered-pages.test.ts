@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import type { KyselyPlugin } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ShipmentFilter } from '../../src/generated/resolvers.js';
+import type { RowQuery } from '../../src/relay.js';
+import { createShipments, shipmentPosition } from '../../src/shipments/state.js';
+import { LightAbortController } from '../../src/signal.js';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import { Reads } from '../../src/store/reads.js';
+import { rowsPerStep } from '../../src/store/scan.js';
+import { silent } from '../store/open-database.js';
+import { engines } from '../support/engines.js';
+
+const count = 3 * rowsPerStep;
+
+/** The shipments, newest first; two at a time have the same time. */
+const shipments = Array.from({ length: count }, (_, at) => ({
+  id: `shp_${String(at).padStart(5, '0')}`,
+  updatedAt: new Date(Date.UTC(2026, 0, 1) + Math.floor(at / 2) * 1000).toISOString(),
+  stage: at % 20 === 19 ? ('DELIVERED' as const) : ('CREATED' as const),
+  carrier: at % 1000 === 7 ? 'seldom' : `carrier ${at % 3}`,
+  trackingNumber: at % 7 === 0 ? null : `number ${at % 5}`,
+})).toReversed();
+
+type Given = (typeof shipments)[number];
+
+const positionOf = (given: Given) =>
+  shipmentPosition({ ...given, shipmentId: given.id, kind: 'Shipment', status: null });
+
+function toState({ id, updatedAt, stage, carrier, trackingNumber }: Given): string {
+  const register = (value: unknown) => ({ value, stamp: ['', 0, 1] });
+  return JSON.stringify({
+    shipmentId: id,
+    newest: register({ stage, occurredAt: updatedAt }),
+    status: null,
+    carrier: register(carrier),
+    trackingNumber: trackingNumber && register(trackingNumber),
+  });
+}
+
+async function fill({ kysely }: Database): Promise<void> {
+  const rows = shipments.map((given) => ({
+    shipment_id: given.id,
+    stage: given.stage,
+    carrier: given.carrier,
+    tracking_number: given.trackingNumber,
+    updated_instant: positionOf(given)[0],
+    state: toState(given),
+  }));
+  for (let at = 0; at < count; at += 1000)
+    await kysely
+      .insertInto('shipments')
+      .values(rows.slice(at, at + 1000))
+      .execute();
+}
+
+const meets =
+  ({ stage, carrier, trackingNumber }: ShipmentFilter) =>
+  (given: Given): boolean =>
+    (stage == null || stage === given.stage) &&
+    (carrier == null || carrier === given.carrier) &&
+    (trackingNumber == null || trackingNumber === given.trackingNumber);
+
+describe.each(engines)('pages by several filters on %s', (_, freshUrl) => {
+  let database: Database;
+  let statements = 0;
+
+  beforeAll(async () => {
+    const opened = await openDatabase(await freshUrl(), { log: silent });
+    await fill(opened);
+    const counter: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        statements += 1;
+        return result;
+      },
+    };
+    database = { ...opened, kysely: opened.kysely.withPlugin(counter) };
+  });
+  afterAll(() => database.stop());
+
+  async function page(query: RowQuery, filter: ShipmentFilter) {
+    statements = 0;
+    return createShipments({ database })(new Reads(new LightAbortController())).page(query, filter);
+  }
+
+  test('have the rows that meet all of them, whatever the size, direction and place', async () => {
+    const filters = fc.record({
+      stage: fc.constantFrom(null, 'CREATED' as const, 'DELIVERED' as const),
+      carrier: fc.constantFrom(null, 'seldom', 'carrier 0', 'carrier 1'),
+      trackingNumber: fc.constantFrom(null, 'number 1', 'number 4'),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        filters,
+        fc.boolean(),
+        fc.integer({ min: 1, max: 101 }),
+        fc.nat(count - 1),
+        async (filter, backward, limit, at) => {
+          const rest = backward ? shipments.slice(0, at).toReversed() : shipments.slice(at + 1);
+          const expected = rest.filter(meets(filter)).slice(0, limit);
+          const query = { limit, backward, [backward ? 'before' : 'after']: positionOf(shipments[at]!) };
+          const found = await page(query, filter);
+          expect(found.map(({ shipmentId }) => shipmentId)).toEqual(expected.map(({ id }) => id));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('take as many statements as the shortest of the lists has steps', async () => {
+    expect(await page({ limit: 21, backward: false }, { stage: 'CREATED', carrier: 'seldom' })).toHaveLength(
+      6,
+    );
+    // A step along the stage, and one along the carrier: does it have more?
+    expect(statements).toBe(4);
+    expect(
+      await page({ limit: 21, backward: false }, { stage: 'CREATED', carrier: 'carrier 0' }),
+    ).toHaveLength(21);
+    expect(statements).toBe(1);
+    const both: ShipmentFilter = { stage: 'CREATED', trackingNumber: 'none' };
+    expect(await page({ limit: 21, backward: true }, both)).toEqual([]);
+    expect(statements).toBe(4);
+  });
+});
