@@ -12,7 +12,7 @@ export interface Query {
   readonly first?: string;
   /** Throws if the data are wrong for this user. */
   expect(data: unknown, user: number): void;
-  /** The closest query to a server that exposes the services' REST APIs unchanged. */
+  /** The closest query to a server that exposes the services' REST APIs, and adds to them only each note's counts. */
   readonly rest?: Pick<Query, 'body' | 'expect'>;
 }
 
@@ -38,10 +38,14 @@ function noteOf(place: number) {
 
 const places = Array.from({ length: pageSize }, (_, place) => place);
 const notes = places.map(noteOf);
-const countedNotes = places.map((place) => ({
-  ...noteOf(place),
-  tags: noteAt(place).tags.map((name) => tags.find((tag) => tag.name === name)!),
-}));
+const countedTags = (place: number) =>
+  noteAt(place).tags.map((name) => tags.find((tag) => tag.name === name)!);
+const countedNotes = places.map((place) => ({ ...noteOf(place), tags: countedTags(place) }));
+
+function restNoteOf(place: number) {
+  const { tags: _, ...note } = noteAt(place);
+  return { ...note, countedTags: countedTags(place) };
+}
 
 function viewerOf(user: number) {
   const { id, email, name, created_at } = profileOf(user);
@@ -111,14 +115,13 @@ export const queries: readonly Query[] = [
         'Q2',
         `query Q2($limit: Int!) {
           notes(limit: $limit) {
-            data { id title content tags is_pinned created_at updated_at }
+            data { id title content is_pinned created_at updated_at countedTags { name count } }
             next_cursor
           }
-          tags { tags { name count } }
         }`,
         { limit: pageSize },
       ),
-      expect: equal({ notes: { data: places.map(noteAt), next_cursor: '20' }, tags: { tags } }),
+      expect: equal({ notes: { data: places.map(restNoteOf), next_cursor: '20' } }),
     },
   },
   { name: 'Q3', calls: 0, ...typename, rest: typename },

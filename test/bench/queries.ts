@@ -13,7 +13,7 @@ import { ours, type Row, type SuiteOptions } from './table.js';
 interface Target {
   readonly who: string;
   readonly url: string;
-  /** It exposes the services' REST APIs unchanged, and forwards the caller's token. */
+  /** It exposes the services' REST APIs, and forwards the caller's token. */
   readonly rest?: boolean;
 }
 
