@@ -95,7 +95,7 @@ function scan(store: Store, query: BookingQuery): Scan<BookingPosition, Booking>
     return inOrder(rows, query).select(looked);
   };
   return {
-    match: (from, limit) => matching(store, rowsFrom(from).limit(rowsPerStep), { ...query, limit }),
+    match: (from, limit) => matching(store, rowsFrom(from), { ...query, limit }),
     async end(from) {
       const last = rowsFrom(from)
         .offset(rowsPerStep - 1)
@@ -106,10 +106,13 @@ function scan(store: Store, query: BookingQuery): Scan<BookingPosition, Booking>
   };
 }
 
-/** The bookings among `rows` that meet all conditions, in page order. */
+/**
+ * The bookings among `rows`, at most `rowsPerStep`, that meet all conditions, in page order. The limit keeps the database
+ * from looking for them along another index, which may have many more rows.
+ */
 function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<readonly Booking[]> {
   const found = store.kysely
-    .selectFrom(rows.as('bookings'))
+    .selectFrom(rows.limit(rowsPerStep).as('bookings'))
     .select('id')
     .where((row) => row.and([...inWindow(row, query), ...filters(row, query)]));
   const ids = inOrder(found, query).limit(query.limit);

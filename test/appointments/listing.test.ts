@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { KyselyPlugin } from 'kysely';
+import { CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BookingQuery, listBookings } from '../../src/appointments/listing.js';
 import { LightAbortController } from '../../src/signal.js';
@@ -65,15 +65,16 @@ const meets =
     (from === undefined || from <= instant(given.minute)) &&
     (to === undefined || instant(given.minute) < to);
 
-describe.each(engines)('pages of bookings on %s', (_, freshUrl) => {
+describe.each(engines)('pages of bookings on %s', (engine, freshUrl) => {
   let database: Database;
   let statements = 0;
+  let lastQuery: RootOperationNode;
 
   beforeAll(async () => {
     const opened = await openDatabase(await freshUrl(), { log: silent });
     await fill(opened);
     const counter: KyselyPlugin = {
-      transformQuery: ({ node }) => node,
+      transformQuery: ({ node }) => (lastQuery = node),
       async transformResult({ result }) {
         statements += 1;
         return result;
@@ -136,4 +137,22 @@ describe.each(engines)('pages of bookings on %s', (_, freshUrl) => {
     const matching = bookings.filter(meets(query)).slice(0, 21);
     expect([await list(query), statements]).toEqual([matching.map(({ id }) => id), expected]);
   });
+
+  // Postgres chooses by how many rows a user has.
+  if (engine === 'sqlite')
+    test.each<Partial<BookingQuery>>([
+      { userId: 'busy', participant: 'Patient/7' },
+      { userId: 'busy', participant: 'Patient/7', after: bookings[9]! },
+      { userId: 'busy', from: instant(100), to: instant(200) },
+    ])('look only at the few that a condition leaves: %j', async (query) => {
+      await list(query);
+      const { kysely } = database;
+      const { sql, parameters } = kysely.getExecutor().compileQuery(lastQuery, { queryId: '' });
+      const { rows } = await kysely.executeQuery<{ detail: string }>(
+        CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]),
+      );
+      const searches = rows.filter(({ detail }) => detail.startsWith('SEARCH bookings'));
+      expect(searches.length).toBeGreaterThan(1);
+      for (const { detail } of searches) expect(detail).toMatch(/\((id|start_instant)[=>]/);
+    });
 });
