@@ -1,6 +1,6 @@
 import type { Reads } from './reads.js';
 
-/** How many rows one statement looks at: an embedded database blocks the main thread for about a millisecond then. */
+/** How many rows one statement looks at: an embedded database blocks the main thread meanwhile, for some milliseconds. */
 export const rowsPerStep = 2_000;
 
 /** An index in the order of the page, along which its rows are looked for. */
