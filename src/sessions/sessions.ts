@@ -173,6 +173,16 @@ export function createSessions(options: {
     database.signal('sessions', sessionId);
   }
 
+  async function tryToRevoke(sessionId: string): Promise<void> {
+    stopped.signal.throwIfAborted();
+    try {
+      await end(sessionId);
+    } catch (error) {
+      forget(sessionId); // its websockets here close all the same
+      throw error;
+    }
+  }
+
   return {
     signIn({ email, password, ip, signal }) {
       const wrong = (outcome: unknown) => outcome === 'WRONG_CREDENTIALS';
@@ -192,8 +202,10 @@ export function createSessions(options: {
     revoke(sessionId) {
       if (beingRevoked.has(sessionId)) return;
       beingRevoked.add(sessionId);
-      const revoked = () => void beingRevoked.delete(sessionId);
-      persistently.execute(() => end(sessionId), stopped.signal).then(revoked, revoked);
+      persistently
+        .execute(() => tryToRevoke(sessionId), stopped.signal)
+        .then(() => beingRevoked.delete(sessionId))
+        .catch(() => undefined); // stopped
     },
     watch: watchers.watch,
     stop() {

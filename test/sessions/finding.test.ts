@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { NotesClient } from '../../src/notes/client.js';
@@ -115,7 +116,8 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
   test('is not found here once it is revoked while the database fails, and ends when that works again', async () => {
     const { database, sessions, others, token, session } = await open();
     const { token: otherToken } = await signIn(sessions);
-    const ended = vi.fn<() => void>();
+    const [endedHere, ended] = [vi.fn<() => void>(), vi.fn<() => void>()];
+    sessions.watch(session, endedHere);
     others.watch(session, ended);
     const { schema } = database.kysely;
     await schema.alterTable('sessions').renameTo('away').execute();
@@ -123,12 +125,27 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     sessions.revoke(session.caller.sessionId);
     await vi.waitFor(() => expect(attempts).toHaveBeenCalledTimes(2), 20_000);
     expect(await sessions.find(token)).toBeUndefined();
+    expect(endedHere).toHaveBeenCalledOnce();
     expect(ended).not.toHaveBeenCalled();
     await schema.alterTable('away').renameTo('sessions').execute();
     expect(await sessions.find(token)).toBeUndefined();
     await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce(), 20_000);
     expect(await others.find(token)).toBeUndefined();
     expect(await others.find(otherToken)).toBeDefined();
+  });
+
+  test('is not found here either once revoking it is given up, as this process stops', async () => {
+    const { database, sessions, token, session } = await open();
+    const { schema } = database.kysely;
+    await schema.alterTable('sessions').renameTo('away').execute();
+    const attempts = vi.spyOn(database.kysely, 'deleteFrom');
+    sessions.revoke(session.caller.sessionId);
+    await vi.waitFor(() => expect(attempts).toHaveBeenCalledTimes(2), 20_000);
+    sessions.stop();
+    await schema.alterTable('away').renameTo('sessions').execute();
+    await sleep(4_000); // longer than the longest pause between two attempts
+    expect(attempts).toHaveBeenCalledTimes(2);
+    expect(await sessions.find(token)).toBeUndefined();
   });
 
   test('expires with its notes token, even while it is cached', async () => {
