@@ -18,6 +18,7 @@ const ground = [
   'warnings',
   'limiter',
   'lookahead',
+  'pace',
   'portion',
   'generated',
 ];

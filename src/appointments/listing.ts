@@ -1,7 +1,7 @@
 import { sql, type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely';
 import { databaseTime } from '../store/database-time.js';
 import type { Reads } from '../store/reads.js';
-import { readInSteps, rowsPerStep, type Scan } from '../store/scan.js';
+import { readInSteps, rowsPerStep, unlimited, type Scan } from '../store/scan.js';
 import type { BookingTable, Tables } from '../store/schema.js';
 import type { Store } from '../store/store.js';
 import { keyText } from '../store/text.js';
@@ -54,67 +54,72 @@ export async function listBookings(
   const { limit, status } = query;
   const narrowed = narrow(store, query);
   if (narrowed.length === 0 && status === undefined) {
-    const page = selectBookings(store).where((row) => row.and(inWindow(row, query)));
+    const page = selectBookings(store).where((row) => row.and(ofPage(row, query)));
     return reads.next(() => inOrder(page, query).limit(limit).execute());
   }
-  for (const { ids, more } of narrowed)
-    if ((await reads.next(() => more.execute())).length === 0) {
-      const few = store.kysely.selectFrom('bookings').select(looked).where('id', 'in', ids);
-      return reads.next(() => matching(store, few, query));
+  for (const { ids, oneTooMany } of narrowed)
+    if ((await reads.next(() => oneTooMany.execute())).length === 0) {
+      const rows = store.kysely.selectFrom('bookings').select(looked).where('id', 'in', ids);
+      return reads.next(() => matching(store, rows, query));
     }
   return readInSteps(reads, [scan(store, query)], { limit, keyOf: ({ id }) => id });
 }
 
-/** The ids that one condition leaves by itself: at most `rowsPerStep`, and whether there are more. */
+/** Bookings are few if one statement can look at all of them, wherever they are in the table. */
+const few = 2_000;
+
+/** The ids that one condition leaves by itself; they are few unless there is one too many. */
 interface Narrowed {
   readonly ids: Expression<string>;
-  readonly more: { execute(): Promise<readonly unknown[]> };
+  readonly oneTooMany: { execute(): Promise<readonly unknown[]> };
 }
 
 function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): readonly Narrowed[] {
-  const split = <T extends keyof Tables>(
-    all: SelectQueryBuilder<Tables, T, Pick<BookingTable, 'id'>>,
-  ): Narrowed => ({
-    ids: all.limit(rowsPerStep).$asScalar(),
-    more: all.limit(1).offset(rowsPerStep),
-  });
+  const toNarrowed = <T extends keyof Tables>(
+    ids: SelectQueryBuilder<Tables, T, Pick<BookingTable, 'id'>>,
+  ): Narrowed => ({ ids: ids.$asScalar(), oneTooMany: ids.limit(1).offset(few) });
   const taking = kysely.selectFrom('booking_participants').select('booking_id as id');
   const starting = kysely.selectFrom('bookings').select('id');
   return [
-    ...(participant === undefined ? [] : [split(taking.where('reference', '=', keyText(participant)))]),
+    ...(participant === undefined ? [] : [toNarrowed(taking.where('reference', '=', keyText(participant)))]),
     ...(from === undefined && to === undefined
       ? []
-      : [split(starting.where((row) => row.and(startsWithin(row, { from, to }))))]),
+      : [toNarrowed(starting.where((row) => row.and(startsWithin(row, { from, to }))))]),
   ];
 }
 
 function scan(store: Store, query: BookingQuery): Scan<BookingPosition, Booking> {
-  const rowsFrom = (from: BookingPosition | undefined) => {
-    const window = from ? { ...query, [query.backward ? 'before' : 'after']: from } : query;
-    const rows = store.kysely.selectFrom('bookings').where((row) => row.and(inWindow(row, window)));
-    return inOrder(rows, query).select(looked);
+  const { backward } = query;
+  const rowsIn = (part: BookingQuery) => {
+    const rows = store.kysely.selectFrom('bookings').select(looked);
+    return inOrder(
+      rows.where((row) => row.and(ofPage(row, part))),
+      query,
+    );
   };
+  const startingAt = (from: BookingPosition | undefined) =>
+    from ? { ...query, [backward ? 'before' : 'after']: from } : query;
   return {
-    match: (from, limit) => matching(store, rowsFrom(from), { ...query, limit }),
     async end(from) {
-      const last = rowsFrom(from)
-        .offset(rowsPerStep - 1)
-        .limit(1);
-      const row = await last.executeTakeFirst();
+      const last = rowsIn(startingAt(from)).offset(rowsPerStep[store.engine] - 1);
+      const row = await last.limit(1).executeTakeFirst();
       return row && { bookedAt: row.booked_at, id: row.id };
+    },
+    match(from, to, limit) {
+      const step = rowsIn(startingAt(from)).$if(to !== undefined, (rows) =>
+        rows.where((row) => row(placeOf(row), backward ? '<=' : '>=', tupleOf(row, to!))),
+      );
+      return matching(store, step, { ...query, limit });
     },
   };
 }
 
-/**
- * The bookings among `rows`, at most `rowsPerStep`, that meet all conditions, in page order. The limit keeps the database
- * from looking for them along another index, which may have many more rows.
- */
+/** The bookings among `rows` that meet all conditions, in page order. */
 function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<readonly Booking[]> {
   const found = store.kysely
-    .selectFrom(rows.limit(rowsPerStep).as('bookings'))
+    .selectFrom(rows.limit(unlimited).as('bookings'))
     .select('id')
-    .where((row) => row.and([...inWindow(row, query), ...filters(row, query)]));
+    .where((row) => row.and([...ofPage(row, query), ...filters(row, query)]));
   const ids = inOrder(found, query).limit(query.limit);
   return inOrder(selectBookings(store).where('id', 'in', ids), query).execute();
 }
@@ -122,14 +127,21 @@ function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<
 type Row = ExpressionBuilder<Tables, 'bookings'>;
 type Conditions = readonly Expression<SqlBool>[];
 
-function inWindow(row: Row, { userId, after, before }: BookingQuery): Conditions {
-  const place = row.refTuple('booked_at', 'id');
-  const at = ({ bookedAt, id }: BookingPosition) => row.tuple(bookedAt, id);
+/** What an index in page order finds. */
+function ofPage(row: Row, { userId, after, before }: BookingQuery): Conditions {
   return [
     ...(userId === undefined ? [] : [row('user_id', '=', keyText(userId))]),
-    ...(after === undefined ? [] : [row(place, '<', at(after))]),
-    ...(before === undefined ? [] : [row(place, '>', at(before))]),
+    ...(after === undefined ? [] : [row(placeOf(row), '<', tupleOf(row, after))]),
+    ...(before === undefined ? [] : [row(placeOf(row), '>', tupleOf(row, before))]),
   ];
+}
+
+function placeOf(row: Row) {
+  return row.refTuple('booked_at', 'id');
+}
+
+function tupleOf(row: Row, { bookedAt, id }: BookingPosition) {
+  return row.tuple(bookedAt, id);
 }
 
 function filters(row: Row, { status, participant, from, to }: BookingQuery): Conditions {

@@ -50,10 +50,10 @@ export function createEntities<S, T, F, E extends object, C extends string>(
   options: EntitiesOptions<S, T, F, E, C>,
 ): (reads: Reads) => Entities<T, F, E> {
   const { database, family, stateTable, toEntity, toColumns, showEvent: show } = options;
-  const db = database.kysely;
+  const { engine, kysely: db } = database;
   const read = (state: string) => toEntity(JSON.parse(state) as S);
   return (reads) =>
-    new OperationEntities({ db, reads, stateTable, read, toColumns }, () =>
+    new OperationEntities({ engine, db, reads, stateTable, read, toColumns }, () =>
       createHistory({ db, reads, family, show }),
     );
 }

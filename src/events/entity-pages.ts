@@ -2,9 +2,9 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 import type { RowQuery } from '../relay.js';
 import type { Parameter } from '../store/parameters.js';
 import { shareOf, shortTexts, type Reads } from '../store/reads.js';
-import { readInSteps, rowsPerStep, type Scan } from '../store/scan.js';
+import { readInSteps, rowsPerStep, unlimited, type Scan } from '../store/scan.js';
 import type { EntityTableName, Tables } from '../store/schema.js';
-import type { Executor } from '../store/store.js';
+import type { Engine, Executor } from '../store/store.js';
 import { keyText } from '../store/text.js';
 import type { StateTable } from './fold.js';
 
@@ -13,6 +13,7 @@ export type EntityPosition = readonly [instant: string, id: string];
 
 /** What entities are read from. */
 export interface EntitySource {
+  readonly engine: Engine;
   readonly db: Executor;
   readonly reads: Reads;
   readonly stateTable: StateTable;
@@ -57,6 +58,8 @@ interface Window {
   readonly backward: boolean;
   readonly after: Place | undefined;
   readonly before: Place | undefined;
+  /** The last place that counts, in page order. */
+  readonly to?: Place | undefined;
 }
 
 function toWindow({ limit, backward, after, before }: RowQuery): Window {
@@ -76,32 +79,31 @@ function scanAlong(
   along: Condition,
   conditions: readonly Condition[],
 ): Scan<Place, StateRow> {
-  const { db, stateTable } = source;
+  const { db, engine, stateTable } = source;
   const { table, key } = stateTable;
   const columns = conditions.map(([column]) => sql.ref(column).as(column));
-  const rowsFrom = (from: Place | undefined) =>
-    inWindow(db.selectFrom(table), key, from ? startingAt(from, window) : window)
+  const rowsIn = (part: Window) =>
+    inWindow(db.selectFrom(table), key, part)
       .where(meets([along]))
       .select(keyOf(stateTable))
       .select('updated_instant');
   return {
-    match(from, limit) {
-      const step = rowsFrom(from).select(columns).limit(rowsPerStep).as('step');
-      const found = db.selectFrom(step).select('step.key').where(meets(conditions));
-      const keys = inOrder(found, 'step.key', window).limit(limit);
-      return inOrder(selectRows(source, limit).where(sql.ref(key), 'in', keys), key, window).execute();
-    },
     async end(from) {
-      const last = rowsFrom(from)
-        .offset(rowsPerStep - 1)
-        .limit(1);
-      const row = await last.executeTakeFirst();
+      const last = rowsIn(startingAt(from, window)).offset(rowsPerStep[engine] - 1);
+      const row = await last.limit(1).executeTakeFirst();
       return row && [row.updated_instant, row.key];
+    },
+    match(from, to, limit) {
+      const step = rowsIn({ ...startingAt(from, window), to }).select(columns);
+      const found = db.selectFrom(step.limit(unlimited).as('step')).select('step.key');
+      const keys = inOrder(found.where(meets(conditions)), 'step.key', window).limit(limit);
+      return inOrder(selectRows(source, limit).where(sql.ref(key), 'in', keys), key, window).execute();
     },
   };
 }
 
-function startingAt(from: Place, window: Window): Window {
+function startingAt(from: Place | undefined, window: Window): Window {
+  if (from === undefined) return window;
   return window.backward ? { ...window, before: from } : { ...window, after: from };
 }
 
@@ -116,12 +118,13 @@ function inWindow<O>(
   key: string,
   window: Window,
 ): SelectQueryBuilder<Tables, EntityTableName, O> {
-  const { after, before } = window;
-  const beyond = (sign: '<' | '>', [instant, id]: Place) =>
+  const { after, before, to, backward } = window;
+  const beyond = (sign: '<' | '>' | '<=' | '>=', [instant, id]: Place) =>
     sql<boolean>`(updated_instant, ${sql.ref(key)}) ${sql.raw(sign)} (${instant}, ${id})`;
   return inOrder(rows, key, window)
     .$if(after !== undefined, (page) => page.where(beyond('<', after!)))
-    .$if(before !== undefined, (page) => page.where(beyond('>', before!)));
+    .$if(before !== undefined, (page) => page.where(beyond('>', before!)))
+    .$if(to !== undefined, (page) => page.where(beyond(backward ? '<=' : '>=', to!)));
 }
 
 function inOrder<DB, TB extends keyof DB, O>(

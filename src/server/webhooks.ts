@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { createPace } from '../events/pace.js';
+import { createPace } from '../pace.js';
 import type { Receiver } from '../events/receiver.js';
 import { answer, webhookPrefix } from './door.js';
 

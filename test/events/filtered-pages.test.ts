@@ -11,7 +11,8 @@ import { rowsPerStep } from '../../src/store/scan.js';
 import { silent } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 
-const count = 3 * rowsPerStep;
+/** Two and a half steps on SQLite, and less than one on Postgres. */
+const count = 2.5 * rowsPerStep.sqlite;
 
 /** The shipments, newest first; two at a time have the same time. */
 const shipments = Array.from({ length: count }, (_, at) => ({
@@ -61,7 +62,7 @@ const meets =
     (carrier == null || carrier === given.carrier) &&
     (trackingNumber == null || trackingNumber === given.trackingNumber);
 
-describe.each(engines)('pages by several filters on %s', (_, freshUrl) => {
+describe.each(engines)('pages by several filters on %s', (engine, freshUrl) => {
   let database: Database;
   let statements = 0;
 
@@ -109,17 +110,15 @@ describe.each(engines)('pages by several filters on %s', (_, freshUrl) => {
   });
 
   test('take as many statements as the shortest of the lists has steps', async () => {
-    expect(await page({ limit: 21, backward: false }, { stage: 'CREATED', carrier: 'seldom' })).toHaveLength(
-      6,
+    const first = { limit: 21, backward: false };
+    expect(await page(first, { stage: 'CREATED', carrier: 'seldom' })).toHaveLength(5);
+    // On SQLite a step along the stage, which goes on, and one along the carrier, which ends.
+    expect(statements).toBe(engine === 'sqlite' ? 4 : 2);
+    expect(await page(first, { stage: 'CREATED', carrier: 'carrier 0' })).toHaveLength(21);
+    expect(statements).toBe(2);
+    expect(await page({ limit: 21, backward: true }, { stage: 'CREATED', trackingNumber: 'none' })).toEqual(
+      [],
     );
-    // A step along the stage, and one along the carrier: does it have more?
-    expect(statements).toBe(4);
-    expect(
-      await page({ limit: 21, backward: false }, { stage: 'CREATED', carrier: 'carrier 0' }),
-    ).toHaveLength(21);
-    expect(statements).toBe(1);
-    const both: ShipmentFilter = { stage: 'CREATED', trackingNumber: 'none' };
-    expect(await page({ limit: 21, backward: true }, both)).toEqual([]);
-    expect(statements).toBe(4);
+    expect(statements).toBe(engine === 'sqlite' ? 4 : 2);
   });
 });
