@@ -1,3 +1,4 @@
+import type { KyselyPlugin, RootOperationNode } from 'kysely';
 import { pino } from 'pino';
 import { afterEach } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/database.js';
@@ -15,4 +16,18 @@ export async function open(url: string): Promise<Database> {
   const database = await openDatabase(url, { log: silent });
   opened.push(database);
   return database;
+}
+
+/** The same database, and the statements run on it since, if it is given one at a time. */
+export function recordStatements(given: Database) {
+  const statements: RootOperationNode[] = [];
+  let built: RootOperationNode;
+  const recorder: KyselyPlugin = {
+    transformQuery: ({ node }) => (built = node), // also called for subqueries, before the whole
+    async transformResult({ result }) {
+      statements.push(built);
+      return result;
+    },
+  };
+  return { database: { ...given, kysely: given.kysely.withPlugin(recorder) }, statements };
 }
