@@ -5,12 +5,12 @@ import { createRetrier, type GiveUpLimit } from './retrier.js';
 import { isSelected, type Selection } from './interests.js';
 import type { Log, LogEntry } from './log.js';
 import { createMulticast, type Multicast } from './multicast.js';
-import { createPace } from '../pace.js';
 import { createPast } from './past.js';
 import { expired, type Place } from './place.js';
 import { createCoalescedRead } from './coalesced-read.js';
 import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
+import { createPace } from '../pace.js';
 
 export { selections, type Selection } from './interests.js';
 export type { Place } from './place.js';

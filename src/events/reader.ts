@@ -1,6 +1,6 @@
+import type { Pace } from '../pace.js';
 import type { Retrier } from './retrier.js';
 import type { LogEntry } from './log.js';
-import type { Pace } from '../pace.js';
 import { entryOf, type Past } from './past.js';
 import { expired } from './place.js';
 import type { Tail } from './tail.js';

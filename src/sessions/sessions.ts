@@ -42,8 +42,8 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
   /** Ends a session here and on every replica; its watchers are called. */
   end(sessionId: string): Promise<void>;
   /**
-   * Ends a session whose notes token is no longer valid. While that cannot be stored, it is retried, and the session is
-   * not found here.
+   * Ends a session whose notes token is no longer valid. While that cannot be stored, it is retried; here the session is
+   * not found, and its watchers are called, all the same.
    */
   revoke(sessionId: string): void;
   stop(): void;
