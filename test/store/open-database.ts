@@ -1,4 +1,4 @@
-import type { KyselyPlugin, RootOperationNode } from 'kysely';
+import { CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { pino } from 'pino';
 import { afterEach } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/database.js';
@@ -30,4 +30,12 @@ export function recordStatements(given: Database) {
     },
   };
   return { database: { ...given, kysely: given.kysely.withPlugin(recorder) }, statements };
+}
+
+/** How the database would run a statement. */
+export async function planOf({ engine, kysely }: Database, statement: RootOperationNode): Promise<string> {
+  const { sql, parameters } = kysely.getExecutor().compileQuery(statement, { queryId: '' });
+  const explain = engine === 'postgres' ? 'explain' : 'explain query plan';
+  const { rows } = await kysely.executeQuery<object>(CompiledQuery.raw(`${explain} ${sql}`, [...parameters]));
+  return rows.flatMap((row) => Object.values(row) as unknown[]).join('\n');
 }
