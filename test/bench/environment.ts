@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,9 @@ export interface Environment {
   startGateway(options: GatewayStart): Promise<Server>;
 }
 
-const flags = ['--max-semi-space-size=32'];
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+/** The flags for Node.js that `npm start` has, for the gateway and all that it is compared with. */
+const flags = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 const grants = [
   'appointments:read',
   'appointments:write',
