@@ -1,16 +1,25 @@
-import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto';
 
 const idBytes = 4;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What is derived from one secret. */
+/** What is derived from one secret. Key objects, since Node.js 24 takes 15 µs to make one of a buffer, for each use. */
 interface Key {
   /** Precedes what was sealed, to tell which key opens it. */
   readonly id: Buffer;
-  readonly cipher: Buffer;
+  readonly cipher: KeyObject;
   /** The HMAC key that derives nonces. */
-  readonly nonce: Buffer;
+  readonly nonce: KeyObject;
 }
 
 /** Seals text so that only this gateway can read it, bound to the place where it is kept. */
@@ -29,8 +38,8 @@ function deriveKey(secret: Buffer): Key {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
   return {
     id: derive('trivium key id').subarray(0, idBytes),
-    cipher: derive('trivium cipher'),
-    nonce: derive('trivium nonce'),
+    cipher: createSecretKey(derive('trivium cipher')),
+    nonce: createSecretKey(derive('trivium nonce')),
   };
 }
 
