@@ -1,4 +1,11 @@
-import { createCipheriv, createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
+import {
+  createCipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  randomBytes,
+  randomUUID,
+} from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Pool } from 'undici';
 
@@ -11,7 +18,7 @@ const tuned = process.env.TUNED !== undefined;
 const { hostname, origin } = new URL(process.env.UPSTREAM);
 const pool = new Pool(origin, { connections: 64 });
 const sessions = new Map();
-const key = randomBytes(32);
+const key = createSecretKey(randomBytes(32));
 
 async function call(method, path, token, body) {
   const answer = await pool.request({
