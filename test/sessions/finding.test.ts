@@ -123,7 +123,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     await schema.alterTable('sessions').renameTo('away').execute();
     const attempts = vi.spyOn(database.kysely, 'deleteFrom');
     sessions.revoke(session.caller.sessionId);
-    await vi.waitFor(() => expect(attempts).toHaveBeenCalledTimes(2), 20_000);
+    await vi.waitFor(() => expect(attempts.mock.calls.length).toBeGreaterThan(1), 20_000);
     expect(await sessions.find(token)).toBeUndefined();
     expect(endedHere).toHaveBeenCalledOnce();
     expect(ended).not.toHaveBeenCalled();
@@ -140,11 +140,12 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     await schema.alterTable('sessions').renameTo('away').execute();
     const attempts = vi.spyOn(database.kysely, 'deleteFrom');
     sessions.revoke(session.caller.sessionId);
-    await vi.waitFor(() => expect(attempts).toHaveBeenCalledTimes(2), 20_000);
+    await vi.waitFor(() => expect(attempts.mock.calls.length).toBeGreaterThan(1), 20_000);
     sessions.stop();
+    const before = attempts.mock.calls.length;
     await schema.alterTable('away').renameTo('sessions').execute();
     await sleep(4_000); // longer than the longest pause between two attempts
-    expect(attempts).toHaveBeenCalledTimes(2);
+    expect(attempts).toHaveBeenCalledTimes(before);
     expect(await sessions.find(token)).toBeUndefined();
   });
 
