@@ -28,7 +28,8 @@ export interface Environment {
   startGateway(options: GatewayStart): Promise<Server>;
 }
 
-const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+const { scripts } = JSON.parse(manifest) as { readonly scripts: { readonly start: string } };
 /** The flags for Node.js that `npm start` has, for the gateway and all that it is compared with. */
 const flags = scripts.start.split(' ').filter((word) => word.startsWith('--'));
 const grants = [
