@@ -22,8 +22,18 @@ interface Changes {
   /** The new events, each with the state of its entity just after it, as JSON. */
   readonly events: readonly (PlacedItem & { readonly entity: string | null })[];
   readonly states: States;
+  /** The number that the log ended with when it was looked at. */
+  readonly from: number;
   /** The new end of the log. */
   readonly head: Place;
+}
+
+/** What a commit has to know, as it was at one moment. */
+interface Look {
+  /** The log's last number, and the last that is gone (retention). */
+  readonly head: { readonly seq: number; readonly pruned: number };
+  /** The event ids of the batch that are known already, and the stored states of its entities. */
+  readonly found: readonly KnownRow[];
 }
 
 /** A known event id, or the stored state of an entity. */
@@ -43,25 +53,31 @@ export function prepareStatements(store: Store, folds: Folds) {
   const lockHead = kysely
     .updateTable('log_head')
     .set(({ ref }) => ({ seq: ref('seq') }))
-    .where('id', '=', 1)
-    .returning(['seq', 'pruned']);
-  const find = prepare(kysely, (sought: MakePlaceholder<Sought>) => selectKnown(engine, folds, sought));
+    .where('id', '=', 1);
+  const find = prepare(kysely, (sought: MakePlaceholder<Sought>) => selectLook(engine, folds, sought));
   const keep = prepareTogether<ChangeRows>(store, (written) => ({
-    statements: writeAll(engine, folds, written),
+    guard: moveHead(written),
+    inserts: writeAll(engine, folds, written),
     signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
   }));
 
   return {
-    /** An update, since on both engines that locks the row and returns what the previous holder committed. */
+    /** Waits for those who hold the head, and holds it until the transaction ends. A look then sees what they did. */
     lockHead: prepare(kysely, () => lockHead),
-    /** The event ids of the batch that are known already, and the stored states of its entities. */
-    findKnown: (db: Executor, batch: readonly Item[]) =>
-      find(db, { ids: batch.map(toIdKey), entities: byFamily(families, (family) => keysOf(family, batch)) }),
-    keep: (db: Executor, { events, states, head }: Changes) =>
+    async look(db: Executor, batch: readonly Item[]): Promise<Look> {
+      const entities = byFamily(families, (family) => keysOf(family, batch));
+      const rows = await find(db, { ids: batch.map(toIdKey), entities });
+      const [head] = rows;
+      if (!head) throw new Error('The log has no head.');
+      return { head: { seq: head.head, pruned: head.pruned }, found: rows.filter(isFound) };
+    },
+    /** Resolves with false, and changes nothing, if the log no longer ends where it did when it was looked at. */
+    keep: (db: Executor, { events, states, from, head }: Changes) =>
       keep(db, {
         ids: events.map(toIdRow),
         events: events.map(toRow),
         states: byFamily(families, states.folded),
+        from,
         head,
       }),
   };
@@ -79,7 +95,21 @@ interface Sought {
   readonly entities: RowsByFamily;
 }
 
-function selectKnown(engine: Engine, folds: Folds, sought: MakePlaceholder<Sought>): RawBuilder<KnownRow> {
+/** The head, with each row that was found; if there is none, with nulls. */
+type LookRow = { readonly head: number; readonly pruned: number } & (KnownRow | { readonly family: null });
+
+function isFound(row: LookRow): row is LookRow & KnownRow {
+  return row.family !== null;
+}
+
+/** Not a plain `select`: those have connections of their own, on which it would wait for slow ones. */
+function selectLook(engine: Engine, folds: Folds, sought: MakePlaceholder<Sought>): RawBuilder<LookRow> {
+  return sql<LookRow>`with found as (${selectKnown(engine, folds, sought)})
+    select log_head.seq as head, log_head.pruned as pruned, found.*
+    from log_head left join found on true where log_head.id = 1`;
+}
+
+function selectKnown(engine: Engine, folds: Folds, sought: MakePlaceholder<Sought>): RawBuilder<unknown> {
   const ids = rowsOf(
     engine,
     { family: 'text', key: 'text' },
@@ -96,7 +126,7 @@ function selectKnown(engine: Engine, folds: Folds, sought: MakePlaceholder<Sough
       rowsFrom(sought, ({ entities }) => entities[family]!),
     ),
   );
-  return sql<KnownRow>`${sql.join([known, ...states], sql` union all `)}`;
+  return sql.join([known, ...states], sql` union all `);
 }
 
 function toIdKey({ delivery: { family }, eventKey }: Item): Row {
@@ -116,7 +146,13 @@ interface ChangeRows {
   readonly ids: readonly Row[];
   readonly events: readonly Row[];
   readonly states: RowsByFamily;
+  readonly from: number;
   readonly head: Place;
+}
+
+function moveHead(written: MakePlaceholder<ChangeRows>): RawBuilder<unknown> {
+  return sql`update log_head set seq = ${written(({ head }) => head.seq)}
+    where id = 1 and seq = ${written(({ from }) => from)} returning seq`;
 }
 
 function writeAll(
@@ -130,12 +166,14 @@ function writeAll(
       'event_ids',
       idColumns,
       rowsFrom(written, ({ ids }) => ids),
+      { guarded: true },
     ),
     insertRows(
       engine,
       'events',
       eventColumns,
       rowsFrom(written, ({ events }) => events),
+      { guarded: true },
     ),
     ...Object.entries(folds).map(([family, table]) =>
       saveStates(
@@ -144,7 +182,6 @@ function writeAll(
         rowsFrom(written, ({ states }) => states[family]!),
       ),
     ),
-    sql`update log_head set seq = ${written(({ head }) => head.seq)} where id = 1`,
   ];
 }
 

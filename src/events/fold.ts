@@ -62,14 +62,14 @@ export function selectStates(
     join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
 }
 
-/** Inserts states, or overwrites those of the same key. */
+/** Inserts states, or overwrites those of the same key; one of the statements of `prepareTogether`. */
 export function saveStates(
   engine: Engine,
   { table, key, columns }: StateTable,
   rows: Rows,
 ): RawBuilder<unknown> {
   const all: Columns = { [key]: 'text', state: 'text', ...columns };
-  return insertRows(engine, table, all, rows, overwriting(key, all));
+  return insertRows(engine, table, all, rows, { conflict: overwriting(key, all), guarded: true });
 }
 
 /** The states of one batch, folded in log order. */

@@ -120,16 +120,16 @@ function guard({ reading, writing }: Pools): PostgresPoolClient {
 }
 
 /**
- * A write of many rows gets a name, by which the server keeps it parsed and planned. A select gets none: its best plan
- * depends on how many rows there are by then. Creating an index gets a longer timeout.
+ * An insert of many rows gets a name, by which the server keeps it parsed and planned. What only reads gets none: its
+ * best plan depends on how many rows there are by then. Creating an index gets a longer timeout.
  */
 function queryOptions(
   sql: string,
   values: readonly unknown[],
 ): { readonly name?: string; readonly query_timeout?: number } {
   if (sql.startsWith('create index')) return { query_timeout: indexTimeoutMs };
-  const isBulkWrite = values.some(Buffer.isBuffer) && !isSelect(sql);
-  return isBulkWrite ? { name: digest(sql) } : {};
+  const isBulkInsert = values.some(Buffer.isBuffer) && sql.includes('insert into');
+  return isBulkInsert ? { name: digest(sql) } : {};
 }
 
 function isSelect(sql: string): boolean {

@@ -49,20 +49,29 @@ function toJson(names: readonly string[], rows: readonly Row[]): string {
   return JSON.stringify(values);
 }
 
+/** How rows are inserted. */
+interface Insertion {
+  /** An `on conflict` clause. */
+  readonly conflict?: RawBuilder<unknown>;
+  /** Whether this is one of the statements of a `Together`. */
+  readonly guarded?: boolean;
+}
+
 /**
- * Inserts rows; `conflict` is an `on conflict` clause. On SQLite a prepared statement is run for every row, which takes
- * a third of the time that reading them as JSON does.
+ * Inserts rows. On SQLite a prepared statement is run for every row, which takes a third of the time that reading them
+ * as JSON does.
  */
 export function insertRows(
   engine: Engine,
   table: keyof Tables,
   columns: Columns,
   rows: Rows,
-  conflict: RawBuilder<unknown> = sql``,
+  { conflict = sql``, guarded = false }: Insertion = {},
 ): RawBuilder<unknown> {
   const names = Object.keys(columns);
   const into = sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))})`;
-  if (engine === 'postgres') return sql`${into} ${rowsOf(engine, columns, rows)} ${conflict}`;
+  const condition = guarded ? sql`where exists (select from guard)` : sql``;
+  if (engine === 'postgres') return sql`${into} ${rowsOf(engine, columns, rows)} ${condition} ${conflict}`;
   return sql`${into} values (${sql.join(typed(engine, columns, columnsOf(names, rows)))}) ${conflict}`;
 }
 
@@ -78,30 +87,37 @@ function columnsOf(names: readonly string[], rows: Rows) {
   return names.map((name) => rows((all) => all.map((row) => row[name])));
 }
 
-/** Statements that do not depend on each other, and a signal for listeners, as `Database.signal` sends it. */
+/** Inserts that do not depend on each other but on a guard, and a signal for listeners, as `Database.signal` sends it. */
 interface Together {
-  readonly statements: readonly RawBuilder<unknown>[];
+  /** Runs first; if it returns no row, nothing else is done. */
+  readonly guard: RawBuilder<unknown>;
+  /** Each made with `guarded`. */
+  readonly inserts: readonly RawBuilder<unknown>[];
   readonly signal?: { readonly channel: Channel; readonly payload: RawBuilder<string> };
 }
 
 /**
- * Prepares statements that are run together: on Postgres as one, to save round trips. Only there do they also
- * send the signal, with the commit: by itself it would need a commit of its own, with a wait for the disk.
+ * Prepares statements that are run together, and returns a function that resolves with whether the guard let them. On
+ * Postgres they are one, which saves round trips, and needs no transaction around it. Only there do they also send the
+ * signal, with the commit: by itself it would need a commit of its own, with a wait for the disk.
  */
 export function prepareTogether<I>(
   { engine, kysely }: Store,
   make: (given: MakePlaceholder<I>) => Together,
-): (db: Executor, input: I) => Promise<void> {
+): (db: Executor, input: I) => Promise<boolean> {
   const together = make(placeholders<I>());
-  const statements = engine === 'postgres' ? [toSingleStatement(together)] : together.statements;
-  const prepared = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));
+  const { guard, inserts } = together;
+  const statements = engine === 'postgres' ? [toSingleStatement(together)] : [guard, ...inserts];
+  const [first, ...others] = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));
   return async (db, input) => {
-    for (const run of prepared) await run(db, input);
+    const isLet = (await first!(db, input)).length > 0;
+    if (isLet) for (const run of others) await run(db, input);
+    return isLet;
   };
 }
 
-function toSingleStatement({ statements, signal }: Together): RawBuilder<unknown> {
-  const parts = statements.map((statement, at) => sql`${sql.ref(`part_${at}`)} as (${statement})`);
+function toSingleStatement({ guard, inserts, signal }: Together): RawBuilder<unknown> {
+  const parts = inserts.map((insert, at) => sql`${sql.ref(`part_${at}`)} as (${insert})`);
   const last = signal ? sql`pg_notify(${channelName(signal.channel)}, ${signal.payload})` : sql`1`;
-  return sql`with ${sql.join(parts)} select ${last}`;
+  return sql`with guard as (${guard}), ${sql.join(parts)} select ${last} from guard`;
 }

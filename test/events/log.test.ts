@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../src/events/delivery.js';
 import type { LogEntry } from '../../src/events/log.js';
 import { placeFrom } from '../../src/events/place.js';
+import { digest } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
+import { recordStatements } from '../store/open-database.js';
+import { procedure } from './test-fold.js';
 import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
 import { logContract } from './log.contract.js';
 
@@ -27,32 +31,76 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
         expect((await one!.log.bounds()).id).toBe((await other!.log.bounds()).id);
       }));
 
+    /** Appends to one log while another holds the head; the holder commits the event `held` as the first one. */
+    async function appendBehind(
+      [one, other]: readonly TestLog[],
+      deliveries: readonly Delivery[],
+    ): Promise<readonly string[]> {
+      const settled: string[] = [];
+      let waiting: Promise<unknown>[] = [];
+      await one!.database.kysely.transaction().execute(async (db) => {
+        const head = await db
+          .updateTable('log_head')
+          .set({ seq: 1 })
+          .returning('seq')
+          .executeTakeFirstOrThrow();
+        waiting = deliveries.map((it) => other!.log.append(it).then((outcome) => settled.push(outcome)));
+        await sleep(300);
+        expect([settled, (await other!.log.bounds()).head, await other!.log.read(0, 10)]).toEqual([
+          [],
+          0,
+          [],
+        ]);
+        await db.insertInto('event_ids').values(heldId(head.seq)).execute();
+        await db.insertInto('events').values(heldRow(head.seq)).execute();
+      });
+      await Promise.all(waiting);
+      return settled;
+    }
+
     test('commit in the order of the numbers: one that holds the head makes the others wait', () =>
-      withReplicas(2, async ([one, other]) => {
-        const settled: string[] = [];
-        let waiting: Promise<unknown>[] = [];
-        await one!.database.kysely.transaction().execute(async (db) => {
-          const head = await db
-            .updateTable('log_head')
-            .set({ seq: 1 })
-            .returning('seq')
-            .executeTakeFirstOrThrow();
-          waiting = ['a', 'b'].map((id) => other!.log.append(delivery(id)).then(() => settled.push(id)));
-          await sleep(300);
-          expect([settled, (await other!.log.bounds()).head, await other!.log.read(0, 10)]).toEqual([
-            [],
-            0,
-            [],
-          ]);
-          await db.insertInto('events').values(heldRow(head.seq)).execute();
-        });
-        await Promise.all(waiting);
-        const entries = await other!.log.read(0, 10);
+      withReplicas(2, async (replicas) => {
+        await appendBehind(replicas, [delivery('a'), delivery('b')]);
+        const entries = await replicas[1]!.log.read(0, 10);
         expect(entries.map(({ seq, eventId }) => [seq, eventId])).toEqual([
           [1, 'held'],
           [2, 'a'],
           [3, 'b'],
         ]);
+      }));
+
+    test('recognise an event that another stores while they are about to', () =>
+      withReplicas(2, async (replicas) => {
+        const again = delivery('held', {}, { body: 'held' });
+        expect(await appendBehind(replicas, [again, delivery('new')])).toEqual(['duplicate', 'stored']);
+        expect((await replicas[0]!.log.read(0, 10)).map(({ eventId }) => eventId)).toEqual(['held', 'new']);
+        expect(replicas[1]!.telemetry.counts.get('webhook_duplicate{family="shipments"}')).toBe(1);
+      }));
+
+    test('take two statements for a commit, and the lock only while another appends at the same time', () =>
+      withReplicas(2, async ([one, other]) => {
+        const { database, statements } = recordStatements(other!.database);
+        const commit = procedure.begin(database, null);
+        const countFor = async (id: string) => {
+          const before = statements.length;
+          await commit([delivery(id)]);
+          return statements.length - before;
+        };
+        expect(await countFor('a')).toBe(2);
+        await one!.log.append(delivery('b'));
+        expect(await countFor('c')).toBe(2);
+        const { counted } = await one!.database.kysely.transaction().execute(async (db) => {
+          await db
+            .updateTable('log_head')
+            .set(({ eb }) => ({ seq: eb('seq', '+', 1) }))
+            .execute();
+          const begun = { counted: countFor('d') };
+          await sleep(300);
+          return begun;
+        });
+        expect(await counted).toBe(2 + 3);
+        await one!.log.append(delivery('e'));
+        expect([await countFor('f'), await countFor('g'), await countFor('h')]).toEqual([3, 3, 2]);
       }));
 
     test('store each event once and fold every step, and a reader never sees a gap', () =>
@@ -91,6 +139,10 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
   },
 );
 
+function heldId(seq: number) {
+  return { family: 'shipments', event_id: 'held', seq, body_digest: digest('held') };
+}
+
 function heldRow(seq: number) {
   return {
     seq,
@@ -101,7 +153,7 @@ function heldRow(seq: number) {
     api_version: null,
     entity_id: null,
     received_at: 0,
-    body: '',
+    body: 'held',
     event: null,
     entity: null,
   };

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { describe, expect, test, vi } from 'vitest';
 import {
   insertRows,
@@ -23,8 +23,12 @@ const row = (key: string, value: string, expires_at: number | null = null): Row 
 /** The input of the statements below. */
 interface Input {
   readonly rows: readonly Row[];
-  readonly seq: number;
+  /** Where the head is expected. */
+  readonly from: number;
 }
+
+const moveHead = (from: RawBuilder<number>) =>
+  sql`update log_head set seq = seq + 1 where seq = ${from} returning seq`;
 
 describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   const insert = async (...rows: readonly Row[]) => {
@@ -57,29 +61,30 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     await expect(insert(row('good', ''), bad)).rejects.toThrow(fault);
   });
 
-  test('take an ON CONFLICT clause, and run with other statements even if there are none', async () => {
+  test('take an ON CONFLICT clause, and are inserted under a guard, even if there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
     const run = prepareTogether<Input>({ engine, kysely }, (given) => ({
-      statements: [
+      guard: moveHead(given(({ from }) => from)),
+      inserts: [
         insertRows(
           engine,
           'keyv',
           columns,
           rowsFrom(given, ({ rows }) => rows),
-          overwrite,
+          { conflict: overwrite, guarded: true },
         ),
-        sql`update log_head set seq = ${given(({ seq }) => seq)}`,
       ],
     }));
-    await run(kysely, { rows: [row('a', '1')], seq: 6 });
-    await run(kysely, { rows: [row('a', '2'), row('b', '3')], seq: 7 });
-    await run(kysely, { rows: [], seq: 8 });
+    expect(await run(kysely, { rows: [row('a', '1')], from: 0 })).toBe(true);
+    expect(await run(kysely, { rows: [row('a', '2'), row('b', '3')], from: 1 })).toBe(true);
+    expect(await run(kysely, { rows: [], from: 2 })).toBe(true);
+    expect(await run(kysely, { rows: [row('a', '4'), row('c', '4')], from: 2 })).toBe(false);
     expect(await kysely.selectFrom('keyv').select(['key', 'value']).orderBy('key').execute()).toEqual([
       { key: 'a', value: '2' },
       { key: 'b', value: '3' },
     ]);
-    expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 8 }]);
+    expect(await kysely.selectFrom('log_head').select('seq').execute()).toEqual([{ seq: 3 }]);
   });
 
   test('can be selected from, even if there are none', async () => {
@@ -107,27 +112,30 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   // On SQLite the signal is sent separately, after the commit.
   if (name === 'sqlite') return;
 
-  test('send their signal only when they are committed', async () => {
+  test('send their signal only when they are committed, and the guard has let them', async () => {
     const { engine, kysely, listen } = await open(await freshUrl());
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));
-    const run = prepareTogether<string>({ engine, kysely }, (key) => ({
-      statements: [
+    const run = prepareTogether<{ key: string; from: number }>({ engine, kysely }, (given) => ({
+      guard: moveHead(given(({ from }) => from)),
+      inserts: [
         insertRows(
           engine,
           'keyv',
           columns,
-          rowsFrom(key, (it) => [row(it, '')]),
+          rowsFrom(given, ({ key }) => [row(key, '')]),
+          { guarded: true },
         ),
       ],
-      signal: { channel: 'log', payload: key((it) => it) },
+      signal: { channel: 'log', payload: given(({ key }) => key) },
     }));
     const undone = kysely.transaction().execute(async (db) => {
-      await run(db, 'undone');
+      await run(db, { key: 'undone', from: 0 });
       throw new Error('no');
     });
     await expect(undone).rejects.toThrow('no');
-    await kysely.transaction().execute((db) => run(db, 'kept'));
+    await run(kysely, { key: 'held back', from: 1 });
+    await kysely.transaction().execute((db) => run(db, { key: 'kept', from: 0 }));
     await vi.waitFor(() => expect(heard).toEqual(['kept']), 10_000);
   });
 });
