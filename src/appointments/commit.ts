@@ -154,9 +154,7 @@ const bookingColumns = {
 
 function insertBookings(engine: Engine, bookings: readonly Booking[]): RawBuilder<unknown> {
   const rows = bookings.map(({ pending_ms, ...booking }) => ({ ...booking, pending_until: pending_ms }));
-  return insertRows(engine, 'bookings', bookingColumns, fixedRows(rows), {
-    conflict: sql`on conflict do nothing`,
-  });
+  return insertRows(engine, 'bookings', bookingColumns, fixedRows(rows), sql`on conflict do nothing`);
 }
 
 const referenceColumns: Columns = { booking_id: 'text', reference: 'text' };

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { prepare, type MakePlaceholder } from '../store/prepared.js';
-import { insertRows, prepareTogether, rowsFrom, rowsOf, type Columns, type Row } from '../store/rows.js';
+import { prepareGuarded, rowsFrom, rowsOf, type Columns, type Insert, type Row } from '../store/rows.js';
 import type { Engine, Executor, Store } from '../store/store.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Delivery } from './delivery.js';
@@ -29,7 +29,7 @@ interface Changes {
 }
 
 /** What a commit has to know, as it was at one moment. */
-interface Look {
+export interface Look {
   /** The log's last number, and the last that is gone (retention). */
   readonly head: { readonly seq: number; readonly pruned: number };
   /** The event ids of the batch that are known already, and the stored states of its entities. */
@@ -55,9 +55,9 @@ export function prepareStatements(store: Store, folds: Folds) {
     .set(({ ref }) => ({ seq: ref('seq') }))
     .where('id', '=', 1);
   const find = prepare(kysely, (sought: MakePlaceholder<Sought>) => selectLook(engine, folds, sought));
-  const keep = prepareTogether<ChangeRows>(store, (written) => ({
+  const keep = prepareGuarded<ChangeRows>(store, (written, insert) => ({
     guard: moveHead(written),
-    inserts: writeAll(engine, folds, written),
+    inserts: insertAll(insert, folds, written),
     signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
   }));
 
@@ -155,34 +155,21 @@ function moveHead(written: MakePlaceholder<ChangeRows>): RawBuilder<unknown> {
     where id = 1 and seq = ${written(({ from }) => from)} returning seq`;
 }
 
-function writeAll(
-  engine: Engine,
+function insertAll(
+  insert: Insert,
   folds: Folds,
   written: MakePlaceholder<ChangeRows>,
 ): readonly RawBuilder<unknown>[] {
-  return [
-    insertRows(
-      engine,
-      'event_ids',
-      idColumns,
-      rowsFrom(written, ({ ids }) => ids),
-      { guarded: true },
+  const ids = rowsFrom(written, (all) => all.ids);
+  const events = rowsFrom(written, (all) => all.events);
+  const states = Object.entries(folds).map(([family, table]) =>
+    saveStates(
+      insert,
+      table,
+      rowsFrom(written, (all) => all.states[family]!),
     ),
-    insertRows(
-      engine,
-      'events',
-      eventColumns,
-      rowsFrom(written, ({ events }) => events),
-      { guarded: true },
-    ),
-    ...Object.entries(folds).map(([family, table]) =>
-      saveStates(
-        engine,
-        table,
-        rowsFrom(written, ({ states }) => states[family]!),
-      ),
-    ),
-  ];
+  );
+  return [insert('event_ids', idColumns, ids), insert('events', eventColumns, events), ...states];
 }
 
 const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };

@@ -1,9 +1,9 @@
 import { digest } from '../seal.js';
 import type { Executor, Store } from '../store/store.js';
 import { keyText } from '../store/text.js';
-import { prepareStatements, type Item, type PlacedItem } from './commit-statements.js';
+import { prepareStatements, type Item, type Look, type PlacedItem } from './commit-statements.js';
 import type { Delivery } from './delivery.js';
-import { createStates, type Folds } from './fold.js';
+import { createStates, type Folds, type States } from './fold.js';
 import { witnessOf, type Place } from './place.js';
 import { storeAlteredBodies } from './altered-bodies.js';
 
@@ -21,6 +21,21 @@ interface Known {
   readonly bodyDigest: string;
 }
 
+/** The deliveries of a batch, with their outcomes. */
+interface Classified {
+  readonly outcomes: readonly Outcome[];
+  /** New events, with the numbers that follow the head. */
+  readonly fresh: readonly PlacedItem[];
+  /** Known events with another body, with the number of the event. */
+  readonly altered: readonly PlacedItem[];
+}
+
+/** What a batch will write, if the log still ends at `head`. */
+interface Plan extends Classified {
+  readonly head: Look['head'];
+  readonly states: States;
+}
+
 /**
  * Creates the function that appends deliveries to the log in one transaction, in order. It reads what is known of them,
  * and writes only if the log still ends where it did then. So numbers follow the order of commits, without gaps: a
@@ -36,38 +51,48 @@ export function createCommit(
   /** Whether another process has come between a look and its commit, and was still appending at the last one. */
   let contended = false;
 
-  /** Without the lock on the head, resolves with undefined, and has written nothing, if it takes the lock. */
-  async function append(db: Executor, batch: readonly Item[], locked: boolean): Promise<Commit | undefined> {
+  async function plan(db: Executor, batch: readonly Item[]): Promise<Plan> {
     const { head, found } = await look(db, batch);
-    if (locked) contended &&= head.seq !== end;
     const known = new Map<string, Known>();
     const states = createStates(folds);
     for (const { family, key, seq, text } of found)
       if (seq === null) states.put(family, key, text);
       else known.set(keyOf(family, key), { seq, bodyDigest: text });
-    const { outcomes, fresh, altered } = classify(batch, known, head.seq);
-    if (altered.length > 0 && !locked) return undefined;
-    // Retention deletes these together with their event, so none may be stored once that is gone.
-    await storeAlteredBodies(
-      db,
-      altered.filter(({ seq }) => seq > head.pruned),
-    );
+    return { head, states, ...classify(batch, known, head.seq) };
+  }
+
+  /** Resolves with undefined, and has written nothing, if the head has moved since the batch was planned. */
+  async function write(db: Executor, { head, states, outcomes, fresh }: Plan): Promise<Commit | undefined> {
     const last = fresh.at(-1);
     if (!last) return { outcomes, head: undefined };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
     const newHead = placeOf(last);
-    if (!(await keep(db, { events, states, from: head.seq, head: newHead }))) {
-      contended = true;
-      return undefined;
-    }
+    if (!(await keep(db, { events, states, from: head.seq, head: newHead }))) return undefined;
     end = newHead.seq;
     return { outcomes, head: newHead };
+  }
+
+  /** Resolves with undefined, and has written nothing, if the batch has to be appended under the lock. */
+  async function tryToAppend(batch: readonly Item[]): Promise<Commit | undefined> {
+    const planned = await plan(store.kysely, batch);
+    if (planned.altered.length > 0) return undefined;
+    const commit = await write(store.kysely, planned);
+    contended = !commit;
+    return commit;
   }
 
   function appendLocked(batch: readonly Item[]): Promise<Commit> {
     return store.kysely.transaction().execute(async (db) => {
       await lockHead(db, undefined);
-      const commit = await append(db, batch, true);
+      const planned = await plan(db, batch);
+      const { head, altered } = planned;
+      contended &&= head.seq !== end;
+      // Retention deletes these together with their event, so none may be stored once that is gone.
+      await storeAlteredBodies(
+        db,
+        altered.filter(({ seq }) => seq > head.pruned),
+      );
+      const commit = await write(db, planned);
       if (!commit) throw new Error('The head of the log moved although it was locked.');
       return commit;
     });
@@ -77,9 +102,8 @@ export function createCommit(
     const unknown = deliveries.find(({ family }) => !Object.hasOwn(folds, family));
     if (unknown) throw new Error(`The log has no fold for the family ${unknown.family}.`);
     const batch = deliveries.map(toItem);
-    // On Postgres a transaction takes five round trips, and this two. On SQLite round trips cost nothing.
-    const takesLock = store.engine === 'sqlite' || contended;
-    const commit = takesLock ? undefined : await append(store.kysely, batch, false);
+    // On Postgres the lock takes five round trips instead of two. On SQLite round trips cost nothing.
+    const commit = store.engine === 'sqlite' || contended ? undefined : await tryToAppend(batch);
     return commit ?? appendLocked(batch);
   };
 }
@@ -90,8 +114,8 @@ function toItem(delivery: Delivery): Item {
 
 const keyOf = (family: string, eventKey: string) => `${family} ${eventKey}`;
 
-/** Separates new events, which get the numbers after `head`, from known ones; an id may repeat within the batch. */
-function classify(batch: readonly Item[], known: Map<string, Known>, head: number) {
+/** An id may also repeat within the batch. */
+function classify(batch: readonly Item[], known: Map<string, Known>, head: number): Classified {
   const fresh: PlacedItem[] = [];
   const altered: PlacedItem[] = [];
   const outcomes = batch.map((item): Outcome => {

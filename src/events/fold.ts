@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { insertRows, rowsOf, type Columns, type Row, type Rows } from '../store/rows.js';
+import { rowsOf, type Columns, type Insert, type Row, type Rows } from '../store/rows.js';
 import type { EntityTableName } from '../store/schema.js';
 import type { Engine } from '../store/store.js';
 import { keyText } from '../store/text.js';
@@ -62,14 +62,14 @@ export function selectStates(
     join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
 }
 
-/** Inserts states, or overwrites those of the same key; one of the statements of `prepareTogether`. */
+/** Inserts states, or overwrites those of the same key. */
 export function saveStates(
-  engine: Engine,
+  insert: Insert,
   { table, key, columns }: StateTable,
   rows: Rows,
 ): RawBuilder<unknown> {
   const all: Columns = { [key]: 'text', state: 'text', ...columns };
-  return insertRows(engine, table, all, rows, { conflict: overwriting(key, all), guarded: true });
+  return insert(table, all, rows, overwriting(key, all));
 }
 
 /** The states of one batch, folded in log order. */

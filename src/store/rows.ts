@@ -49,28 +49,30 @@ function toJson(names: readonly string[], rows: readonly Row[]): string {
   return JSON.stringify(values);
 }
 
-/** How rows are inserted. */
-interface Insertion {
-  /** An `on conflict` clause. */
-  readonly conflict?: RawBuilder<unknown>;
-  /** Whether this is one of the statements of a `Together`. */
-  readonly guarded?: boolean;
-}
+/** Makes a statement that inserts rows; `conflict` is an `on conflict` clause. */
+export type Insert = (
+  table: keyof Tables,
+  columns: Columns,
+  rows: Rows,
+  conflict?: RawBuilder<unknown>,
+) => RawBuilder<unknown>;
 
 /**
  * Inserts rows. On SQLite a prepared statement is run for every row, which takes a third of the time that reading them
  * as JSON does.
  */
-export function insertRows(
+export function insertRows(engine: Engine, ...insertion: Parameters<Insert>): RawBuilder<unknown> {
+  return insertWhere(engine, sql``, ...insertion);
+}
+
+/** On SQLite, where rows are inserted one by one, without the condition. */
+function insertWhere(
   engine: Engine,
-  table: keyof Tables,
-  columns: Columns,
-  rows: Rows,
-  { conflict = sql``, guarded = false }: Insertion = {},
+  condition: RawBuilder<unknown>,
+  ...[table, columns, rows, conflict = sql``]: Parameters<Insert>
 ): RawBuilder<unknown> {
   const names = Object.keys(columns);
   const into = sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))})`;
-  const condition = guarded ? sql`where exists (select from guard)` : sql``;
   if (engine === 'postgres') return sql`${into} ${rowsOf(engine, columns, rows)} ${condition} ${conflict}`;
   return sql`${into} values (${sql.join(typed(engine, columns, columnsOf(names, rows)))}) ${conflict}`;
 }
@@ -88,26 +90,27 @@ function columnsOf(names: readonly string[], rows: Rows) {
 }
 
 /** Inserts that do not depend on each other but on a guard, and a signal for listeners, as `Database.signal` sends it. */
-interface Together {
+interface Guarded {
   /** Runs first; if it returns no row, nothing else is done. */
   readonly guard: RawBuilder<unknown>;
-  /** Each made with `guarded`. */
   readonly inserts: readonly RawBuilder<unknown>[];
-  readonly signal?: { readonly channel: Channel; readonly payload: RawBuilder<string> };
+  readonly signal: { readonly channel: Channel; readonly payload: RawBuilder<string> };
 }
 
 /**
- * Prepares statements that are run together, and returns a function that resolves with whether the guard let them. On
- * Postgres they are one, which saves round trips, and needs no transaction around it. Only there do they also send the
- * signal, with the commit: by itself it would need a commit of its own, with a wait for the disk.
+ * Prepares inserts under a guard, and returns a function that resolves with whether it let them. On Postgres they are
+ * one statement, which saves round trips, and needs no transaction around it. Only there do they also send the signal,
+ * with the commit: by itself it would need a commit of its own, with a wait for the disk.
  */
-export function prepareTogether<I>(
+export function prepareGuarded<I>(
   { engine, kysely }: Store,
-  make: (given: MakePlaceholder<I>) => Together,
+  make: (given: MakePlaceholder<I>, insert: Insert) => Guarded,
 ): (db: Executor, input: I) => Promise<boolean> {
-  const together = make(placeholders<I>());
-  const { guard, inserts } = together;
-  const statements = engine === 'postgres' ? [toSingleStatement(together)] : [guard, ...inserts];
+  const guarded = make(placeholders<I>(), (...insertion) =>
+    insertWhere(engine, sql`where exists (select from guard)`, ...insertion),
+  );
+  const { guard, inserts } = guarded;
+  const statements = engine === 'postgres' ? [toSingleStatement(guarded)] : [guard, ...inserts];
   const [first, ...others] = statements.map((statement) => prepare<I, unknown>(kysely, () => statement));
   return async (db, input) => {
     const isLet = (await first!(db, input)).length > 0;
@@ -116,8 +119,8 @@ export function prepareTogether<I>(
   };
 }
 
-function toSingleStatement({ guard, inserts, signal }: Together): RawBuilder<unknown> {
+function toSingleStatement({ guard, inserts, signal: { channel, payload } }: Guarded): RawBuilder<unknown> {
   const parts = inserts.map((insert, at) => sql`${sql.ref(`part_${at}`)} as (${insert})`);
-  const last = signal ? sql`pg_notify(${channelName(signal.channel)}, ${signal.payload})` : sql`1`;
-  return sql`with guard as (${guard}), ${sql.join(parts)} select ${last} from guard`;
+  return sql`with guard as (${guard}), ${sql.join(parts)}
+    select pg_notify(${channelName(channel)}, ${payload}) from guard`;
 }

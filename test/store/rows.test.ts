@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { describe, expect, test, vi } from 'vitest';
 import {
   insertRows,
-  prepareTogether,
+  prepareGuarded,
   rowsFrom,
   rowsOf,
   fixedRows,
@@ -64,17 +64,17 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   test('take an ON CONFLICT clause, and are inserted under a guard, even if there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
-    const run = prepareTogether<Input>({ engine, kysely }, (given) => ({
+    const run = prepareGuarded<Input>({ engine, kysely }, (given, guarded) => ({
       guard: moveHead(given(({ from }) => from)),
       inserts: [
-        insertRows(
-          engine,
+        guarded(
           'keyv',
           columns,
           rowsFrom(given, ({ rows }) => rows),
-          { conflict: overwrite, guarded: true },
+          overwrite,
         ),
       ],
+      signal: { channel: 'log', payload: given(({ from }) => String(from)) },
     }));
     expect(await run(kysely, { rows: [row('a', '1')], from: 0 })).toBe(true);
     expect(await run(kysely, { rows: [row('a', '2'), row('b', '3')], from: 1 })).toBe(true);
@@ -116,15 +116,13 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     const { engine, kysely, listen } = await open(await freshUrl());
     const heard: string[] = [];
     listen('log', (payload) => void heard.push(payload));
-    const run = prepareTogether<{ key: string; from: number }>({ engine, kysely }, (given) => ({
+    const run = prepareGuarded<{ key: string; from: number }>({ engine, kysely }, (given, guarded) => ({
       guard: moveHead(given(({ from }) => from)),
       inserts: [
-        insertRows(
-          engine,
+        guarded(
           'keyv',
           columns,
           rowsFrom(given, ({ key }) => [row(key, '')]),
-          { guarded: true },
         ),
       ],
       signal: { channel: 'log', payload: given(({ key }) => key) },
