@@ -67,8 +67,10 @@ export function createStatements(database: InstanceType<typeof DatabaseSync>) {
         if (takes !== parameters.length)
           throw new Error(`The statement takes ${takes} parameters, not ${parameters.length}.`);
         if (isColumns(parameters)) {
-          parameters[0]!.forEach((_, row) => statement.run(...parameters.map((column) => column[row]!)));
-          return { rows: [], changes: parameters[0]!.length };
+          const runs = parameters[0]!.map((_, row) =>
+            statement.run(...parameters.map((column) => column[row]!)),
+          );
+          return { rows: [], changes: runs.reduce((sum, { changes }) => sum + Number(changes), 0) };
         }
         if (returnsRows) return { rows: statement.all(...parameters) };
         return { rows: [], changes: statement.run(...parameters).changes };

@@ -61,6 +61,14 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     await expect(insert(row('good', ''), bad)).rejects.toThrow(fault);
   });
 
+  test('are counted as changed only where they were inserted', async () => {
+    const { engine, kysely } = await open(await freshUrl());
+    const add = (...rows: readonly Row[]) =>
+      insertRows(engine, 'keyv', columns, fixedRows(rows), sql`on conflict do nothing`).execute(kysely);
+    expect((await add(row('a', ''), row('b', ''))).numAffectedRows).toBe(2n);
+    expect((await add(row('b', ''), row('c', ''))).numAffectedRows).toBe(1n);
+  });
+
   test('take an ON CONFLICT clause, and are inserted under a guard, even if there are none', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const overwrite = sql`on conflict (key) do update set value = excluded.value`;
