@@ -13,8 +13,6 @@ import {
   whole,
 } from './setting.js';
 
-export { ConfigError, type Environment } from './environment.js';
-
 /** The required settings of the upstream services: all of them are given, or none (then the sandbox stands in). */
 const upstreamNames = [
   'NOTES_BASE_URL',

@@ -1,6 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { AppointmentsContext } from './appointments/resolvers.js';
-import type { Feed, Place } from './events/feed.js';
+import type { Feed } from './events/feed.js';
+import type { Place } from './events/place.js';
 import type { NotesOperation } from './notes/access.js';
 import type { NotesContext } from './notes/resolvers.js';
 import type { PaymentsContext } from './payments/resolvers.js';

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createTestFile } from './support/engines.js';
-import { ConfigError, readConfig, readSandboxConfig, type Config, type Environment } from '../src/config.js';
+import { readConfig, readSandboxConfig, type Config } from '../src/config.js';
+import { ConfigError, type Environment } from '../src/environment.js';
 
 /** Every required upstream setting, and nothing else. */
 const upstreams = {

@@ -27,7 +27,7 @@ const edges = ['server', 'schema', 'context', 'config'];
 // What each area (a folder or a module directly in `src`) may import besides itself: an area (`store`), one module
 // (`events/feed`) or the modules of one name in every area (`*/model`). A new area needs a row.
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  main: ['config', 'gateway', 'sandbox'],
+  main: ['config', 'environment', 'gateway', 'sandbox'],
   gateway: ['recording', ...edges, ...domains, ...mechanisms, ...ground],
   recording: ['events/commit', 'events/delivery', '*/state', '*/webhook', 'store/procedure'],
   config: ['environment', 'setting'],
@@ -35,7 +35,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   setting: ['bearer'],
   server: ['schema', 'context', 'sessions', 'events', 'relay', 'store/database', ...ground],
   schema: ['*/resolvers', 'context', 'relay', ...ground],
-  context: ['*/access', '*/resolvers', 'sessions', 'events/feed', ...ground],
+  context: ['*/access', '*/resolvers', 'sessions', 'events/feed', 'events/place', ...ground],
   sessions: ['notes/client', 'store', 'relay', ...ground],
   notes: ['upstream', 'store', 'relay', ...ground],
   appointments: ['upstream', 'store', 'relay', ...ground],

@@ -14,7 +14,8 @@ import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig, type ConfigError, type Environment } from '../src/config.js';
+import { readConfig } from '../src/config.js';
+import type { ConfigError, Environment } from '../src/environment.js';
 import { openProxy } from './client/proxy.js';
 import { startTestbed, type Testbed } from './support/testbed.js';
 

@@ -12,9 +12,6 @@ import { startTail } from './tail.js';
 import type { Signal } from '../signal.js';
 import { createPace } from '../pace.js';
 
-export { selections, type Selection } from './interests.js';
-export type { Place } from './place.js';
-
 /** The log as clients follow it. */
 export interface Feed {
   /** The cursor of a place (every entry is one): the same on every replica, valid for every family and filter. */

@@ -144,7 +144,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
     let place = member.after ?? tail.position();
     while (arriving.has(member) && place < position()) {
       const entry = await own.entry(place + 1);
-      await new Promise<void>(pace);
+      await new Promise<void>((resolve) => pace(resolve));
       // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
       if (!entry || !arriving.has(member)) return;
       const further = (index: number) =>

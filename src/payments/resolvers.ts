@@ -1,6 +1,7 @@
 import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../caller.js';
 import { GatewayError, userError } from '../errors.js';
-import { selections, type Feed, type Selection } from '../events/feed.js';
+import type { Feed } from '../events/feed.js';
+import { selections, type Selection } from '../events/interests.js';
 import type { LogEntry } from '../events/log.js';
 import { SecretLost } from '../events/rotation.js';
 import type { Secrets } from '../events/secrets.js';

@@ -1,5 +1,5 @@
 import type { DocumentNode } from 'graphql';
-import type { Selection } from '../events/feed.js';
+import type { Selection } from '../events/interests.js';
 
 /** Accounts for the memory that each user's subscriptions keep, so that nobody takes up all of it. */
 export interface Holdings {

@@ -1,5 +1,6 @@
 import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../caller.js';
-import { selections, type Feed, type Selection } from '../events/feed.js';
+import type { Feed } from '../events/feed.js';
+import { selections, type Selection } from '../events/interests.js';
 import type { LogEntry } from '../events/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors } from '../relay.js';

@@ -44,7 +44,7 @@ export async function readInSteps<Place, Row>(
     for (const walk of walks) {
       await walk.step();
       if (walk.isOver() && (await walk.settle())) return walk.rows();
-      await new Promise<void>(pace);
+      await new Promise<void>((resolve) => pace(resolve));
     }
 }
 
