@@ -70,7 +70,7 @@ export function createStatements(database: InstanceType<typeof DatabaseSync>) {
           const runs = parameters[0]!.map((_, row) =>
             statement.run(...parameters.map((column) => column[row]!)),
           );
-          return { rows: [], changes: runs.reduce((sum, { changes }) => sum + Number(changes), 0) };
+          return { rows: [], changes: runs.reduce((sum, { changes }) => sum + changes, 0) };
         }
         if (returnsRows) return { rows: statement.all(...parameters) };
         return { rows: [], changes: statement.run(...parameters).changes };
