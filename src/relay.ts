@@ -231,35 +231,35 @@ export function toEdge<T>(node: T, cursor: () => string): Edge<T> {
   return new PageEdge(node, 0, cursor);
 }
 
-/** How rows of our own database are read: in the connection's order or backward, strictly beyond the positions. */
-export interface RowQuery {
+/** How rows of our own database are read: in the connection's order or backward, strictly beyond the positions `P`. */
+export interface RowQuery<P> {
   readonly limit: number;
   readonly backward: boolean;
-  readonly after?: unknown;
-  readonly before?: unknown;
+  readonly after?: P | undefined;
+  readonly before?: P | undefined;
 }
 
-/** Rows of our own database; each has a position. */
-interface Rows<T> {
+/** Rows of our own database; each has a position, which a cursor holds as JSON. */
+interface Rows<T, P> {
   /** At most `limit` of them. */
-  read(query: RowQuery): Promise<readonly T[]>;
-  position(row: T): unknown;
+  read(query: RowQuery<P>): Promise<readonly T[]>;
+  position(row: T): P;
 }
 
 /**
  * A connection over rows of our own database. Whether rows lie behind the cursor that the page starts at is looked up
  * only if the operation selects it: since the cursor was made, rows may have come, gone or moved.
  */
-export async function rowConnection<T>(
+export async function rowConnection<T, P>(
   cursors: Cursors,
   place: CursorPlace,
   page: PageArguments,
   info: GraphQLResolveInfo,
-  rows: Rows<T>,
+  rows: Rows<T, P>,
 ): Promise<Connection<T>> {
   const { size, backward } = pageSize(page);
   const [after, before] = [page.after, page.before].map((cursor) =>
-    cursor == null ? undefined : cursors.open(place, cursor),
+    cursor == null ? undefined : (cursors.open(place, cursor) as P),
   );
   const query = { limit: size + 1, backward, after, before };
   const found = await rows.read(query);
@@ -276,9 +276,9 @@ export async function rowConnection<T>(
 }
 
 /** Whether rows lie behind the first one found; if none was, behind the far end, since none lie between the ends. */
-async function hasBehind<T>(
-  { read, position }: Rows<T>,
-  { backward, after, before }: RowQuery,
+async function hasBehind<T, P>(
+  { read, position }: Rows<T, P>,
+  { backward, after, before }: RowQuery<P>,
   found: readonly T[],
 ): Promise<boolean> {
   const farEnd = backward ? after : before;

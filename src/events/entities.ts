@@ -10,6 +10,7 @@ import {
   readRows,
   selectRows,
   type Condition,
+  type EntityPosition,
   type EntitySource,
   type StateRow,
 } from './entity-pages.js';
@@ -20,8 +21,8 @@ import { createHistory, type History, type Show } from './history.js';
 export interface Entities<T, F, E> {
   /** The entity; null if no event has mentioned it. Requests of the same tick are read together. */
   get(id: string): Promise<T | null>;
-  /** The entities that match the filter exactly, latest activity first; positions are `EntityPosition`s. */
-  page(query: RowQuery, filter: F): Promise<readonly T[]>;
+  /** The entities that match the filter exactly, latest activity first. */
+  page(query: RowQuery<EntityPosition>, filter: F): Promise<readonly T[]>;
   readonly events: History<E>;
 }
 
@@ -80,7 +81,7 @@ class OperationEntities<T, F, E> implements Entities<T, F, E> {
     return this.loader.load(id);
   }
 
-  page(query: RowQuery, filter: F): Promise<readonly T[]> {
+  page(query: RowQuery<EntityPosition>, filter: F): Promise<readonly T[]> {
     const key = JSON.stringify([query, filter]);
     this.pagesRead ??= new Map();
     const page = this.pagesRead.get(key) ?? readPage(this.source, query, filter);
@@ -95,7 +96,11 @@ async function readEntities<T, F>(source: Source<T, F>, ids: readonly string[]):
   return ids.map((id) => entities.get(keyText(id)) ?? null);
 }
 
-async function readPage<T, F>(source: Source<T, F>, query: RowQuery, filter: F): Promise<readonly T[]> {
+async function readPage<T, F>(
+  source: Source<T, F>,
+  query: RowQuery<EntityPosition>,
+  filter: F,
+): Promise<readonly T[]> {
   const rows = await readRows(source, query, conditionsOf(source, filter));
   const entities = await entitiesOf(source, rows);
   return rows.map(({ key }) => entities.get(key)!);

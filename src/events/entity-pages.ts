@@ -34,7 +34,7 @@ export type Condition = readonly [column: string, value: Parameter];
  */
 export function readRows(
   source: EntitySource,
-  query: RowQuery,
+  query: RowQuery<EntityPosition>,
   conditions: readonly Condition[],
 ): Promise<readonly StateRow[]> {
   const window = toWindow(query);
@@ -62,14 +62,12 @@ interface Window {
   readonly to?: Place | undefined;
 }
 
-function toWindow({ limit, backward, after, before }: RowQuery): Window {
+function toWindow({ limit, backward, after, before }: RowQuery<EntityPosition>): Window {
   return { limit, backward, after: toPlace(after), before: toPlace(before) };
 }
 
-function toPlace(position: unknown): Place | undefined {
-  if (position === undefined) return undefined;
-  const [instant, id] = position as EntityPosition;
-  return [instant, keyText(id)];
+function toPlace(position: EntityPosition | undefined): Place | undefined {
+  return position && [position[0], keyText(position[1])];
 }
 
 /** Looks along the index of one condition's column for rows that meet all conditions. */

@@ -11,7 +11,7 @@ export type StoredEvent<E> = E & { readonly seq: number };
 /** The events of one family that the log still keeps, by entity and by id, without skipped ones. */
 export interface History<E> {
   /** An entity's events, newest in the log first; positions are `seq`. Requests of the same tick are read together. */
-  of(entityId: string, query: RowQuery): Promise<readonly StoredEvent<E>[]>;
+  of(entityId: string, query: RowQuery<number>): Promise<readonly StoredEvent<E>[]>;
   /** The event with this id; null if it is unknown, skipped or no longer kept. */
   event(eventId: string): Promise<StoredEvent<E> | null>;
 }
@@ -29,7 +29,7 @@ interface Source<E, S> {
 
 interface Asked {
   readonly entityId: string;
-  readonly query: RowQuery;
+  readonly query: RowQuery<number>;
 }
 
 /** An event's row; texts that were too long for the first read are null, and `entity` is only read if needed. */
@@ -84,7 +84,7 @@ async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): P
 }
 
 function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked, share: number) {
-  const { limit, backward, after, before } = query as RowQuery & { after?: number; before?: number };
+  const { limit, backward, after, before } = query;
   return source.db
     .selectFrom('events')
     .select('seq')

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Connection, type Cursors, rowConnection } from '../relay.js';
+import { type Connection, type Cursors, rowConnection, type RowQuery } from '../relay.js';
 import { UpstreamError } from '../upstream/failure.js';
 import { isCount } from './answer.js';
 import type { ForwardPage } from './connection.js';
@@ -33,6 +33,8 @@ export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
   return first;
 }
 
+type TagPosition = readonly [key: string, index: number];
+
 /** A page of tags; the cursor of a tag that is gone stands for the index where it was. */
 export function tagConnection(
   cursors: Cursors,
@@ -42,13 +44,12 @@ export function tagConnection(
   readTags: () => Promise<ReadonlyMap<string, Tag>>,
 ): Promise<Connection<Tag>> {
   let keys: readonly string[] = [];
-  const toIndex = (position: unknown, offset: number) => {
-    const [key, index] = position as [string, number];
+  const toIndex = ([key, index]: TagPosition, offset: number) => {
     const at = keys.indexOf(key);
     return at < 0 ? index : at + offset;
   };
   return rowConnection(cursors, { connection: 'tags', userId }, { first, after }, info, {
-    async read({ limit, backward, after: behind, before }) {
+    async read({ limit, backward, after: behind, before }: RowQuery<TagPosition>) {
       const tags = await readTags();
       keys = [...tags.keys()];
       const start = behind === undefined ? 0 : toIndex(behind, 1);
@@ -56,7 +57,7 @@ export function tagConnection(
       const rows = [...tags.values()].slice(start, end);
       return (backward ? rows.toReversed() : rows).slice(0, limit);
     },
-    position({ name }) {
+    position({ name }): TagPosition {
       const key = name.toLowerCase();
       return [key, keys.indexOf(key)];
     },

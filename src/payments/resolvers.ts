@@ -6,7 +6,7 @@ import type { LogEntry } from '../events/log.js';
 import { SecretLost } from '../events/rotation.js';
 import type { Secrets } from '../events/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../generated/resolvers.js';
-import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
+import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../relay.js';
 import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from './model.js';
 import {
@@ -51,7 +51,7 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       const { cursors, payments } = context;
       const place = { connection: 'Payment.events', userId, filter: { paymentId } };
       return rowConnection(cursors, place, page, info, {
-        read: (query) => payments.events.of(paymentId, query),
+        read: (query: RowQuery<number>) => payments.events.of(paymentId, query),
         position: ({ seq }) => seq,
       });
     },

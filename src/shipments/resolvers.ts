@@ -3,7 +3,7 @@ import type { Feed } from '../events/feed.js';
 import { selections, type Selection } from '../events/interests.js';
 import type { LogEntry } from '../events/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../generated/resolvers.js';
-import { rowConnection, toGlobalId, type Cursors } from '../relay.js';
+import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../relay.js';
 import type { Shipment, ShipmentEvent } from './model.js';
 import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './state.js';
 
@@ -38,7 +38,7 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
       const { cursors, shipments } = context;
       const place = { connection: 'Shipment.events', userId, filter: { shipmentId } };
       return rowConnection(cursors, place, page, info, {
-        read: (query) => shipments.events.of(shipmentId, query),
+        read: (query: RowQuery<number>) => shipments.events.of(shipmentId, query),
         position: ({ seq }) => seq,
       });
     },

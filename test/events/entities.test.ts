@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EntityPosition } from '../../src/events/entity-pages.js';
 import type { PaymentFilter, ShipmentFilter } from '../../src/generated/resolvers.js';
 import { createPayments } from '../../src/payments/state.js';
 import type { RowQuery } from '../../src/relay.js';
@@ -22,7 +23,7 @@ describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
   });
   afterAll(() => database.stop());
 
-  const pages: readonly RowQuery[] = [
+  const pages: readonly RowQuery<EntityPosition>[] = [
     { limit: 21, backward: false },
     { limit: 21, backward: true },
     { limit: 21, backward: false, after: ['11000', 'x'] },

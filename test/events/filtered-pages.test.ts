@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EntityPosition } from '../../src/events/entity-pages.js';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/relay.js';
 import { createShipments, shipmentPosition } from '../../src/shipments/state.js';
@@ -71,7 +72,7 @@ describe.each(engines)('pages by several filters on %s', (engine, freshUrl) => {
   });
   afterAll(() => recorded.database.stop());
 
-  async function page(query: RowQuery, filter: ShipmentFilter) {
+  async function page(query: RowQuery<EntityPosition>, filter: ShipmentFilter) {
     recorded.statements.length = 0;
     return createShipments(recorded)(new Reads(new LightAbortController())).page(query, filter);
   }

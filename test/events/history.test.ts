@@ -13,7 +13,7 @@ import { openLogAndFeed } from '../support/live.js';
 const codeOf = (error: unknown) => (error as { readonly code?: unknown }).code;
 
 const long = 'é'.repeat(512 * 1024); // 1 MiB
-const all: RowQuery = { limit: 101, backward: false };
+const all: RowQuery<never> = { limit: 101, backward: false };
 
 /** Events of two payments: every other one of each has 1 MiB of data, and the last two of each 1 MiB of currency. */
 const history = Array.from({ length: 24 }, (_, at): PaymentEvent => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../src/generated/resolvers.js';
 import { createPayments, paymentPosition, type Payments } from '../../src/payments/state.js';
+import type { EntityPosition } from '../../src/events/entity-pages.js';
 import type { RowQuery } from '../../src/relay.js';
 import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
@@ -10,7 +11,7 @@ import { openLogAndFeed } from '../support/live.js';
 import { paymentEvent } from './events.js';
 
 const strange = 'a"\\\u0000\ud800é';
-const all: RowQuery = { limit: 100, backward: false };
+const all: RowQuery<never> = { limit: 100, backward: false };
 
 // In order of arrival; `late` has the latest activity.
 const history = [
@@ -43,7 +44,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
   /** The payments as a new operation reads them. */
   const payments = () => open(new Reads(new LightAbortController()));
 
-  const ids = async (query: Partial<RowQuery>, filter: PaymentFilter = {}) => {
+  const ids = async (query: Partial<RowQuery<EntityPosition>>, filter: PaymentFilter = {}) => {
     const page = await payments().page({ ...all, ...query }, filter);
     return page.map(({ paymentId }) => paymentId);
   };

@@ -16,10 +16,9 @@ const schema = buildSchema(`
 /** Numbers in ascending order, each its own position. */
 function createList(numbers: readonly number[]) {
   let reads = 0;
-  const read = async ({ limit, backward, after, before }: RowQuery) => {
+  const read = async ({ limit, backward, after = -Infinity, before = Infinity }: RowQuery<number>) => {
     reads += 1;
-    const [from = -Infinity, to = Infinity] = [after, before] as readonly (number | undefined)[];
-    const found = numbers.filter((number) => from < number && number < to);
+    const found = numbers.filter((number) => after < number && number < before);
     return (backward ? found.toReversed() : found).slice(0, limit);
   };
   const resolve = (page: PageArguments, _: unknown, info: GraphQLResolveInfo) =>

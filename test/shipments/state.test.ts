@@ -1,6 +1,7 @@
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
+import type { EntityPosition } from '../../src/events/entity-pages.js';
 import type { RowQuery } from '../../src/relay.js';
 import { createShipments, shipmentPosition, type Shipments } from '../../src/shipments/state.js';
 import { LightAbortController } from '../../src/signal.js';
@@ -11,7 +12,7 @@ import { openLogAndFeed } from '../support/live.js';
 import { shipmentEvent } from './events.js';
 
 const strange = 'a"\\\u0000\ud800é';
-const all: RowQuery = { limit: 100, backward: false };
+const all: RowQuery<never> = { limit: 100, backward: false };
 
 // In order of arrival; `late` has the latest activity.
 const history = [
@@ -53,12 +54,12 @@ describe.each(engines)('shipments on %s', (_, createDatabase) => {
   /** The shipments as a new operation reads them. */
   const shipments = () => open(new Reads(new LightAbortController()));
 
-  const ids = async (query: Partial<RowQuery>, filter: ShipmentFilter = {}) => {
+  const ids = async (query: Partial<RowQuery<EntityPosition>>, filter: ShipmentFilter = {}) => {
     const page = await shipments().page({ ...all, ...query }, filter);
     return page.map(({ shipmentId }) => shipmentId);
   };
 
-  const eventsIn = (from: Shipments) => async (shipmentId: string, query: Partial<RowQuery>) => {
+  const eventsIn = (from: Shipments) => async (shipmentId: string, query: Partial<RowQuery<number>>) => {
     const events = await from.events.of(shipmentId, { ...all, ...query });
     return events.map(({ eventId, seq }) => `${eventId} at ${seq}`);
   };
