@@ -37,6 +37,12 @@ interface Plan extends Classified {
 }
 
 /**
+ * After another process came between a look and its commit, which costs a whole batch, so many batches take the lock:
+ * processes that append at the same time go on doing so.
+ */
+const lockedAfterRace = 32;
+
+/**
  * Creates the function that appends deliveries to the log in one transaction, in order. It reads what is known of them,
  * and writes only if the log still ends where it did then. So numbers follow the order of commits, without gaps: a
  * reader past `seq` never misses a row that commits late.
@@ -46,10 +52,8 @@ export function createCommit(
   folds: Folds,
 ): (deliveries: readonly Delivery[]) => Promise<Commit> {
   const { lockHead, look, keep } = prepareStatements(store, folds);
-  /** The log's end after the last commit of this process. */
-  let end: number | undefined;
-  /** Whether another process has come between a look and its commit, and was still appending at the last one. */
-  let contended = false;
+  /** How many of the next batches are appended under the lock. */
+  let lockedLeft = 0;
 
   async function plan(db: Executor, batch: readonly Item[]): Promise<Plan> {
     const { head, found } = await look(db, batch);
@@ -67,18 +71,20 @@ export function createCommit(
     if (!last) return { outcomes, head: undefined };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
     const newHead = placeOf(last);
-    if (!(await keep(db, { events, states, from: head.seq, head: newHead }))) return undefined;
-    end = newHead.seq;
-    return { outcomes, head: newHead };
+    const isKept = await keep(db, { events, states, from: head.seq, head: newHead });
+    return isKept ? { outcomes, head: newHead } : undefined;
   }
 
   /** Resolves with undefined, and has written nothing, if the batch has to be appended under the lock. */
-  async function tryToAppend(batch: readonly Item[]): Promise<Commit | undefined> {
-    const planned = await plan(store.kysely, batch);
-    if (planned.altered.length > 0) return undefined;
-    const commit = await write(store.kysely, planned);
-    contended = !commit;
-    return commit;
+  function tryToAppend(batch: readonly Item[]): Promise<Commit | undefined> {
+    return store.kysely.connection().execute(async (db) => {
+      const planned = await plan(db, batch);
+      // A commit that writes nothing does not wait for standbys, which may lack an event that can be read here.
+      if (planned.fresh.length === 0 || planned.altered.length > 0) return undefined;
+      const commit = await write(db, planned);
+      if (!commit) lockedLeft = lockedAfterRace;
+      return commit;
+    });
   }
 
   function appendLocked(batch: readonly Item[]): Promise<Commit> {
@@ -86,7 +92,6 @@ export function createCommit(
       await lockHead(db, undefined);
       const planned = await plan(db, batch);
       const { head, altered } = planned;
-      contended &&= head.seq !== end;
       // Retention deletes these together with their event, so none may be stored once that is gone.
       await storeAlteredBodies(
         db,
@@ -103,8 +108,10 @@ export function createCommit(
     if (unknown) throw new Error(`The log has no fold for the family ${unknown.family}.`);
     const batch = deliveries.map(toItem);
     // On Postgres the lock takes five round trips instead of two. On SQLite round trips cost nothing.
-    const commit = store.engine === 'sqlite' || contended ? undefined : await tryToAppend(batch);
-    return commit ?? appendLocked(batch);
+    if (store.engine === 'sqlite') return appendLocked(batch);
+    if (lockedLeft === 0) return (await tryToAppend(batch)) ?? appendLocked(batch);
+    lockedLeft -= 1;
+    return appendLocked(batch);
   };
 }
 

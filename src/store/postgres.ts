@@ -36,12 +36,13 @@ const retryPauseMs = 50;
 const statementTimedOut = '57014';
 
 /**
- * Run on each new connection. Whatever the server's default, what is acknowledged has to be durable. A standby refuses
- * the second statement: else a connection made to it during a failover would be kept, even once the address leads to
- * the new primary.
+ * Run on each new connection. Whatever the server's defaults, what is acknowledged has to be durable, and a statement
+ * that has waited for a lock has to see what the holder committed. A standby refuses the last statement: else a
+ * connection made to it during a failover would be kept, even once the address leads to the new primary.
  */
 const prepareSession = {
-  text: 'set synchronous_commit = on; set transaction read write',
+  text: `set synchronous_commit = on; set default_transaction_isolation = 'read committed';
+    set transaction read write`,
   query_timeout: connectTimeoutMs,
 };
 

@@ -78,7 +78,7 @@ export interface BookingParticipantTable {
   readonly reference: string;
 }
 
-/** A single row: where the log ends. Locking it makes commits happen in the order of `seq`. */
+/** A single row: where the log ends. Every commit moves it, so commits happen in the order of `seq`. */
 export interface LogHeadTable {
   readonly id: number;
   readonly log_id: string;

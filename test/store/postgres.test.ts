@@ -149,11 +149,19 @@ describe.skipIf(noPostgres)('postgres', () => {
     expect(await Promise.all(reads)).toHaveLength(30);
   });
 
-  test('acknowledges a commit only once it is on disk', async () => {
-    await execute(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
+  test.each([
+    ['acknowledges a commit only once it is on disk', 'synchronous_commit', 'off', 'on'],
+    [
+      'sees what was committed under a lock',
+      'default_transaction_isolation',
+      'serializable',
+      'read committed',
+    ],
+  ])('%s, whatever the server’s default', async (_, setting, given, used) => {
+    await execute(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting} = '${given}'`);
     const other = await openDatabase(url, { log: silent });
-    const { rows } = await sql`show synchronous_commit`.execute(other.kysely);
-    expect(rows).toEqual([{ synchronous_commit: 'on' }]);
+    const { rows } = await sql`show ${sql.raw(setting)}`.execute(other.kysely);
+    expect(rows).toEqual([{ [setting]: used }]);
     await other.stop();
   });
 
