@@ -15,6 +15,16 @@ export function instant(text: string): string | undefined {
   return textOf(midnightOf(Number(year), Number(month), Number(day)), time);
 }
 
+const keptLength = 64;
+
+/**
+ * The start of such a text, which sorts in the same order. A fraction may have any number of digits, an index entry may
+ * not: only times that differ by less than 10⁻⁵¹ seconds become the same.
+ */
+export function cutInstant(text: string): string {
+  return text.slice(0, keptLength);
+}
+
 const timestamp =
   /^(\d{4})-?(?:(\d\d)-?(\d\d)|W(\d\d)-?([1-7])|(\d{3}))(?:[Tt ](\d\d)(?::?(\d\d)(?::?(\d\d))?)?(?:[.,](\d+))?(?: ?(Z|z|[+-]\d\d(?::?\d\d)?))?)?$/;
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { instant, looseInstant } from '../src/instant.js';
+import { cutInstant, instant, looseInstant } from '../src/instant.js';
 
 const moment = fc.date({
   min: new Date('0001-01-02T00:00:00Z'),
@@ -117,4 +117,13 @@ describe('a very long text', () => {
     const date = '2026-05-01T12:00:00';
     expect(instant(`${date}.${zeros}1${zeros}Z`)).toBe(`${instant(`${date}Z`)}${zeros}1`);
   });
+});
+
+test('an instant is cut to what an index takes, in the same order', () => {
+  const [near, nearer] = ['', '0'.repeat(40)].map(
+    (zeros) => `2026-05-01T12:00:00.${zeros}${'9'.repeat(5_000)}Z`,
+  );
+  const [later, earlier] = [near, nearer].map((text) => cutInstant(instant(text!)!));
+  expect([later!.length, earlier!.length, later! > earlier!]).toEqual([64, 64, true]);
+  expect(cutInstant(instant('2026-05-01T12:00:00.5Z')!)).toBe(instant('2026-05-01T12:00:00.5Z'));
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
-import { instant } from '../instant.js';
+import { cutInstant, instant } from '../instant.js';
 import { digest } from '../seal.js';
 import { LightAbortController } from '../signal.js';
 import type { Database } from '../store/database.js';
@@ -101,7 +101,7 @@ export function createLedger({
       upstream_id: null,
       status,
       start_text: start,
-      start_instant: instant(start)!, // it has been checked
+      start_instant: cutInstant(instant(start)!), // it has been checked
       end_text: end,
       participants: JSON.stringify(participants),
       booked_at: Math.floor(clock.now()),

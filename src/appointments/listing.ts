@@ -20,7 +20,7 @@ export interface BookingQuery {
   readonly userId?: string | undefined;
   readonly status?: Appointment['status'] | undefined;
   readonly participant?: string | undefined;
-  /** Instants (`src/instant.ts`) of the start: `from ≤ start < to`. */
+  /** Instants of the start, cut (`src/instant.ts`): `from ≤ start < to`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** Only bookings strictly after and before these positions, newest first. */

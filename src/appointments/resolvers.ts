@@ -7,7 +7,7 @@ import type {
   Resolvers,
   UserError,
 } from '../generated/resolvers.js';
-import { instant } from '../instant.js';
+import { cutInstant, instant } from '../instant.js';
 import {
   type Connection,
   type CursorPlace,
@@ -122,9 +122,14 @@ function readFilter({ status, participant, from, to }: AppointmentFilter): Booki
   return {
     status: status ?? undefined,
     participant: participant ?? undefined,
-    from: from == null ? undefined : instant(from),
-    to: to == null ? undefined : instant(to),
+    from: toStored(from),
+    to: toStored(to),
   };
+}
+
+/** A bound of the start, as starts are stored. */
+function toStored(dateTime: string | null | undefined): string | undefined {
+  return dateTime == null ? undefined : cutInstant(instant(dateTime)!);
 }
 
 function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {

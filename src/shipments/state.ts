@@ -2,7 +2,7 @@ import { createEntities, type Entities } from '../events/entities.js';
 import type { EntityPosition } from '../events/entity-pages.js';
 import type { Fold, StateTable } from '../events/fold.js';
 import type { ShipmentFilter } from '../generated/resolvers.js';
-import { looseInstant } from '../instant.js';
+import { cutInstant, looseInstant } from '../instant.js';
 import { write, writeIfPresent, type Register, type Stamp } from '../register.js';
 import type { Database } from '../store/database.js';
 import type { Reads } from '../store/reads.js';
@@ -52,7 +52,7 @@ function toRow({ newest, carrier, trackingNumber }: ShipmentState) {
     stage: newest.value.stage,
     carrier: keyTextIf(carrier?.value),
     tracking_number: keyTextIf(trackingNumber?.value),
-    updated_instant: newest.stamp[0].slice(0, keptInstant),
+    updated_instant: cutInstant(newest.stamp[0]),
   };
 }
 
@@ -69,12 +69,9 @@ export function toShipment({ shipmentId, newest, status, carrier, trackingNumber
   };
 }
 
-// A fraction of a second may have any number of digits, an index key may not: this many characters order the pages.
-const keptInstant = 64;
-
 /** The position of a shipment in `Shipments.page`. */
 export function shipmentPosition({ updatedAt, shipmentId }: Shipment): EntityPosition {
-  return [looseInstant(updatedAt)!.slice(0, keptInstant), shipmentId];
+  return [cutInstant(looseInstant(updatedAt)!), shipmentId];
 }
 
 /** Returns a function that gives an operation the shipments of this database, read through its `reads`. */

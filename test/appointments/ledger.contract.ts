@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { NotSent, type NewAppointment } from '../../src/appointments/client.js';
@@ -70,6 +71,14 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect(await replica.ledger.find(made.ledgerId, unbounded, 'user_1')).toEqual(made);
     expect(await replica.ledger.find(made.ledgerId, unbounded, 'user_2')).toBeNull();
     expect(await replica.ledger.find('no\0id', unbounded)).toBeNull();
+  });
+
+  test('stores a start with a fraction of any length', async () => {
+    // Random, as Postgres compresses what it repeats.
+    const digits = Array.from({ length: 20_000 }, () => randomInt(10)).join('');
+    const start = `2026-11-21T09:30:00.${digits}Z`;
+    const made = await booked({ appointment: { ...appointment, start, end: '2026-11-22T00:00:00Z' } });
+    expect([made.start, await list()]).toEqual([start, [made]]);
   });
 
   test('makes a new booking for each request without a key', async () => {

@@ -272,6 +272,20 @@ describe('appointments', () => {
     expect(await filtered({ from: null, status: null, participant: 'Patient/42' })).toEqual([11, 10, 9, 8]);
   });
 
+  test('are filtered by a start whose fraction has any length', async () => {
+    const digits = '3'.repeat(5_000);
+    const [before, start, after] = ['2', '3', '4'].map((digit) => `2027-01-01T09:00:00.${digit}${digits}1Z`);
+    await ask(create, { input: { ...input, start, end: after } });
+    const countOf = async (filter: object) => hoursOf((await ask(list, { filter })).data).length;
+    const given = [
+      { from: start, to: after },
+      { from: before, to: start },
+      { from: before },
+      { from: after },
+    ];
+    expect(await Promise.all(given.map(countOf))).toEqual([1, 0, 1, 0]);
+  });
+
   test("are the caller's own, or everybody's with the grant, in the list and through node", async () => {
     const { data: mine } = await ask(create, { input });
     const { id } = mine.createAppointment.appointment;
