@@ -8,6 +8,8 @@ export interface BatchLimits<Item> {
   weigh(item: Item): number;
   /** How long an item may wait; by default some seconds. */
   readonly maxWaitMs?: number;
+  /** Whether a batch that failed in this way is worth trying in parts; by default it is not. */
+  worthRetrying?(error: unknown): Promise<boolean>;
 }
 
 const defaultMaxWaitMs = 5_000;
@@ -21,13 +23,13 @@ interface Waiting<Item, Outcome> {
 
 /**
  * Returns a function that has `work` done for an item, in a batch with those of other callers. Items that arrive while
- * a batch is running go into the next one, in order of arrival. `work` gives an outcome for each item; if it fails, it
- * fails for all items of its batch. The call rejects if the item's batch does not begin in time: then nothing was done
- * for it.
+ * a batch is running go into the next one, in order of arrival. `work` gives an outcome for each item. If it fails, the
+ * batch is halved, where that is worth it and for as long as an item may wait, until what fails stands alone; else it
+ * fails for all items. The call rejects if the item's batch does not begin in time: then nothing was done for it.
  */
 export function createBatches<Item, Outcome>(
   work: (batch: readonly Item[]) => Promise<readonly Outcome[]>,
-  { maxWeight, weigh, maxWaitMs = defaultMaxWaitMs }: BatchLimits<Item>,
+  { maxWeight, weigh, maxWaitMs = defaultMaxWaitMs, worthRetrying }: BatchLimits<Item>,
 ): (item: Item) => Promise<Outcome> {
   let waiting: Waiting<Item, Outcome>[] = [];
   let running = false;
@@ -40,12 +42,22 @@ export function createBatches<Item, Outcome>(
     return batch;
   }
 
-  async function run(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
+  async function run(
+    batch: readonly Waiting<Item, Outcome>[],
+    until = performance.now() + maxWaitMs,
+  ): Promise<void> {
     try {
       const outcomes = await work(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, at) => resolve(outcomes[at]!));
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      const isDivisible = batch.length > 1 && performance.now() < until;
+      if (!isDivisible || !(await worthRetrying?.(error))) {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+      const middle = Math.ceil(batch.length / 2);
+      await run(batch.slice(0, middle), until);
+      await run(batch.slice(middle), until);
     }
   }
 

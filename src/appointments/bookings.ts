@@ -1,8 +1,9 @@
+import { answers, type Database } from '../store/database.js';
 import type { Reads } from '../store/reads.js';
 import type { Store } from '../store/store.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
-import { type Booking, type Done, participantsOf, type Step, undoBookings } from './commit.js';
+import { type Booking, type Done, isInDoubt, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
 import { listBookings, selectBookings, type BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
@@ -33,22 +34,26 @@ type ClosingStep = Exclude<Step, { begin: unknown }>;
 const maxBatchWeight = 1_000_000;
 const baseWeight = 1_000;
 
-/** Bookings in this database; `commit` carries out steps in one transaction (`commit.ts`). */
+/**
+ * Bookings in this database; `commit` carries out steps in one transaction (`commit.ts`). What the database refuses
+ * fails alone. A commit in doubt is not tried in parts: a booking that it has stored would find its own key taken.
+ */
 export function createBookings(
-  store: Store,
+  store: Database,
   commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
 ): Bookings {
   const weigh = ({ participants }: Booking) => baseWeight + participants.length;
+  const limits = {
+    maxWeight: maxBatchWeight,
+    worthRetrying: async (error: unknown) => !isInDoubt(error) && answers(store),
+  };
   // Inserts and undos have batches of their own: either may have to wait for another replica.
   const begin = createBatches(
     (bookings: readonly Booking[]) => commit(bookings.map((each) => ({ begin: each }))),
-    {
-      maxWeight: maxBatchWeight,
-      weigh,
-    },
+    { ...limits, weigh },
   );
   const end = createBatches((steps: readonly ClosingStep[]) => commit(steps), {
-    maxWeight: maxBatchWeight,
+    ...limits,
     weigh: (step) => ('end' in step ? baseWeight : weigh(step.erase)),
   });
   const undo = createBatches(
@@ -56,7 +61,7 @@ export function createBookings(
       await undoBookings(store, bookings);
       return bookings.map(() => undefined);
     },
-    { maxWeight: maxBatchWeight, weigh },
+    { ...limits, weigh },
   );
   const find = createLookups((keys) => readWithKeys(store, keys));
 

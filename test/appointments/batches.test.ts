@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBatches } from '../../src/appointments/batches.js';
 
@@ -44,9 +45,35 @@ test('a batch does not exceed the maximum weight, unless it is a single item', a
   expect(batches).toEqual(['abc', 'd', 'x', 'x', 'ef']);
 });
 
-test('a batch that fails rejects for all of its items, and for no others', async () => {
+test('a batch that fails is halved until what fails stands alone', async () => {
+  const batches: string[] = [];
+  const work = async (batch: readonly string[]) => {
+    batches.push(batch.join(''));
+    if (batch.includes('x')) throw new Error('refused');
+    return batch.map((item) => item.toUpperCase());
+  };
+  const take = createBatches(work, { ...each, worthRetrying: async () => true });
+  const settled = await Promise.allSettled(Array.from('abxde', take));
+  expect(settled.map((one) => ('value' in one ? one.value : (one.reason as Error).message))).toEqual(
+    Array.from('AB*DE', (letter) => letter.replace('*', 'refused')),
+  );
+  expect(batches).toEqual(['abxde', 'abx', 'ab', 'x', 'de']);
+});
+
+test('a batch that fails is not halved once its items have waited for long', async () => {
+  const { batches, finish, work, started } = createWork();
+  const take = createBatches(work, { ...each, maxWaitMs: 100, worthRetrying: async () => true });
+  const failed = Promise.allSettled(['a', 'b'].map(take));
+  await started(1);
+  await sleep(150);
+  finish[0]!(new Error('locked'));
+  expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(batches).toEqual(['ab']);
+});
+
+test('a batch that is not worth trying in parts rejects for all of its items, and for no others', async () => {
   const { finish, work, started } = createWork();
-  const take = createBatches(work, each);
+  const take = createBatches(work, { ...each, worthRetrying: async () => false });
   const failed = Promise.allSettled(['a', 'b'].map(take));
   await started(1);
   const other = take('c');

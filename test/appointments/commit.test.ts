@@ -2,32 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Booking, isInDoubt, procedure, undoBookings } from '../../src/appointments/commit.js';
 import { engines } from '../support/engines.js';
 import { open } from '../store/open-database.js';
-
-const minute = 60_000;
-
-function bookingOf(id: string, more: Partial<Booking> = {}): Booking {
-  return {
-    id,
-    user_id: 'user_1',
-    email: 'one@example.com',
-    idempotency_key: null,
-    input_digest: 'digest',
-    state: 'PENDING',
-    pending_ms: minute,
-    upstream_id: null,
-    status: 'BOOKED',
-    start_text: '2026-11-21T09:30:00Z',
-    start_instant: '1',
-    end_text: '2026-11-21T10:00:00Z',
-    participants: JSON.stringify(['Patient/42', 'Patient/42', `Person/${id}`].map(participantOf)),
-    booked_at: 0,
-    ...more,
-  };
-}
-
-function participantOf(reference: string) {
-  return { actor: { reference }, status: 'ACCEPTED' };
-}
+import { bookingOf, minute } from './booking-row.js';
 
 describe.each(engines)('a batch of booking steps on %s', (_, freshUrl) => {
   const start = async () => {
