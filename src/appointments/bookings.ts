@@ -1,12 +1,14 @@
 import { answers, type Database } from '../store/database.js';
-import type { Reads } from '../store/reads.js';
+import { LightAbortController } from '../signal.js';
+import { Reads } from '../store/reads.js';
 import type { Store } from '../store/store.js';
 import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, isInDoubt, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
-import { listBookings, selectBookings, type BookingQuery } from './listing.js';
+import { listBookings, type BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
+import { lengthOf, selectRows, toBookings } from './rows.js';
 
 /** The rows of the appointments ledger. */
 export interface Bookings {
@@ -23,14 +25,15 @@ export interface Bookings {
   undo(booking: Booking): Promise<void>;
   /** The booking that has this key; look-ups that wait at the same time are made together. */
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
-  list(query: BookingQuery, reads: Pick<Reads, 'next'>): Promise<readonly Booking[]>;
+  /** The matching bookings, newest first, read within the limits of `reads`. */
+  list(query: BookingQuery, reads: Reads): Promise<readonly Booking[]>;
   /** The booking with this id, of this user where one is given. */
-  find(id: string, userId?: string): Promise<Booking | undefined>;
+  find(id: string, reads: Reads, userId?: string): Promise<Booking | undefined>;
 }
 
 type ClosingStep = Exclude<Step, { begin: unknown }>;
 
-/** In characters. A booking weighs as much as its participants' JSON, and a flat amount for the rest. */
+/** In characters. A booking weighs as much as its long texts, and a flat amount for the rest. */
 const maxBatchWeight = 1_000_000;
 const baseWeight = 1_000;
 
@@ -42,7 +45,7 @@ export function createBookings(
   store: Database,
   commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
 ): Bookings {
-  const weigh = ({ participants }: Booking) => baseWeight + participants.length;
+  const weigh = (booking: Booking) => baseWeight + lengthOf(booking);
   const limits = {
     maxWeight: maxBatchWeight,
     worthRetrying: async (error: unknown) => !isInDoubt(error) && answers(store),
@@ -76,12 +79,21 @@ export function createBookings(
     undo,
     withKey: (userId, idempotencyKey) =>
       find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
-    list: (query, reads) => listBookings(store, query, reads),
-    find: (id, userId) =>
-      selectBookings(store)
+    async list(query, reads) {
+      for (;;) {
+        const rows = await listBookings(store, query, reads);
+        const bookings = await toBookings(store, rows, reads);
+        // Else one was erased meanwhile: another may have come into the page.
+        if (bookings.length === rows.length) return bookings;
+      }
+    },
+    async find(id, reads, userId) {
+      const found = selectRows(store, 1)
         .where('id', '=', keyText(id))
-        .$if(userId !== undefined, (rows) => rows.where('user_id', '=', keyText(userId ?? '')))
-        .executeTakeFirst(),
+        .$if(userId !== undefined, (rows) => rows.where('user_id', '=', keyText(userId ?? '')));
+      const [booking] = await toBookings(store, await reads.next(() => found.execute()), reads);
+      return booking;
+    },
   };
 }
 
@@ -101,8 +113,9 @@ export function toAppointment(booking: Booking): Appointment {
   };
 }
 
-function readWithKeys(store: Store, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
-  return selectBookings(store)
-    .where(({ and, or }) => or(keys.map((key) => and(key))))
-    .execute();
+/** Read for many callers, so that no operation's limit applies; but in steps, too. */
+async function readWithKeys(store: Store, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
+  const reads = new Reads(new LightAbortController(), Infinity);
+  const found = selectRows(store, keys.length).where(({ and, or }) => or(keys.map((key) => and(key))));
+  return toBookings(store, await reads.next(() => found.execute()), reads);
 }

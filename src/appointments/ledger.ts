@@ -37,9 +37,9 @@ export interface Ledger {
    */
   book(request: BookingRequest): Promise<BookingResult>;
   /** The matching bookings, newest first, read within the limits of `reads`. */
-  list(query: BookingQuery, reads: Pick<Reads, 'next' | 'take'>): Promise<readonly Appointment[]>;
+  list(query: BookingQuery, reads: Reads): Promise<readonly Appointment[]>;
   /** The booking with this id, of this user where one is given; null where there is none. */
-  find(ledgerId: string, reads: Pick<Reads, 'next'>, userId?: string): Promise<Appointment | null>;
+  find(ledgerId: string, reads: Reads, userId?: string): Promise<Appointment | null>;
   /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
   stop(): Promise<void>;
 }
@@ -240,12 +240,10 @@ export function createLedger({
       return result;
     },
     async list(query, reads) {
-      const rows = await bookings.list(query, reads);
-      reads.take(rows.reduce((sum, { participants }) => sum + participants.length, 0));
-      return rows.map(toAppointment);
+      return (await bookings.list(query, reads)).map(toAppointment);
     },
     async find(ledgerId, reads, userId) {
-      const booking = await reads.next(() => bookings.find(ledgerId, userId));
+      const booking = await bookings.find(ledgerId, reads, userId);
       return booking ? toAppointment(booking) : null;
     },
     async stop() {

@@ -1,12 +1,11 @@
 import { sql, type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely';
-import { databaseTime } from '../store/database-time.js';
 import type { Reads } from '../store/reads.js';
 import { readInSteps, rowsPerStep, unlimited, type Scan } from '../store/scan.js';
 import type { BookingTable, Tables } from '../store/schema.js';
 import type { Store } from '../store/store.js';
 import { keyText } from '../store/text.js';
-import type { Booking } from './commit.js';
 import type { Appointment } from './model.js';
+import { selectRows, type BookingRow } from './rows.js';
 
 /** Where a booking stands in the order: newest first, then by id. */
 export interface BookingPosition {
@@ -36,25 +35,19 @@ type Looked = Pick<BookingTable, (typeof looked)[number]>;
 type LookedRows = SelectQueryBuilder<Tables, 'bookings', Looked>;
 const looked = ['id', 'user_id', 'status', 'start_instant', 'booked_at'] as const;
 
-/** Selects bookings as the ledger takes them. */
-export function selectBookings({ engine, kysely }: Store) {
-  const pendingMs = sql<number>`pending_until - ${databaseTime({ engine })}`;
-  return kysely.selectFrom('bookings').selectAll().select(pendingMs.as('pending_ms'));
-}
-
 /**
- * Lists bookings. Everybody's, and each user's, have an index in the order of the page. The others are read at once if
+ * The rows of a page of bookings. Everybody's, and each user's, have an index in the order of the page. The others are read at once if
  * they are among few by their participant or their start, and else looked for in that order.
  */
 export async function listBookings(
   store: Store,
   query: BookingQuery,
   reads: Pick<Reads, 'next'>,
-): Promise<readonly Booking[]> {
+): Promise<readonly BookingRow[]> {
   const { limit, status } = query;
   const narrowed = narrow(store, query);
   if (narrowed.length === 0 && status === undefined) {
-    const page = selectBookings(store).where((row) => row.and(ofPage(row, query)));
+    const page = selectRows(store, limit).where((row) => row.and(ofPage(row, query)));
     return reads.next(() => inOrder(page, query).limit(limit).execute());
   }
   for (const { ids, oneTooMany } of narrowed)
@@ -88,7 +81,7 @@ function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): rea
   ];
 }
 
-function scan(store: Store, query: BookingQuery): Scan<BookingPosition, Booking> {
+function scan(store: Store, query: BookingQuery): Scan<BookingPosition, BookingRow> {
   const { backward } = query;
   const rowsIn = (part: BookingQuery) => {
     const rows = store.kysely.selectFrom('bookings').select(looked);
@@ -115,13 +108,13 @@ function scan(store: Store, query: BookingQuery): Scan<BookingPosition, Booking>
 }
 
 /** The bookings among `rows` that meet all conditions, in page order. */
-function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<readonly Booking[]> {
+function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<readonly BookingRow[]> {
   const found = store.kysely
     .selectFrom(rows.limit(unlimited).as('bookings'))
     .select('id')
     .where((row) => row.and([...ofPage(row, query), ...filters(row, query)]));
   const ids = inOrder(found, query).limit(query.limit);
-  return inOrder(selectBookings(store).where('id', 'in', ids), query).execute();
+  return inOrder(selectRows(store, query.limit).where('id', 'in', ids), query).execute();
 }
 
 type Row = ExpressionBuilder<Tables, 'bookings'>;

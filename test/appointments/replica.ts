@@ -6,9 +6,10 @@ import type { Appointment } from '../../src/appointments/model.js';
 import type { Clock } from '../../src/clock.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
+import { LightAbortController } from '../../src/signal.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
-import type { Reads } from '../../src/store/reads.js';
+import { Reads } from '../../src/store/reads.js';
 import { createTelemetry } from '../../src/telemetry.js';
 
 const sealer = createSealer([randomBytes(32)]);
@@ -96,4 +97,4 @@ export function postsOf(sandbox: Sandbox): number {
 }
 
 /** In place of an operation's reads: no limit. */
-export const unbounded: Pick<Reads, 'next' | 'take'> = { next: (read) => read(), take: () => undefined };
+export const unbounded = new Reads(new LightAbortController(), Infinity);

@@ -9,7 +9,6 @@ import {
   type AppointmentsContext,
   appointmentsResolvers,
 } from '../../src/appointments/resolvers.js';
-import type { Ledger } from '../../src/appointments/ledger.js';
 import type { Grant } from '../../src/generated/resolvers.js';
 import { createCursors, idOf } from '../../src/relay.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
@@ -312,19 +311,15 @@ describe('appointments', () => {
   test('are read one page per turn of the event loop, until the operation ends', async () => {
     const signal = new LightAbortController();
     let pages = 0;
-    const appointments: Ledger = {
-      ...replica.ledger,
-      list(query, reads) {
-        const next: Reads['next'] = (read) =>
-          reads.next(() => {
-            pages += 1;
-            return read();
-          });
-        return replica.ledger.list(query, { next, take: (octets) => reads.take(octets) });
-      },
-    };
+    const reads = new Reads(signal);
+    const next = reads.next.bind(reads);
+    reads.next = (read) =>
+      next(() => {
+        pages += 1;
+        return read();
+      });
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
-    const contextValue = { caller, appointments, reads: new Reads(signal), cursors };
+    const contextValue = { caller, appointments: replica.ledger, reads, cursors };
     const fields = Array.from({ length: 50 }, (_, at) => `a${at}: appointments { nodes { id } }`);
     const answering = graphql({ schema, source: `{ ${fields.join(' ')} }`, contextValue });
     while (pages < 3) await setImmediate();
