@@ -55,13 +55,13 @@ export interface OperationRequest {
 export type MakeContext = (request: OperationRequest) => Context;
 
 type SharedName =
-  'sessions' | 'grantsOf' | 'appointments' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
+  'sessions' | 'grantsOf' | 'ledger' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
 
 /** What all operations share. */
 export type Shared = Pick<Context, SharedName>;
 
-/** The database reads of one operation, and the read models that use them. */
-type Stored = Pick<Context, 'reads' | 'shipments' | 'payments'>;
+/** The read models of one operation, which share its database reads. */
+type Stored = Pick<Context, 'appointments' | 'shipments' | 'payments'>;
 
 /** Makes the parts of a context that belong to one operation alone. */
 export interface PerOperation {
@@ -117,8 +117,8 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
       }));
     }
 
-    get reads() {
-      return this.stored.reads;
+    get appointments() {
+      return this.stored.appointments;
     }
 
     get shipments() {

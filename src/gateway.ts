@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './appointments/client.js';
 import { procedure as booking } from './appointments/commit.js';
 import { createLedger } from './appointments/ledger.js';
+import { createAppointments } from './appointments/read-model.js';
 import { systemClock, type Clock } from './clock.js';
 import type { GatewayConfig } from './config.js';
 import { createContexts } from './context.js';
@@ -88,7 +89,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
     const commitBookings = await database.procedure(booking, null);
-    const appointments = begun(
+    const ledger = begun(
       createLedger({ client: appointmentsClient, database, commit: commitBookings, clock, telemetry }),
     );
     const paymentsClient = begun(createPaymentsClient({ ...upstreams.payments, ...calls }));
@@ -115,6 +116,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const { retentionDays } = config;
     const log = begun(createLog({ database, commit, clock, telemetry, retentionDays }));
     const feed = begun(await createFeed({ log, database, cursors, telemetry }));
+    const appointmentsOf = createAppointments({ database });
     const shipmentsOf = createShipments({ database });
     const paymentsOf = createPayments({ database });
     const receiver = createReceiver({
@@ -129,7 +131,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         sessions,
         grantsOf: (email) => grantsOf(grants, email),
-        appointments,
+        ledger,
         paymentsClient,
         webhookSecrets,
         feed,
@@ -140,7 +142,11 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         notes: createNotesAccess({ client: notesClient, cursors }),
         stored(signal) {
           const reads = new Reads(signal);
-          return { reads, shipments: shipmentsOf(reads), payments: paymentsOf(reads) };
+          return {
+            appointments: appointmentsOf(reads),
+            shipments: shipmentsOf(reads),
+            payments: paymentsOf(reads),
+          };
         },
         tally: createTally,
         endSession: sessions.revoke,

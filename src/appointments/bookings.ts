@@ -6,7 +6,6 @@ import { fromKeyText, keyText, keyTextIf } from '../store/text.js';
 import { createBatches } from './batches.js';
 import { type Booking, type Done, isInDoubt, participantsOf, type Step, undoBookings } from './commit.js';
 import { type BookingKey, createLookups } from './lookups.js';
-import { listBookings, type BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
 import { lengthOf, selectRows, toBookings } from './rows.js';
 
@@ -25,10 +24,6 @@ export interface Bookings {
   undo(booking: Booking): Promise<void>;
   /** The booking that has this key; look-ups that wait at the same time are made together. */
   withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
-  /** The matching bookings, newest first, read within the limits of `reads`. */
-  list(query: BookingQuery, reads: Reads): Promise<readonly Booking[]>;
-  /** The booking with this id, of this user where one is given. */
-  find(id: string, reads: Reads, userId?: string): Promise<Booking | undefined>;
 }
 
 type ClosingStep = Exclude<Step, { begin: unknown }>;
@@ -79,21 +74,6 @@ export function createBookings(
     undo,
     withKey: (userId, idempotencyKey) =>
       find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
-    async list(query, reads) {
-      for (;;) {
-        const rows = await listBookings(store, query, reads);
-        const bookings = await toBookings(store, rows, reads);
-        // Else one was erased meanwhile: another may have come into the page.
-        if (bookings.length === rows.length) return bookings;
-      }
-    },
-    async find(id, reads, userId) {
-      const found = selectRows(store, 1)
-        .where('id', '=', keyText(id))
-        .$if(userId !== undefined, (rows) => rows.where('user_id', '=', keyText(userId ?? '')));
-      const [booking] = await toBookings(store, await reads.next(() => found.execute()), reads);
-      return booking;
-    },
   };
 }
 

@@ -5,14 +5,12 @@ import { cutInstant, instant } from '../instant.js';
 import { digest } from '../seal.js';
 import { LightAbortController } from '../signal.js';
 import type { Database } from '../store/database.js';
-import type { Reads } from '../store/reads.js';
 import { keyText, keyTextIf } from '../store/text.js';
 import type { Telemetry } from '../telemetry.js';
 import { type Refused, UpstreamError } from '../upstream/failure.js';
 import { createBookings, toAppointment } from './bookings.js';
 import { type AppointmentsClient, type BookingOutcome, type NewAppointment, NotSent } from './client.js';
 import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
-import type { BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
 import { createSettling } from './settling.js';
 
@@ -27,7 +25,7 @@ export interface BookingRequest {
 /** A booking that was, or may have been, made; or a refusal (4xx); or a key used before with another input. */
 export type BookingResult = { readonly appointment: Appointment } | Refused | { readonly conflict: true };
 
-/** The appointments booked through this gateway. */
+/** Books appointments, and keeps what was booked. */
 export interface Ledger {
   /**
    * Books once. If its user has given the same key and input before, returns the first answer and posts nothing; while
@@ -36,10 +34,6 @@ export interface Ledger {
    * down, and written once it is back. Rejects only if nothing was booked.
    */
   book(request: BookingRequest): Promise<BookingResult>;
-  /** The matching bookings, newest first, read within the limits of `reads`. */
-  list(query: BookingQuery, reads: Reads): Promise<readonly Appointment[]>;
-  /** The booking with this id, of this user where one is given; null where there is none. */
-  find(ledgerId: string, reads: Reads, userId?: string): Promise<Appointment | null>;
   /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
   stop(): Promise<void>;
 }
@@ -238,13 +232,6 @@ export function createLedger({
         .finally(() => underWay.delete(written));
       underWay.add(written);
       return result;
-    },
-    async list(query, reads) {
-      return (await bookings.list(query, reads)).map(toAppointment);
-    },
-    async find(ledgerId, reads, userId) {
-      const booking = await bookings.find(ledgerId, reads, userId);
-      return booking ? toAppointment(booking) : null;
     },
     async stop() {
       settling.retryNow();

@@ -18,16 +18,16 @@ import {
   toEdge,
   toGlobalId,
 } from '../relay.js';
-import type { Reads } from '../store/reads.js';
 import { readBooking } from './input.js';
 import type { Ledger } from './ledger.js';
 import type { BookingPosition, BookingQuery } from './listing.js';
 import type { Appointment } from './model.js';
+import type { Appointments } from './read-model.js';
 
 /** The context of the appointment resolvers. */
 export interface AppointmentsContext extends CallerContext {
-  readonly appointments: Ledger;
-  readonly reads: Reads;
+  readonly ledger: Ledger;
+  readonly appointments: Appointments;
   readonly cursors: Cursors;
 }
 
@@ -52,7 +52,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
 /** Bookings by the id in their global id: the caller's own, or anybody's with `APPOINTMENTS_READ`; else null. */
 export const appointmentNodes = {
   Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
-    context.appointments.find(ledgerId, context.reads, readableUser(requireCaller(context))),
+    context.appointments.find(ledgerId, readableUser(requireCaller(context))),
 };
 
 type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
@@ -65,7 +65,7 @@ async function listAppointments(
 ): Promise<Connection<Appointment>> {
   const caller = requireCaller(context);
   const filter = readFilter(input);
-  const { appointments, cursors, reads } = context;
+  const { appointments, cursors } = context;
   return rowConnection(cursors, placeOf(caller, filter), page, info, {
     read({ after, before, ...rest }) {
       const query: BookingQuery = {
@@ -75,7 +75,7 @@ async function listAppointments(
         after: after === undefined ? undefined : unpack(after),
         before: before === undefined ? undefined : unpack(before),
       };
-      return appointments.list(query, reads);
+      return appointments.list(query);
     },
     position: pack,
   });
@@ -93,7 +93,7 @@ async function createAppointment(
   const booking = readBooking(input);
   if ('errors' in booking) return booking;
   const { userId, email } = caller;
-  const result = await context.appointments.book({ userId, email, ...booking });
+  const result = await context.ledger.book({ userId, email, ...booking });
   if ('conflict' in result)
     return {
       errors: [

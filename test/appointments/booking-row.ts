@@ -24,6 +24,14 @@ export function bookingOf(id: string, more: Partial<Booking> = {}): Booking {
   };
 }
 
+/** Nine bookings, newest first; the texts of every third are short, those of the others have a MiB. */
+export const longBookings: readonly Booking[] = Array.from({ length: 9 }, (_, at) => {
+  const id = `b${at}`;
+  const half = String(at).repeat(2 ** 19);
+  const long = at % 3 === 0 ? {} : { start_text: half, end_text: half };
+  return bookingOf(id, { idempotency_key: id, booked_at: 100 - at, ...long });
+});
+
 function participantOf(reference: string) {
   return { actor: { reference }, status: 'ACCEPTED' };
 }

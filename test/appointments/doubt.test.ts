@@ -5,7 +5,7 @@ import type { BookingRequest } from '../../src/appointments/ledger.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { postsOf, requestOf, startReplica, unbounded } from './replica.js';
+import { postsOf, requestOf, startReplica } from './replica.js';
 
 /** A proxy to Postgres that closes the first booking's connection once it is committed, before the client is told. */
 async function startProxy(url: string) {
@@ -56,7 +56,7 @@ describe.skipIf(noPostgres)(
           replica.ledger.book(
             requestOf({ ...(idempotencyKey !== undefined && { idempotencyKey }), ...more }),
           );
-        const list = () => replica.ledger.list({ backward: false, limit: 100 }, unbounded);
+        const list = () => replica.read().list({ backward: false, limit: 100 });
 
         const inOneCommit = await Promise.allSettled([book(), book({ userId: 'user_2' })]);
         for (const settled of inOneCommit)

@@ -13,7 +13,6 @@ import {
   type Replica,
   requestOf,
   startReplica,
-  unbounded,
 } from './replica.js';
 
 /** The tests of the ledger that hold on every engine; `freshUrl` gives the address of a new, empty database. */
@@ -40,13 +39,13 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   const booked = (more?: Partial<BookingRequest>, by = replica) => bookedBy(by, more);
   const fail = (act: Parameters<Sandbox['faults']['add']>[0]['act'], times = 1) =>
     sandbox.faults.add({ service: 'appointments', times, act });
-  const list = () => replica.ledger.list({ backward: false, limit: 100 }, unbounded);
+  const list = () => replica.read().list({ backward: false, limit: 100 });
 
   test('posts nothing if storing the row took too long', async () => {
     let at = sandbox.clock.now();
     const slow = await startReplica(sandbox, await freshUrl(), { clock: { now: () => (at += 6_000) } });
     await expect(book({}, slow)).rejects.toThrow('took too long');
-    expect([posts(), await slow.ledger.list({ backward: false, limit: 1 }, unbounded)]).toEqual([0, []]);
+    expect([posts(), await slow.read().list({ backward: false, limit: 1 })]).toEqual([0, []]);
     await slow.stop();
   });
 
@@ -68,9 +67,9 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
       'needs-action',
     ]);
     expect(await list()).toEqual([made]);
-    expect(await replica.ledger.find(made.ledgerId, unbounded, 'user_1')).toEqual(made);
-    expect(await replica.ledger.find(made.ledgerId, unbounded, 'user_2')).toBeNull();
-    expect(await replica.ledger.find('no\0id', unbounded)).toBeNull();
+    expect(await replica.read().find(made.ledgerId, 'user_1')).toEqual(made);
+    expect(await replica.read().find(made.ledgerId, 'user_2')).toBeNull();
+    expect(await replica.read().find('no\0id')).toBeNull();
   });
 
   test('stores a start with a fraction of any length', async () => {
@@ -155,7 +154,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
       code: 'UPSTREAM_UNAVAILABLE',
     });
     restoreIssuer();
-    expect(await withoutToken.ledger.list({ backward: false, limit: 1 }, unbounded)).toEqual([]);
+    expect(await withoutToken.read().list({ backward: false, limit: 1 })).toEqual([]);
     expect((await booked({ idempotencyKey: 'k' }, withoutToken)).confirmation).toBe('CONFIRMED');
     await withoutToken.stop();
   });
@@ -281,10 +280,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
       status: 'TENTATIVE' as const,
     }));
     const made = await booked({ appointment: { ...appointment, participants } });
-    const found = await replica.ledger.list(
-      { participant: 'Patient/2499', backward: false, limit: 5 },
-      unbounded,
-    );
+    const found = await replica.read().list({ participant: 'Patient/2499', backward: false, limit: 5 });
     expect(found.map(({ ledgerId }) => ledgerId)).toEqual([made.ledgerId]);
   });
 }

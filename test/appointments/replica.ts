@@ -3,6 +3,7 @@ import { createAppointmentsClient } from '../../src/appointments/client.js';
 import { procedure } from '../../src/appointments/commit.js';
 import { type BookingRequest, createLedger } from '../../src/appointments/ledger.js';
 import type { Appointment } from '../../src/appointments/model.js';
+import { createAppointments } from '../../src/appointments/read-model.js';
 import type { Clock } from '../../src/clock.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
@@ -75,9 +76,12 @@ export async function startReplica(
     timeoutMs,
   });
   const commit = await database.procedure(procedure, null);
+  const appointmentsOf = createAppointments({ database });
   return {
     database,
     ledger: createLedger({ client, database, commit, clock, telemetry, timeoutMs }),
+    /** The appointments as a new operation reads them. */
+    read: (mebibytes?: number) => appointmentsOf(new Reads(new LightAbortController(), mebibytes)),
     async stop() {
       await client.stop();
       await database.stop();
@@ -95,6 +99,3 @@ export function postsOf(sandbox: Sandbox): number {
   return sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST')
     .length;
 }
-
-/** In place of an operation's reads: no limit. */
-export const unbounded = new Reads(new LightAbortController(), Infinity);

@@ -9,12 +9,14 @@ import {
   type AppointmentsContext,
   appointmentsResolvers,
 } from '../../src/appointments/resolvers.js';
+import { createAppointments } from '../../src/appointments/read-model.js';
 import type { Grant } from '../../src/generated/resolvers.js';
 import { createCursors, idOf } from '../../src/relay.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSealer } from '../../src/seal.js';
 import { LightAbortController } from '../../src/signal.js';
 import { Reads } from '../../src/store/reads.js';
+import { recordStatements } from '../store/open-database.js';
 import { createTestFile } from '../support/engines.js';
 import { postsOf, startReplica } from './replica.js';
 
@@ -31,6 +33,8 @@ const schema = makeExecutableSchema<AppointmentsContext>({
       Query: {
         node: (_: unknown, { id }: { id: string }, context: AppointmentsContext) =>
           appointmentNodes.Appointment(idOf('Appointment', id) ?? '', context),
+        nodes: (_: unknown, { ids }: { ids: readonly string[] }, context: AppointmentsContext) =>
+          ids.map((id) => appointmentNodes.Appointment(idOf('Appointment', id) ?? '', context)),
       },
     },
   ],
@@ -63,10 +67,16 @@ async function ask(
   { userId = user, grants = ['APPOINTMENTS_WRITE'] as readonly Grant[] } = {},
 ) {
   const caller = { sessionId: 's', userId, email: `${userId}@example.com`, grants: new Set(grants) };
-  const reads = new Reads(new LightAbortController());
-  const contextValue: AppointmentsContext = { caller, appointments: replica.ledger, reads, cursors };
+  const contextValue = contextOf(caller, replica.read());
   const { data, errors } = await graphql({ schema, source, variableValues: variables, contextValue });
   return { data: data as Data, errors: errors?.map(({ extensions }) => extensions['code']) };
+}
+
+function contextOf(
+  caller: AppointmentsContext['caller'],
+  appointments: AppointmentsContext['appointments'],
+): AppointmentsContext {
+  return { caller, ledger: replica.ledger, appointments, cursors };
 }
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
@@ -319,7 +329,7 @@ describe('appointments', () => {
         return read();
       });
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
-    const contextValue = { caller, appointments: replica.ledger, reads, cursors };
+    const contextValue = contextOf(caller, createAppointments(replica)(reads));
     const fields = Array.from({ length: 50 }, (_, at) => `a${at}: appointments { nodes { id } }`);
     const answering = graphql({ schema, source: `{ ${fields.join(' ')} }`, contextValue });
     while (pages < 3) await setImmediate();
@@ -330,20 +340,34 @@ describe('appointments', () => {
   });
 
   test('are refused beyond what one operation may read', async () => {
-    await bookAt([1, 2, 3]);
-    const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
-    const errorsWithin = async (mebibytes: number) => {
-      const reads = new Reads(new LightAbortController(), mebibytes);
-      const contextValue = { caller, appointments: replica.ledger, reads, cursors };
-      const source = '{ appointments { nodes { id } } }';
-      const { errors } = await graphql({ schema, source, contextValue });
-      return errors?.map(({ extensions }) => extensions['code']);
+    const start = `2027-01-01T09:00:00.${'3'.repeat(400_000)}Z`;
+    const end = '2027-01-01T10:00:00Z';
+    await bookAt([1, 2, 3], { start, end });
+    const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set<Grant>() };
+    /** The codes of the errors within one MiB, and how many statements were run. */
+    const run = async (source: string, variableValues: Record<string, unknown> = {}) => {
+      const { database, statements } = recordStatements(replica.database);
+      const reads = new Reads(new LightAbortController(), 1);
+      const contextValue = contextOf(caller, createAppointments({ database })(reads));
+      const { errors } = await graphql({ schema, source, variableValues, contextValue });
+      const codes = new Set(errors?.map(({ extensions }) => extensions['code']));
+      return [[...codes], statements.length];
     };
-    expect([await errorsWithin(1), await errorsWithin(1e-5)]).toEqual([undefined, ['QUERY_TOO_COMPLEX']]);
+    const { data } = await ask('{ appointments { nodes { id } } }');
+    const ids: readonly string[] = data.appointments.nodes.map(({ id }: { id: string }) => id);
+    const [id] = ids;
+    const one = '{ appointments(first: 1) { nodes { id } } }';
+    const aliases = Array.from({ length: 5 }, (_, at) => `a${at}: node(id: $id) { id }`).join(' ');
+    const nodes = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    expect(await run(one)).toEqual([[], 1]);
+    expect(await run('{ appointments(first: 3) { nodes { id } } }')).toEqual([['QUERY_TOO_COMPLEX'], 1]);
+    expect(await run(`query ($id: ID!) { ${aliases} }`, { id })).toEqual([[], 1]);
+    expect(await run(nodes, { ids: Array.from({ length: 100 }, () => id) })).toEqual([[], 1]);
+    expect(await run(nodes, { ids })).toEqual([['QUERY_TOO_COMPLEX'], 1]);
   });
 
   test('require a session', async () => {
-    const contextValue = { caller: null, appointments: replica.ledger, cursors };
+    const contextValue = contextOf(null, replica.read());
     const { errors } = await graphql({ schema, source: list, contextValue });
     expect(errors?.map(({ extensions }) => extensions['code'])).toEqual(['UNAUTHENTICATED']);
   });

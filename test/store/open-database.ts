@@ -32,6 +32,20 @@ export function recordStatements(given: Database) {
   return { database: { ...given, kysely: given.kysely.withPlugin(recorder) }, statements };
 }
 
+/** The same database, and how many characters each statement has read since. */
+export function recordLengths(given: Database) {
+  const lengths: number[] = [];
+  const recorder: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const values = result.rows.flatMap((row) => Object.values(row));
+      lengths.push(values.reduce<number>((sum, value) => sum + String(value).length, 0));
+      return result;
+    },
+  };
+  return { database: { ...given, kysely: given.kysely.withPlugin(recorder) }, lengths };
+}
+
 /** How the database would run a statement. */
 export async function planOf({ engine, kysely }: Database, statement: RootOperationNode): Promise<string> {
   const { sql, parameters } = kysely.getExecutor().compileQuery(statement, { queryId: '' });
