@@ -234,7 +234,10 @@ function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault:
   };
 }
 
-/** The content security policy of the pages, which load nothing from elsewhere. */
+/**
+ * The content security policy of the pages, which load nothing from elsewhere and connect to nowhere else. `'self'`
+ * includes this host's websockets in Firefox and Chrome (71) since 2018, and in Safari since 16 (2022).
+ */
 const policy = {
   defaultSrc: ["'self'"],
   scriptSrc: ["'self'"],
@@ -242,7 +245,7 @@ const policy = {
   imgSrc: ["'self'", 'data:'],
   fontSrc: ["'self'", 'data:'],
   workerSrc: ["'self'", 'blob:'],
-  connectSrc: ["'self'", 'ws:', 'wss:'],
+  connectSrc: ["'self'"],
   upgradeInsecureRequests: null,
 };
 
