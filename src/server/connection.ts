@@ -19,8 +19,6 @@ const ignore = (): void => undefined;
  * memory than all the rest.
  */
 export class Connection implements ProtocolSocket {
-  /** So that it can be the `extra` of graphql-ws, which must be a record. */
-  [other: PropertyKey]: unknown;
   readonly socket: WebSocket;
   readonly heartbeat: Heartbeat;
   /** Those of the upgrade request, until it is known who is calling. */
