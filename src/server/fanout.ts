@@ -69,11 +69,11 @@ export function createFanout(options: {
   }
 
   function rendering(
-    args: ExecutionArgs,
+    { contextValue, ...shared }: ExecutionArgs,
     { request, view, selected }: SubscriptionSource<unknown>,
   ): Rendering {
-    // Not the first member's own context: the group may outlive that member.
-    const base = (args.contextValue as Context).detached();
+    // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
+    const base = (contextValue as Context).detached();
     const toPayload = (result: ExecutionResult, context: Context): string => {
       const answer = rules.answer(result, context);
       if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
@@ -86,7 +86,7 @@ export function createFanout(options: {
         const rootValue = view(entry, replayed);
         if (rootValue === undefined) return undefined;
         const context = base.detached();
-        const result = execute({ ...args, contextValue: context, rootValue });
+        const result = execute({ ...shared, contextValue: context, rootValue });
         return 'then' in result
           ? result.then((later) => toPayload(later, context))
           : toPayload(result, context);

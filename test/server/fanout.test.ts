@@ -15,6 +15,7 @@ import { createRules } from '../../src/server/rules.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { delivery, openTestLog } from '../events/test-log.js';
 import { createTestFile } from '../support/engines.js';
+import { collect } from '../support/memory.js';
 
 const ended = { done: true, value: undefined };
 
@@ -68,7 +69,11 @@ async function openFanout(changes: Partial<Log> = {}) {
     const { socket } = pair;
     const document = parse(text);
     const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });
-    return { ...pair, stream: stream as AsyncIterableIterator<never, undefined> };
+    return {
+      ...pair,
+      stream: stream as AsyncIterableIterator<never, undefined>,
+      context: new WeakRef(contextValue),
+    };
   };
   return { testLog, feed, lines, subscribe };
 }
@@ -114,6 +119,18 @@ test('delivers updates from subscribing until the feed stops, and none after tha
   feed.stop();
   const late = await subscribe('subscription { seq(after: 0) }');
   for (const end of [next, stream.next(), late.stream.next()]) expect(await end).toEqual(ended);
+});
+
+test('does not keep the context of its first member in memory', async () => {
+  const { testLog, subscribe } = await openFanout();
+  const { received, context } = await subscribe('subscription { seq }');
+  const isGone = () => {
+    collect();
+    return context.deref() === undefined;
+  };
+  await expect.poll(isGone).toBe(true);
+  await testLog.log.append(delivery('one'));
+  await expect.poll(() => received.length).toBe(1);
 });
 
 test('delivers a field with the alias `__proto__`', async () => {
