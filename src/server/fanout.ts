@@ -17,8 +17,8 @@ import type { Multicast } from '../events/multicast.js';
 import { isObject } from '../json.js';
 import { canSendUpdate } from './backlog.js';
 import { tryAgainLater } from './connection.js';
-import type { Messenger, Payloads } from './frames.js';
 import { createHoldings, weigh } from './holdings.js';
+import type { Messenger, Payloads } from './messenger.js';
 import type { Rules } from './rules.js';
 import { createSharingAnalysis } from './sharing.js';
 

@@ -1,18 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-
-/** Sends `next` messages, with the operation's id last, so that sockets can share the bytes before it. */
-export interface Messenger {
-  /**
-   * Sends a message for each payload, in order, after all that was sent on this socket before. A socket that is not
-   * open gets nothing, and `done` is called with an error. Consecutive calls with the same array share its bytes.
-   */
-  send(socket: WebSocket, operationId: string, payloads: Payloads, done?: Done): void;
-}
-
-/** JSON texts. */
-export type Payloads = readonly string[];
-type Done = (error?: Error | null) => void;
+import { beginMessage, plainMessenger, type Done, type Messenger, type Payloads } from './messenger.js';
 
 /** The internals of `ws` used here; a test checks them against the installed version. */
 interface Internals {
@@ -33,18 +21,8 @@ interface FrameTemplate {
 
 /** Bytes that may wait for the end of a tick. */
 const maxCorkedBytes = 65_536;
-const head = '{"type":"next","payload":';
 const finalText = 0x81;
 const endOfMessage = '}'.charCodeAt(0);
-
-/** Sends through `ws` itself. */
-export const plainMessenger: Messenger = {
-  send(socket, operationId, payloads, done) {
-    const end = `,"id":${JSON.stringify(operationId)}}`;
-    for (const [at, payload] of payloads.entries())
-      socket.send(`${head}${payload}${end}`, at === payloads.length - 1 ? done : undefined);
-  },
-};
 
 /**
  * Bypasses `ws`: frames are made once for all sockets that get the same, and what a socket gets in one tick takes two
@@ -60,7 +38,7 @@ export function createFrameMessenger(): Messenger {
   function fill(payloads: Payloads, operationId: string): Buffer {
     if (payloads !== currentPayloads) {
       currentPayloads = payloads;
-      beginnings = payloads.map((payload) => Buffer.from(`${head}${payload},"id":`));
+      beginnings = payloads.map((payload) => Buffer.from(beginMessage(payload)));
       template = undefined;
     }
     const id = JSON.stringify(operationId);

@@ -24,9 +24,10 @@ import {
 } from './door.js';
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
-import { createFrameMessenger, plainMessenger } from './frames.js';
+import { createFrameMessenger } from './frames.js';
 import { createGraphqlHttp, operationSignal } from './graphql-http.js';
 import { createLane } from './lane.js';
+import { plainMessenger } from './messenger.js';
 import { servePages } from './pages.js';
 import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';
 import { createRules } from './rules.js';

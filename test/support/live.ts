@@ -13,7 +13,7 @@ import { procedure as recording } from '../../src/recording.js';
 import { createCursors } from '../../src/relay.js';
 import { createSealer } from '../../src/seal.js';
 import { createFanout } from '../../src/server/fanout.js';
-import type { Messenger } from '../../src/server/frames.js';
+import type { Messenger } from '../../src/server/messenger.js';
 import { createRules } from '../../src/server/rules.js';
 import { openDatabase } from '../../src/store/database.js';
 import { createTelemetry } from '../../src/telemetry.js';
