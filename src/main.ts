@@ -21,9 +21,8 @@ async function runGateway(): Promise<void> {
   // While it starts there is nothing to drain; without a handler, the first process of a container ignores signals.
   let stop = async (): Promise<void> => {};
   const end = onSignal(() => stop());
-  const sandbox = config.upstreams === null ? await startSandbox({ traffic: true }) : undefined;
-  const complete = sandbox ? withSandbox(config, sandbox) : (config as GatewayConfig);
-  const gateway = await startGateway(complete).catch(nameHost);
+  const sandbox = hasUpstreams(config) ? undefined : await startSandbox({ traffic: true });
+  const gateway = await startGateway(withUpstreams(config, sandbox)).catch(nameHost);
   sandbox?.deliverTo(gateway.url);
   stop = async () => {
     await gateway.stop();
@@ -65,10 +64,20 @@ const demoGrants = JSON.stringify({
   ],
 });
 
-/** The operator's settings, completed with the sandbox's. */
-function withSandbox({ grants }: Config, sandbox: Sandbox): GatewayConfig {
+/** The operator's settings, completed with the sandbox's if there is one. */
+function withUpstreams(config: Config, sandbox: Sandbox | undefined): GatewayConfig {
+  const complete = sandbox ? withSandbox(config, sandbox) : config;
+  if (!hasUpstreams(complete)) throw new Error('the upstream services are not set');
+  return complete;
+}
+
+function hasUpstreams(config: Config): config is GatewayConfig {
+  return config.upstreams !== null;
+}
+
+function withSandbox({ grants }: Config, sandbox: Sandbox): Config {
   const more = { ...sandbox.settings, ...(grants === undefined && { GRANTS: demoGrants }) };
-  return settings({ ...process.env, ...more }) as GatewayConfig;
+  return settings({ ...process.env, ...more });
 }
 
 function welcome(url: string, sandbox: Sandbox | undefined): string {
