@@ -90,7 +90,11 @@ export function createGraphqlSockets(options: {
     return true;
   }
 
-  function prepare({ extra }: Socket, id: string, payload: SubscribePayload) {
+  function prepare(
+    { extra }: Socket,
+    id: string,
+    payload: SubscribePayload,
+  ): SocketSubscription | readonly GraphQLError[] {
     const { query, operationName, variables } = payload;
     if (extra.running >= maxRunning) return [tooMany()];
     const document = rules.prepare(query);
@@ -119,12 +123,13 @@ export function createGraphqlSockets(options: {
       contextValue,
       socket: extra.socket,
       operationId: id,
-    } as SocketSubscription;
+    };
   }
 
   const protocol = makeServer<Credentials, Connection>({
     onConnect: admit,
     onSubscribe: prepare,
+    // What `prepare` returned, though its type does not say so.
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext: (_, __, ___, { contextValue }, result) =>
