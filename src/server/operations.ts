@@ -33,7 +33,7 @@ class Operation {
     this.settled = new Promise((resolve) => (this.#settle = resolve));
   }
 
-  run(ending: LightAbortController): void {
+  endBy(ending: LightAbortController): void {
     this.ending = ending;
   }
 

@@ -114,7 +114,7 @@ export function createGraphqlSockets(options: {
       requestId: randomUUID(),
     });
     extra.running += 1;
-    extra.operations?.get(id)?.run(ending);
+    extra.operations?.get(id)?.endBy(ending);
     return {
       schema,
       document,
