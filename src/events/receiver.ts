@@ -128,7 +128,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     // `UNAVAILABLE` is logged, if at all, with its cause where it arises.
     if (code !== 'UNAVAILABLE')
       warn('webhook refused', () => ({ family, ...endpoint, status, reason: code }), `${family} ${code}`);
-    return answer(status, { error: { code, message } }, headers);
+    return toAnswer(status, { error: { code, message } }, headers);
   }
 
   function notStored(err: unknown): Refusal {
@@ -140,7 +140,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     async receive(request) {
       try {
         await verifyAndStore(request);
-        return answer(200, { received: true });
+        return toAnswer(200, { received: true });
       } catch (error) {
         return answerRefusal(error instanceof Refusal ? error : notStored(error), request);
       }
@@ -170,7 +170,7 @@ function unavailable(): Refusal {
   });
 }
 
-function answer(
+function toAnswer(
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},

@@ -21,7 +21,7 @@ export function canSendUpdate(socket: WebSocket): boolean {
  * cannot ask faster than it receives. Only what it began before may still pile up; if that is too much, the socket is
  * closed with `4290`. Resolves once the text is written, or its client has gone.
  */
-export function answer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
+export function sendAnswer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
   if (!hasRoom(socket, maxAnswerBytes)) return Promise.resolve();
   return new Promise((resolve) => {
     socket.send(text, () => resolve());

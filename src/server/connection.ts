@@ -3,7 +3,7 @@ import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphq
 import type { WebSocket } from 'ws';
 import type { Session } from '../sessions/session.js';
 import type { Telemetry } from '../telemetry.js';
-import { answer } from './backlog.js';
+import { sendAnswer } from './backlog.js';
 import { Operations } from './operations.js';
 import { Heartbeat } from './heartbeat.js';
 
@@ -47,7 +47,7 @@ export class Connection implements ProtocolSocket {
 
   /** Resolves once the text is written (so that a stream waits for a slow socket), or its client has gone. */
   send(text: string): Promise<void> {
-    return answer(this.socket, this.#stream, text);
+    return sendAnswer(this.socket, this.#stream, text);
   }
 
   /** Truncates a reason too long for a close frame, as one with the client's own id may be. */

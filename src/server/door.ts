@@ -54,7 +54,7 @@ const watchMs = 50;
  * Answers, even if the body is not read. The connection is kept if the body is short; else it is closed once the body
  * has ended, or `maxDiscardedBytes` of it have arrived: a sender that is cut off while it writes may never see the answer.
  */
-export function answer(
+export function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: Answer,
@@ -85,7 +85,7 @@ function discard(request: IncomingMessage): void {
   });
 }
 
-/** Has `next` answer; if that leaves a body unread, bounds how much more of it is received, as `answer` does. */
+/** Has `next` answer; if that leaves a body unread, bounds how much more of it is received, as `respond` does. */
 export function boundUnreadBody(next: RequestListener): RequestListener {
   return (request, response) => {
     if (announcedLength(request) > smallBody) response.once('finish', () => watchRest(request));
@@ -110,7 +110,7 @@ export function refuseExpectation(
   const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
   return (request, response) => {
     const isDelivery = originForm(request.url!).startsWith(webhookPrefix);
-    answer(request, response, isDelivery ? ofReceiver : refuse(request, 417, fault));
+    respond(request, response, isDelivery ? ofReceiver : refuse(request, 417, fault));
   };
 }
 

@@ -75,7 +75,7 @@ export function createFanout(options: {
     // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
     const base = (contextValue as Context).detached();
     const toPayload = (result: ExecutionResult, context: Context): string => {
-      const answer = rules.answer(result, context);
+      const answer = rules.showResult(result, context);
       if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
       return JSON.stringify(answer);
     };

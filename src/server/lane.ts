@@ -137,7 +137,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
    * Resolves to whether it has answered. On an error it has not: Apollo Server runs the operation again. Awaits only
    * what is a promise, since each `await` takes time by itself.
    */
-  async function answer(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
+  async function attempt(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = isUtf8(work.body) ? learned.get(kindOf(request)) : undefined;
     const plan = headers && find(work.body.toString());
     if (!plan) return false;
@@ -171,7 +171,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
         const finish = (answered: boolean) => {
           if (!answered) leave();
         };
-        answer(request, response, work).then(finish, leave);
+        attempt(request, response, work).then(finish, leave);
       });
     },
     handedOver: (request) => left.get(request),

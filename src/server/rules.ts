@@ -37,7 +37,7 @@ export interface Rules {
    */
   show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
   /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
-  answer(result: ExecutionResult, operation: Context): FormattedExecutionResult;
+  showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult;
 }
 
 const maxDocuments = 500;
@@ -100,7 +100,7 @@ export function createRules(options: {
       return checked;
     },
     show,
-    answer(result, operation) {
+    showResult(result, operation) {
       const refusal = refuseAnswer(result, operation);
       if (refusal) return { errors: [show(refusal, operation)] };
       const { errors, ...rest } = result;

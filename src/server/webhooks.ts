@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createPace } from '../pace.js';
 import type { Receiver } from '../events/receiver.js';
-import { answer, webhookPrefix } from './door.js';
+import { respond, webhookPrefix } from './door.js';
 
 const maxPerTurn = 8;
 
@@ -22,7 +22,7 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
       rawHeaders: request.rawHeaders,
       body: request,
     });
-    answer(request, response, answered);
+    respond(request, response, answered);
   }
 
   return (request, response) => {

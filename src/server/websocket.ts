@@ -133,7 +133,7 @@ export function createGraphqlSockets(options: {
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext: (_, __, ___, { contextValue }, result) =>
-      rules.answer(result as ExecutionResult, contextValue as Context),
+      rules.showResult(result as ExecutionResult, contextValue as Context),
     // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;

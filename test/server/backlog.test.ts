@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { answer, canSendUpdate } from '../../src/server/backlog.js';
+import { canSendUpdate, sendAnswer } from '../../src/server/backlog.js';
 
 const megabyte = 1024 * 1024;
 const long = 'x'.repeat(32 * megabyte);
@@ -20,17 +20,12 @@ async function openPair() {
   const received: number[] = [];
   client.on('message', (data: Buffer) => received.push(data.length));
   const closed = once(client, 'close').then(([code]) => code as number);
-  return { socket, client, received, closed, sendAnswer: (text: string) => answer(socket, stream, text) };
+  return { socket, client, received, closed, answer: (text: string) => sendAnswer(socket, stream, text) };
 }
 
 test('closes the socket with 4290 if more answers are queued than allowed', async () => {
-  const { socket, client, received, closed, sendAnswer } = await openPair();
-  const answers = [
-    sendAnswer(long),
-    sendAnswer(long),
-    sendAnswer('as much waits as may'),
-    sendAnswer('too much'),
-  ];
+  const { socket, client, received, closed, answer } = await openPair();
+  const answers = [answer(long), answer(long), answer('as much waits as may'), answer('too much')];
   await expect(answers[3]).resolves.toBeUndefined();
   expect(socket.readyState).toBe(WebSocket.CLOSING);
   expect(canSendUpdate(socket)).toBe(false);
@@ -41,10 +36,10 @@ test('closes the socket with 4290 if more answers are queued than allowed', asyn
 });
 
 test('does not read from a client while a long answer to it is unsent', async () => {
-  const { socket, client, received, sendAnswer } = await openPair();
+  const { socket, client, received, answer } = await openPair();
   const read: string[] = [];
   socket.on('message', (data: Buffer) => read.push(data.toString()));
-  const sent = sendAnswer(long);
+  const sent = answer(long);
   client.send('asks on');
   await Promise.all(Array.from({ length: 10 }, () => turn()));
   expect(read).toEqual([]);
@@ -55,8 +50,8 @@ test('does not read from a client while a long answer to it is unsent', async ()
 });
 
 test('queues more live updates behind an answer than without one', async () => {
-  const { socket, client, received, closed, sendAnswer } = await openPair();
-  const sent = sendAnswer(long);
+  const { socket, client, received, closed, answer } = await openPair();
+  const sent = answer(long);
   for (const _ of [1, 2, 3]) {
     expect(canSendUpdate(socket)).toBe(true);
     socket.send('x'.repeat(megabyte));
