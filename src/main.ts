@@ -4,7 +4,7 @@ import { ConfigError } from './environment.js';
 import { startGateway } from './gateway.js';
 import type { Sandbox, SandboxOptions } from './sandbox/sandbox.js';
 
-// What it cannot take is lost; without a listener, that would end the process.
+// Text that standard output cannot take is lost; without a listener, the error would end the process.
 process.stdout.on('error', () => undefined);
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);

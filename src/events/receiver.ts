@@ -84,7 +84,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
   }
 
-  /** Undefined if they cannot be read and the only thing missed could be an operator's new setting. */
+  /** The valid secrets, read anew. Undefined if they cannot be read, and nobody but the operator changes them. */
   async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
     const lacking = `The database did not answer${rotates ? ', or a rotation did not end,' : ''}`;
     try {

@@ -78,7 +78,7 @@ export function readPaymentEvent(
   };
 }
 
-// Likewise, from here on it is microseconds: the year 5138 in milliseconds, 3 March 1973 in microseconds.
+// With `auto`, a number from here on is in microseconds: as milliseconds it would be the year 5138 or later.
 const microsFrom = 1e14;
 const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');

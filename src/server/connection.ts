@@ -21,14 +21,14 @@ const ignore = (): void => undefined;
 export class Connection implements ProtocolSocket {
   readonly socket: WebSocket;
   readonly heartbeat: Heartbeat;
-  /** Those of the upgrade request, until it is known who is calling. */
+  /** The headers of the upgrade request, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
   session: Session | undefined = undefined;
   /** Stops watching the session. */
   unwatch: () => void = ignore;
-  /** Those under way, established subscriptions among them; undefined if the client speaks another protocol. */
+  /** The operations under way, subscriptions among them; undefined if the client speaks another protocol. */
   operations: Operations | undefined = undefined;
-  /** How many operations are under way. */
+  /** How many are accepted and not ended; `operations` also has those whose last message is still to be written. */
   running = 0;
   readonly #stream: IncomingMessage['socket'];
   readonly #log: Telemetry['log'];

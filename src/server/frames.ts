@@ -14,7 +14,7 @@ interface FrameTemplate {
   readonly bytes: Buffer;
   /** Where the id begins in the first message. */
   readonly gap: number;
-  /** And in the others. */
+  /** Where it begins in each of the others. */
   readonly others: readonly number[];
   readonly idLength: number;
 }

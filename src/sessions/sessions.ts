@@ -80,7 +80,7 @@ export function createSessions(options: {
   let endingsSeen = 0;
   /** Sessions that are being deleted from the store: they count as ended already. */
   const beingEnded = new Set<string>();
-  /** The same, between attempts too. */
+  /** Sessions that are being revoked, however many attempts that takes: they count as ended, too. */
   const beingRevoked = new Set<string>();
   const warnSeldom = createWarnings(telemetry, { quietMs });
   const stopped = new AbortController();
@@ -116,7 +116,7 @@ export function createSessions(options: {
     watchers.tell(id);
   }
 
-  /** For when signals were lost, at an unknown time. */
+  /** Any session may have ended unseen: called when signals were lost, at an unknown time. */
   function recheckAll(): void {
     endingsSeen += 1;
     cache.clear();

@@ -60,8 +60,8 @@ export function createStoredSessions(options: {
   }
 
   /**
-   * Not while this machine's clock is wrong: the sessions are those of all replicas. Whether one is found goes by it even
-   * so.
+   * Deletes nothing while this machine's clock is wrong, since the other replicas need the sessions. Even then, this
+   * replica goes by its clock when it looks for one.
    */
   async function deleteExpired(): Promise<void> {
     if ((await clockSkew(database)) !== undefined) return;
