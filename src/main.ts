@@ -9,6 +9,10 @@ process.stdout.on('error', () => undefined);
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
+const usage = `Usage: npm start            the gateway, with a sandbox of the services unless they are set
+       npm run sandbox      the sandbox alone
+Settings are environment variables; README.md lists them all.`;
+
 /** Imports the sandbox only when it is needed. */
 async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const sandbox = await import('./sandbox/sandbox.js');
@@ -22,7 +26,7 @@ async function runGateway(): Promise<void> {
   let stop = async (): Promise<void> => {};
   const end = onSignal(() => stop());
   const sandbox = hasUpstreams(config) ? undefined : await startSandbox({ traffic: true });
-  const gateway = await startGateway(withUpstreams(config, sandbox)).catch(nameHost);
+  const gateway = await startGateway(withUpstreams(config, sandbox)).catch(nameSetting);
   sandbox?.deliverTo(gateway.url);
   stop = async () => {
     await gateway.stop();
@@ -33,10 +37,11 @@ async function runGateway(): Promise<void> {
   say(welcome(gateway.url, sandbox));
 }
 
-/** An error of `getaddrinfo` does not say which setting is wrong: this names `HOST`. */
-function nameHost(error: unknown): never {
-  const { syscall, message } = error as NodeJS.ErrnoException;
-  throw syscall === 'getaddrinfo' ? new ConfigError([`HOST: ${message}`]) : error;
+/** Errors of listening do not say which setting is wrong; this does. */
+function nameSetting(error: unknown): never {
+  const { syscall, code, message } = error as NodeJS.ErrnoException;
+  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') throw new ConfigError([`HOST: ${message}`]);
+  throw code === 'EADDRINUSE' ? new ConfigError([`PORT: ${message}`]) : error;
 }
 
 /** `npm run sandbox`: the three upstream services alone. */
@@ -151,6 +156,7 @@ function isMendable(error: unknown): error is Error {
 async function run(command: string | undefined): Promise<void> {
   if (command === undefined) return runGateway();
   if (command === 'sandbox') return runSandbox();
+  if (command === '--help' || command === '-h') return say(usage);
   return fail(`Unknown command ${command}: the only one is sandbox.`);
 }
 

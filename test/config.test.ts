@@ -441,6 +441,12 @@ describe('the process', () => {
     expect(told).toMatch(/^Invalid settings:\n  HOST: getaddrinfo \w+ no such host\n$/);
   });
 
+  test.each(['--help', '-h'])('prints its usage on %s', async (option) => {
+    const { code, out, told } = await start({}, option);
+    expect([code, told]).toEqual([0, '']);
+    expect(out).toContain('Usage: npm start');
+  });
+
   test('exits with 1 for an unknown command', async () => {
     const told = 'Unknown command sandbx: the only one is sandbox.\n';
     expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });

@@ -30,13 +30,13 @@ async function refusal(
   return gateway.output();
 }
 
-test('a system error is printed in one line', async () => {
+test('a port in use is told without a stack, and with its setting', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const said = await refusal({ PORT: String(port) });
-  expect(said).toBe(`listen EADDRINUSE: address already in use 127.0.0.1:${port}`);
+  expect(said).toBe(`Invalid settings:\n  PORT: listen EADDRINUSE: address already in use 127.0.0.1:${port}`);
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it while it starts', async (signal) => {
