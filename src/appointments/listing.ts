@@ -36,8 +36,8 @@ type LookedRows = SelectQueryBuilder<Tables, 'bookings', Looked>;
 const looked = ['id', 'user_id', 'status', 'start_instant', 'booked_at'] as const;
 
 /**
- * The rows of a page of bookings. Everybody's, and each user's, have an index in the order of the page. The others are read at once if
- * they are among few by their participant or their start, and else looked for in that order.
+ * The rows of a page of bookings. Everybody's, and each user's, have an index in the order of the page. The others are
+ * read at once if they are among few by their participant or their start, and else looked for in that order.
  */
 export async function listBookings(
   store: Store,
