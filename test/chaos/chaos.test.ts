@@ -101,13 +101,13 @@ describe('a run detects', () => {
 
   const onPostgres: readonly [about: string, variant: Variant, expected: readonly string[]][] = [
     [
-      'a gateway that checks for duplicates before it takes the lock',
+      'a gateway that checks for duplicates before it reads where the log ends',
       'check-then-insert',
       ['stored twice', 'delivered twice'],
     ],
     [
-      'a gateway that does not lock the head of the log',
-      'without-the-heads-lock',
+      'a gateway that numbers events in a commit of their own',
+      'number-before-commit',
       ['out of log order', 'not delivered'],
     ],
   ];

@@ -5,7 +5,7 @@
 export const variants = {
   'acknowledge-before-commit': ['sqlite', 'postgres'],
   'check-then-insert': ['postgres'],
-  'without-the-heads-lock': ['postgres'],
+  'number-before-commit': ['postgres'],
 } as const;
 export type Variant = keyof typeof variants;
 

@@ -15,26 +15,27 @@ const breaks = {
       ['??= run();', '??= new Promise((resolve) => setTimeout(resolve, 1_500)).then(run);'],
     ],
   },
-  // Looks up whether an event is known before it takes the lock, so that another gateway may store it in between.
+  // Looks up whether an event is known before it reads where the log ends, so that another gateway may store it in
+  // between.
   'check-then-insert': {
     '/dist/events/commit.js': [
       [
-        'const [head] = await lockHead(db, undefined);',
-        `const found = await findKnown(db, batch); ${pause} const [head] = await lockHead(db, undefined);`,
+        'const { head, found } = await look(db, batch);',
+        `const { found } = await look(db, batch); ${pause} const { head } = await look(db, batch);`,
       ],
-      ['of await findKnown(db, batch))', 'of found)'],
+      ['lockedAfterRace = 32', 'lockedAfterRace = 0'],
     ],
-    '/dist/events/commit-statements.js': [
-      ['({ ids }) => ids)),', '({ ids }) => ids), sql`on conflict do nothing`),'],
-    ],
+    '/dist/events/commit-statements.js': [["'event_ids', idColumns, ids", '$&, sql`on conflict do nothing`']],
   },
-  // Assigns numbers outside the transaction, as a sequence does, so that commits overtake each other.
-  'without-the-heads-lock': {
+  // Assigns numbers in a commit of their own, as a sequence does, so that commits overtake each other.
+  'number-before-commit': {
     '/dist/events/commit.js': [
       [
-        'const [head] = await lockHead(db, undefined);',
-        `const [head] = await lockHead(store.kysely, batch.length); head.seq -= batch.length; ${pause}`,
+        'const { head, found } = await look(db, batch);',
+        `const [head] = await lockHead(db, batch.length); head.seq -= batch.length; ${pause}
+          const { found } = await look(db, batch);`,
       ],
+      ['await lockHead(db, undefined);', ''],
     ],
     '/dist/events/commit-statements.js': [
       [
@@ -46,7 +47,8 @@ const breaks = {
             .where('id', '=', 1)
             .returning(['seq', 'pruned']))`,
       ],
-      ['sql `update log_head set seq = ${written(({ head }) => head.seq)} where id = 1`,', ''],
+      ['set seq = ${written(({ head }) => head.seq)}', 'set seq = seq'],
+      [' and seq = ${written(({ from }) => from)}', ''],
     ],
   },
 };
