@@ -136,7 +136,6 @@ function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {
   return [bookedAt, ledgerId];
 }
 
-function unpack(position: unknown): BookingPosition {
-  const [bookedAt, id] = position as ReturnType<typeof pack>;
+function unpack([bookedAt, id]: ReturnType<typeof pack>): BookingPosition {
   return { bookedAt: Date.parse(bookedAt), id };
 }
