@@ -6,8 +6,10 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.js';
 import { keyBeside } from '../../src/store/keys.js';
 import { createTestFile } from '../support/engines.js';
+import { silent } from './open-database.js';
 
 const child = fileURLToPath(new URL('key-child.ts', import.meta.url));
 
@@ -70,9 +72,27 @@ describe('the key beside an embedded database', () => {
 
   test('is not created again for a database whose key is missing', async () => {
     const path = await freshPath();
-    await writeFile(path, 'sealed with another key');
+    await (await openDatabase(`sqlite:${path}`, { log: silent })).stop();
+    const files = await readdir(dirname(path));
     expect(() => keyBeside(`sqlite:${path}`)).toThrow(`The key file ${path}.key is missing`);
+    expect(await readdir(dirname(path))).toEqual(files);
+  });
+
+  test('is not created for a file that is not a SQLite database', async () => {
+    const path = await freshPath();
+    await writeFile(path, '{"name":"package"}');
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow(
+      `Cannot open the database ${path}: the file is not a SQLite database.`,
+    );
     expect(await readdir(dirname(path))).toEqual([basename(path)]);
+  });
+
+  test('where it cannot be created, the error names the settings that help', async () => {
+    // A file system takes names of at most 255 bytes: the draft of the key, with 40 more, is too long.
+    const path = join(dirname(await freshPath()), `${'a'.repeat(240)}.db`);
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow(
+      /^Cannot create the key file .*\.key: ENAMETOOLONG.* \(DATABASE_URL\), or set SECRET_KEYS\.$/,
+    );
   });
 
   test('is not created for a directory', async () => {
