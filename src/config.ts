@@ -6,6 +6,7 @@ import {
   grants,
   httpUrl,
   list,
+  memberPath,
   origin,
   secretKeys,
   sendable,
@@ -47,7 +48,7 @@ const settings = z.object({
   NOTES_BASE_URL: httpUrl.optional(),
   NOTES_TOKEN_EMAIL_FIELD: z.string().default('email'),
   NOTES_TOKEN_PASSWORD_FIELD: z.string().default('password'),
-  NOTES_TOKEN_FIELD: z.string().optional(),
+  NOTES_TOKEN_FIELD: memberPath.optional(),
   NOTES_TOKEN_LIFETIME_SECONDS: whole(1, 31_536_000).default(86_400),
   APPOINTMENTS_BASE_URL: httpUrl.optional(),
   APPOINTMENTS_AUTH_URL: httpUrl.optional(),
@@ -56,7 +57,7 @@ const settings = z.object({
   APPOINTMENTS_SCOPE: z.string().default('appointments:write'),
   PAYMENTS_BASE_URL: httpUrl.optional(),
   PAYMENTS_API_TOKEN: sendable.optional(),
-  PAYMENTS_ROTATED_SECRET_FIELD: z.string().optional(),
+  PAYMENTS_ROTATED_SECRET_FIELD: memberPath.optional(),
   PAYMENT_EVENT_TYPES: list
     .refine(({ length }) => length > 0, 'must name at least one type')
     .default(['payment.succeeded']),
@@ -116,12 +117,16 @@ export function readSandboxConfig(environment: Environment) {
 }
 
 /** A setting whose file is named is not missing: that the file is unusable is a fault of its own. */
-function missing(given: Environment): string[] {
-  const production = given['NODE_ENV'] === 'production';
-  const isAbsent = (name: string) => given[name] === undefined && given[`${name}_FILE`] === undefined;
-  const absent = upstreamNames.filter(isAbsent);
-  const none = absent.length === upstreamNames.length && upstreamDetails.every(isAbsent);
-  const faults = none && !production ? [] : absent.map((name) => `${name}: missing`);
+function missing(environment: Environment): string[] {
+  const production = environment['NODE_ENV'] === 'production';
+  const isAbsent = (name: string) =>
+    environment[name] === undefined && environment[`${name}_FILE`] === undefined;
+  const given = [...upstreamNames, ...upstreamDetails].find((name) => !isAbsent(name));
+  const faults: string[] = [];
+  if (production || given !== undefined) {
+    const reason = production ? '' : `, although ${given} is set`;
+    faults.push(...upstreamNames.filter(isAbsent).map((name) => `${name}: missing${reason}`));
+  }
   if (production && isAbsent('SECRET_KEYS')) faults.push('SECRET_KEYS: missing');
   return faults;
 }

@@ -36,6 +36,11 @@ export const sendable = z
   .string()
   .refine(isSendable, 'must consist of visible ASCII characters, without spaces');
 
+/** A member of a JSON object, or the path of one inside others (`user.token`). */
+export const memberPath = z
+  .string()
+  .regex(/^[^.]+(\.[^.]+)*$/, 'must be the name of a member, or names joined by single dots');
+
 /** Items, separated by commas; empty ones are dropped. */
 export const list = z.string().transform((text) =>
   text

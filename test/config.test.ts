@@ -93,7 +93,7 @@ describe('the defaults', () => {
       expect(read(Object.fromEntries(names.map((name) => [name, empty])))).toEqual(read({}));
     const { APPOINTMENTS_CLIENT_SECRET: _, ...others } = upstreams;
     expect(faultsOf({ ...others, APPOINTMENTS_CLIENT_SECRET: ' ' })).toEqual([
-      'APPOINTMENTS_CLIENT_SECRET: missing',
+      'APPOINTMENTS_CLIENT_SECRET: missing, although NOTES_BASE_URL is set',
     ]);
   });
 });
@@ -227,17 +227,33 @@ describe('webhook endpoints', () => {
   });
 });
 
+describe('the path of a member in an answer', () => {
+  test.each(['token', 'user.token', 'a.b.c'])('may be %s', (path) => {
+    expect(faultsOf({ ...upstreams, NOTES_TOKEN_FIELD: path })).toEqual([]);
+  });
+
+  test.each(['.', 'a..b', '.token', 'user.'])('may not be %s', (path) => {
+    for (const name of ['NOTES_TOKEN_FIELD', 'PAYMENTS_ROTATED_SECRET_FIELD'])
+      expect(faultsOf({ ...upstreams, [name]: path })).toEqual([
+        `${name}: must be the name of a member, or names joined by single dots`,
+      ]);
+  });
+});
+
 describe('all or none', () => {
   const names = Object.keys(upstreams);
 
   test.each(names)('without %s, the rest is a partial set, and the fault names it', (name) => {
-    expect(faultsOf({ ...upstreams, [name]: undefined })).toEqual([`${name}: missing`]);
+    const [first] = names.filter((other) => other !== name);
+    expect(faultsOf({ ...upstreams, [name]: undefined })).toEqual([
+      `${name}: missing, although ${first} is set`,
+    ]);
   });
 
   test.each(names)('%s alone is a partial set, and the faults name the others', (name) => {
     const others = names.filter((other) => other !== name);
     expect(faultsOf({ [name]: upstreams[name as keyof typeof upstreams] })).toEqual(
-      others.map((other) => `${other}: missing`),
+      others.map((other) => `${other}: missing, although ${name} is set`),
     );
   });
 
@@ -425,7 +441,9 @@ describe('the process', () => {
     expect(await start(partial)).toEqual({
       code: 1,
       out: '',
-      told: 'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing\n  PAYMENT_WEBHOOKS: missing\n',
+      told:
+        'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing, although NOTES_BASE_URL is set\n' +
+        '  PAYMENT_WEBHOOKS: missing, although NOTES_BASE_URL is set\n',
     });
   });
 
