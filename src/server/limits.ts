@@ -1,4 +1,11 @@
-import { GraphQLError, Source, type ExecutionResult, type OperationTypeNode } from 'graphql';
+import {
+  GraphQLError,
+  Lexer,
+  Source,
+  TokenKind,
+  type ExecutionResult,
+  type OperationTypeNode,
+} from 'graphql';
 import type { Context } from '../context.js';
 import { OperationTooComplex } from '../errors.js';
 import { nestingOf } from './nesting.js';
@@ -12,6 +19,8 @@ export const operationMs = 30_000;
 export const parseOptions = { maxTokens: 5_000 } as const;
 const maxDepth = 200;
 const maxLines = 10_000;
+/** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
+const maxName = 255;
 const maxFields = 10_000;
 /** In an answer. */
 export const maxCharacters = 32_000_000;
@@ -29,11 +38,14 @@ export function tooComplex(message: string): GraphQLError {
 
 /**
  * Why a document is refused before it is parsed: it is nested too deep for the parser or, with its fragments expanded,
- * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for each error, would take seconds.
+ * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for each error, would take seconds; or a
+ * name is so long that the errors in which GraphQL repeats it would be.
  */
 export function refuseText(query: string): GraphQLError | undefined {
   if (hasMore(query, /\r\n|[\n\r]/g, maxLines - 1))
     return tooComplex(`The document has more than ${maxLines} lines: pass long texts as variables.`);
+  if (longWord.test(query) && hasLongName(query))
+    return tooComplex(`The document has a name of more than ${maxName} characters.`);
   // Without fragments, and with few brackets, a document cannot be nested too deep; most are like that.
   if (!hasMore(query, /[[({]/g, maxDepth) && !/\bfragment\b/.test(query)) return undefined;
   const { depth, cycle } = nestingOf(new Source(query), maxDepth, parseOptions.maxTokens);
@@ -63,10 +75,18 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
 
 /** Whether an answer is too long, by a lower bound of its JSON: names, strings, and one character for all else. */
 export function isTooLong(data: unknown): boolean {
+  // Escaping, which is seldom worth counting, makes at most six characters of one.
+  return (
+    hasMoreCharacters(data, maxCharacters / 6, (text) => text.length) &&
+    hasMoreCharacters(data, maxCharacters, (text) => JSON.stringify(text).length - 2)
+  );
+}
+
+function hasMoreCharacters(data: unknown, most: number, measure: (text: string) => number): boolean {
   let characters = 0;
   const containers: object[] = [];
   const count = (value: unknown) => {
-    characters += typeof value === 'string' ? value.length : 1;
+    characters += typeof value === 'string' ? measure(value) : 1;
     if (typeof value === 'object' && value !== null) containers.push(value);
   };
   count(data);
@@ -75,10 +95,10 @@ export function isTooLong(data: unknown): boolean {
     if (Array.isArray(container)) container.forEach(count);
     else
       for (const name in container) {
-        characters += name.length;
+        characters += measure(name);
         count((container as Record<string, unknown>)[name]);
       }
-    if (characters > maxCharacters) return true;
+    if (characters > most) return true;
   }
   return false;
 }
@@ -100,6 +120,24 @@ export function refuseAnswer(
   }
   if (!isTooLong(data)) return undefined;
   return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
+}
+
+/** Also found within strings and comments, where it is no name. */
+const longWord = new RegExp(`\\w{${maxName + 1}}`);
+
+/** Reads as far as the parser would. */
+function hasLongName(query: string): boolean {
+  const lexer = new Lexer(new Source(query));
+  try {
+    for (let tokens = 0; tokens <= parseOptions.maxTokens; tokens++) {
+      const { kind, value } = lexer.advance();
+      if (kind === TokenKind.EOF) return false;
+      if (kind === TokenKind.NAME && value.length > maxName) return true;
+    }
+  } catch {
+    // The parser will report it.
+  }
+  return false;
 }
 
 function hasMore(text: string, pattern: RegExp, most: number): boolean {

@@ -41,6 +41,8 @@ export interface Rules {
 }
 
 const maxDocuments = 500;
+/** In characters: GraphQL repeats in its messages what it was given. */
+const maxMessage = 1_000;
 
 /** The rules over a schema. */
 export function createRules(options: {
@@ -158,7 +160,12 @@ function toFormatted(error: GraphQLError, schema: GraphQLSchema): GraphQLFormatt
   // Thrown by GraphQL when validation has used up its own budget.
   if (error.message === 'Validation aborted.') return toFormatted(tooLongToValidate, schema);
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
-  return { ...error.toJSON(), message: withoutValue(error, schema), extensions: { ...extensions, code } };
+  const message = cut(withoutValue(error, schema));
+  return { ...error.toJSON(), message, extensions: { ...extensions, code } };
+}
+
+function cut(message: string): string {
+  return message.length > maxMessage ? `${message.slice(0, maxMessage)}…` : message;
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {

@@ -47,6 +47,14 @@ describe('an answer', () => {
     expect(isTooLong({ [half]: 'x', [`${half}y`]: 'x' })).toBe(true);
   });
 
+  test('has its characters counted as JSON escapes them, in strings and in names', () => {
+    const sixth = maxCharacters / 6;
+    expect(isTooLong(['\u0001'.repeat(sixth - 1)])).toBe(false);
+    expect(isTooLong(['\u0001'.repeat(sixth + 1)])).toBe(true);
+    expect(isTooLong({ ['"'.repeat(maxCharacters / 2 + 1)]: null })).toBe(true);
+    expect(isTooLong({ a: '\n'.repeat(maxCharacters / 2 - 10) })).toBe(false);
+  });
+
   test('may be nested to any depth, or null', () => {
     expect(isTooLong(JSON.parse(nested('[', 100_000)))).toBe(false);
     expect(isTooLong(null)).toBe(false);

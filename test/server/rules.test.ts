@@ -90,6 +90,41 @@ describe('a document', () => {
   );
 });
 
+describe('a document with a long name', () => {
+  const name = 'a'.repeat(255);
+
+  test.each([
+    ['an alias', (long: string) => `{ ${long}: viewer { id } }`],
+    ['an operation', (long: string) => `query ${long} { viewer { id } }`],
+    ['a variable', (long: string) => `query ($${long}: ID!) { node(id: $${long}) { id } }`],
+  ])('is accepted if it has 255 characters, and refused if it has more: %s', (_, write) => {
+    expect(rules.prepare(write(name))).toHaveProperty('kind', 'Document');
+    const [refusal] = rules.prepare(write(`${name}a`)) as readonly GraphQLError[];
+    expect(rules.show(refusal)).toEqual({
+      message: 'The document has a name of more than 255 characters.',
+      extensions: { code: 'QUERY_TOO_COMPLEX' },
+    });
+  });
+
+  test.each([
+    ['in a string', `{ tag(name: "${name}a") { name } }`],
+    ['in a comment', `{ viewer { name } } # ${name}a`],
+  ])('is accepted if that is %s', (_, query) => {
+    expect(rules.prepare(query)).toHaveProperty('kind', 'Document');
+  });
+
+  test.each(['{ a', '{ "', ''])('is left to the parser if that is behind an error: %s', (start) => {
+    const query = `${start} } ? ${name}a`;
+    expect(rules.prepare(query)).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }]);
+  });
+});
+
+test('a message that repeats a long text is cut', () => {
+  const [fault] = rules.prepare(`{ node(id: ${'9'.repeat(5_000)}.0) { id } }`) as readonly GraphQLError[];
+  expect(rules.show(new GraphQLError('m'.repeat(1_001))).message).toBe(`${'m'.repeat(1_000)}…`);
+  expect(rules.show(fault).message.length).toBeLessThan(1_100);
+});
+
 describe('a document with many brackets', () => {
   const deep = (open: string, levels: number) => open.repeat(levels);
 
