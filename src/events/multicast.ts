@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { GatewayError } from '../errors.js';
 import { createGroup, type Group, type Member, type Rendering } from './group.js';
 import { createInterests } from './interests.js';
@@ -12,21 +13,40 @@ export interface Multicast {
   readonly size: number;
 }
 
+const maxTurnMs = 10;
+
 /** A multicast of what the tail reads. */
 export function createMulticast(sources: Sources): Multicast {
   const groups = new Map<string, Group>();
   const interests = createInterests<Group>();
+  /** Groups that have queued entries. */
+  const due = new Set<Group>();
+  let delivering = false;
   let unfollow = () => {};
 
   function hear(entries: readonly LogEntry[] | null, error?: GatewayError): void {
     if (!entries) return groups.forEach((group) => group.end(error));
-    const concerned = new Set<Group>();
     for (const entry of entries)
       for (const group of interests.in(entry)) {
         group.enqueue(entry.seq);
-        concerned.add(group);
+        due.add(group);
       }
-    for (const group of concerned) group.deliverDue();
+    if (!delivering) void deliver();
+  }
+
+  /** Rendering for many groups takes long: now and then, the event loop gets a turn. */
+  async function deliver(): Promise<void> {
+    delivering = true;
+    let began = performance.now();
+    // Grows during the loop.
+    for (const group of due) {
+      due.delete(group);
+      group.deliverDue();
+      if (performance.now() - began < maxTurnMs) continue;
+      await turn();
+      began = performance.now();
+    }
+    delivering = false;
   }
 
   function open(key: string, rendering: Rendering): Group {

@@ -26,6 +26,8 @@ import { createSharingAnalysis } from './sharing.js';
 export interface SocketSubscription extends ExecutionArgs {
   readonly socket: WebSocket;
   readonly operationId: string;
+  /** About how many fields a message may have. */
+  readonly fields: number;
 }
 
 /** Executes each event once for all equal subscriptions; their sockets get the same bytes. */
@@ -59,11 +61,12 @@ export function createFanout(options: {
     return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
   }
 
-  /** The group's key, and a function that releases the memory accounted for; `RATE_LIMITED` if that is too much. */
-  function hold(args: ExecutionArgs, { selected }: SubscriptionSource<unknown>) {
+  /** The group's key, and a function that releases what is accounted for; `RATE_LIMITED` if that is too much. */
+  function hold(args: ExecutionArgs, fields: number, { selected }: SubscriptionSource<unknown>) {
     const parameters = parametersOf(args);
     const key = parameters + args.document.loc?.source.body;
-    const release = holdings.take(userOf(args.contextValue), weigh(args.document, key, parameters, selected));
+    const held = weigh({ document: args.document, key, parameters, selected, fields });
+    const release = holdings.take(userOf(args.contextValue), held);
     if (!release) throw tooMuchHeld();
     return { key, release };
   }
@@ -95,13 +98,13 @@ export function createFanout(options: {
   }
 
   return {
-    async subscribe({ socket, operationId, ...args }) {
+    async subscribe({ socket, operationId, fields, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isSubscriptionSource(source))
         throw new Error('A subscription resolver must return what `Feed.follow` returns.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
-      const { key, release } = hold(args, source);
+      const { key, release } = hold(args, fields, source);
       try {
         subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
       } catch (error) {
@@ -183,7 +186,7 @@ function userOf(context: unknown): string {
 
 function tooMuchHeld(): GatewayError {
   const message =
-    'Your subscriptions use all the memory allowed per user: complete some, or use shorter filters.';
+    'Your subscriptions use all that a user may: complete some, or use shorter filters and fewer fields.';
   return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
 }
 

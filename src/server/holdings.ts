@@ -1,22 +1,28 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../events/interests.js';
+import { maxCost } from './limits.js';
 
-/** Accounts for the memory that each user's subscriptions keep, so that nobody takes up all of it. */
+/** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
 export interface Holdings {
   /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
   take(user: string, items: readonly Holding[]): (() => void) | undefined;
 }
 
 /** Something kept in memory once, however many of a user's subscriptions share it. */
-export interface Holding {
+export interface Holding extends Amount {
   /** Its identity: the same value for the same item. */
   readonly key: unknown;
-  /** An estimate. */
-  readonly bytes: number;
 }
 
-/** Bytes that a user may keep on each replica. */
-const maxBytesPerUser = 64 * 1024 * 1024;
+/** Estimates. */
+interface Amount {
+  readonly bytes: number;
+  /** How many fields are rendered for each event. */
+  readonly fields: number;
+}
+
+/** What a user may take up on each replica. Fields take about a microsecond each, for every event. */
+const maxPerUser: Amount = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
 /** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */
 const bytesPerToken = 300;
 const bytesPerValue = 250;
@@ -28,53 +34,71 @@ const bytesPerSubscription = 4_000;
 
 interface Held {
   bytes: number;
+  fields: number;
   /** How many of the user's subscriptions share each item. */
   readonly shares: Map<unknown, number>;
 }
 
-/** What a subscription keeps: its document, its group, and itself; `parameters` is the part of `key` with variables. */
-export function weigh(
-  document: DocumentNode,
-  key: string,
-  parameters: string,
-  selected: readonly Selection[],
-): readonly Holding[] {
+/** What a subscription is weighed by. */
+export interface Weighed {
+  readonly document: DocumentNode;
+  /** That of its group. */
+  readonly key: string;
+  /** The part of the key with the variables. */
+  readonly parameters: string;
+  readonly selected: readonly Selection[];
+  /** About how many fields a message may have. */
+  readonly fields: number;
+}
+
+/** What a subscription takes up: its document, its group, and itself. */
+export function weigh({ document, key, parameters, selected, fields }: Weighed): readonly Holding[] {
   const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
   return [
     {
       key: document,
       bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
+      fields: 0,
     },
     {
       key,
       bytes: bytesPerGroup + key.length + parameters.length * bytesPerCharacter + values * bytesPerValue,
+      fields,
     },
-    { key: Symbol('a subscription'), bytes: bytesPerSubscription },
+    { key: Symbol('a subscription'), bytes: bytesPerSubscription, fields: 0 },
   ];
 }
 
-/** Holdings of at most this many bytes a user. */
-export function createHoldings(maxBytes = maxBytesPerUser): Holdings {
+/** Holdings of at most this much a user. */
+export function createHoldings(most = maxPerUser): Holdings {
   const users = new Map<string, Held>();
 
   return {
     take(user, items) {
-      const held = users.get(user) ?? { bytes: 0, shares: new Map<unknown, number>() };
+      const held = users.get(user) ?? { bytes: 0, fields: 0, shares: new Map<unknown, number>() };
       const { shares } = held;
       const fresh = items.filter(({ key }) => !shares.has(key));
-      const bytes = held.bytes + fresh.reduce((sum, item) => sum + item.bytes, 0);
-      if (bytes > maxBytes) return undefined;
-      held.bytes = bytes;
+      const bytes = held.bytes + sum(fresh, 'bytes');
+      const fields = held.fields + sum(fresh, 'fields');
+      if (bytes > most.bytes || fields > most.fields) return undefined;
+      Object.assign(held, { bytes, fields });
       for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
       users.set(user, held);
       return () => {
         for (const item of items) {
           const left = shares.get(item.key)! - 1;
           if (left > 0) shares.set(item.key, left);
-          else if (shares.delete(item.key)) held.bytes -= item.bytes;
+          else if (shares.delete(item.key)) {
+            held.bytes -= item.bytes;
+            held.fields -= item.fields;
+          }
         }
         if (shares.size === 0) users.delete(user);
       };
     },
   };
+}
+
+function sum(items: readonly Holding[], amount: keyof Amount): number {
+  return items.reduce((total, item) => total + item[amount], 0);
 }

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { getOperationAST, GraphQLError, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import {
+  getOperationAST,
+  GraphQLError,
+  type ExecutionResult,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
 import {
   CloseCode,
   GRAPHQL_TRANSPORT_WS_PROTOCOL,
@@ -19,7 +25,7 @@ import type { Callers } from './callers.js';
 import { Connection, tryAgainLater } from './connection.js';
 import type { Drain } from './drain.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
-import { operationMs } from './limits.js';
+import { operationMs, type Variables } from './limits.js';
 import type { Rules } from './rules.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -119,10 +125,11 @@ export function createGraphqlSockets(options: {
       schema,
       document,
       operationName,
-      variableValues: variables,
+      variableValues: variables && declaredOf(operation, variables),
       contextValue,
       socket: extra.socket,
       operationId: id,
+      fields: rules.costs.of(document, operation, variables ?? undefined).fields,
     };
   }
 
@@ -207,6 +214,13 @@ function authorizationIn(params: Credentials | null | undefined): unknown {
   return (
     authorization ?? Object.entries(others).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
   );
+}
+
+/** Only the variables that the operation declares: GraphQL ignores all others, which must not tell groups apart. */
+function declaredOf({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): Variables {
+  const names = variableDefinitions.map(({ variable }) => variable.name.value);
+  const given = names.filter((name) => Object.hasOwn(variables, name));
+  return Object.fromEntries(given.map((name) => [name, variables[name]]));
 }
 
 /** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */

@@ -54,6 +54,32 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     await testLog.stop();
   });
 
+  describe('many groups', () => {
+    test('get an entry in several turns of the event loop if rendering takes long', async () => {
+      const turns: number[] = [];
+      let turnsSoFar = 0;
+      const slow = (entry: LogEntry, replayed: boolean) => {
+        for (const until = performance.now() + 5; performance.now() < until;);
+        turns.push(turnsSoFar);
+        return text(entry, replayed);
+      };
+      const members = numbers(20).map(() => createMember());
+      for (const [at, member] of members.entries())
+        feed.multicast.join(`group ${at}`, createRendering(slow), member);
+      await settle();
+      let counting = true;
+      const count = () => {
+        turnsSoFar += 1;
+        if (counting) setImmediate(count);
+      };
+      count();
+      await append(2);
+      for (const member of members) await expectGot(member, '1 2');
+      counting = false;
+      expect(new Set(turns).size).toBeGreaterThan(5);
+    });
+  });
+
   describe('a group', () => {
     test('renders each event once for all its members', async () => {
       const rendering = createRendering();

@@ -68,7 +68,14 @@ async function openFanout(changes: Partial<Log> = {}) {
     const contextValue = { requestId: 'request', detached: () => group };
     const { socket } = pair;
     const document = parse(text);
-    const stream = await fanout.subscribe({ schema, document, contextValue, socket, operationId: '1' });
+    const stream = await fanout.subscribe({
+      schema,
+      document,
+      contextValue,
+      socket,
+      operationId: '1',
+      fields: 1,
+    });
     return {
       ...pair,
       stream: stream as AsyncIterableIterator<never, undefined>,

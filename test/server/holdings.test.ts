@@ -2,10 +2,11 @@ import { parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { createHoldings, weigh } from '../../src/server/holdings.js';
 
-const holding = (key: string, bytes: number) => ({ key, bytes });
+const holding = (key: string, bytes: number, fields = 0) => ({ key, bytes, fields });
+const most = { bytes: 10, fields: 10 };
 
 test('refuses what exceeds the limit of a user, whatever other users hold', () => {
-  const holdings = createHoldings(10);
+  const holdings = createHoldings(most);
   const release = holdings.take('one', [holding('a', 4), holding('b', 6)]);
   expect(holdings.take('one', [holding('c', 1)])).toBeUndefined();
   expect(holdings.take('other', [holding('c', 10)])).toBeTypeOf('function');
@@ -13,8 +14,25 @@ test('refuses what exceeds the limit of a user, whatever other users hold', () =
   expect(holdings.take('one', [holding('c', 10)])).toBeTypeOf('function');
 });
 
+test('refuses more fields than a user may have rendered for each event, until some are released', () => {
+  const holdings = createHoldings(most);
+  const release = holdings.take('one', [holding('a', 1, 6)])!;
+  expect(holdings.take('one', [holding('b', 1, 5)])).toBeUndefined();
+  expect(holdings.take('one', [holding('a', 1, 6)])).toBeTypeOf('function');
+  expect(holdings.take('other', [holding('b', 1, 5)])).toBeTypeOf('function');
+  expect(holdings.take('one', [holding('c', 1, 4)])).toBeTypeOf('function');
+  release();
+  expect(holdings.take('one', [holding('d', 1, 1)])).toBeUndefined();
+});
+
+test('frees the fields of what is released', () => {
+  const holdings = createHoldings(most);
+  holdings.take('one', [holding('a', 1, 6)])!();
+  expect(holdings.take('one', [holding('b', 1, 10)])).toBeTypeOf('function');
+});
+
 test('counts a shared thing once, until its last holder releases it', () => {
-  const holdings = createHoldings(10);
+  const holdings = createHoldings(most);
   const release = holdings.take('one', [holding('a', 6), holding('b', 4)])!;
   const [second, third] = [
     holdings.take('one', [holding('a', 6)])!,
@@ -28,7 +46,7 @@ test('counts a shared thing once, until its last holder releases it', () => {
 });
 
 test('frees what is released while the rest is still held', () => {
-  const holdings = createHoldings(10);
+  const holdings = createHoldings(most);
   holdings.take('one', [holding('a', 4)]);
   const release = holdings.take('one', [holding('b', 6)])!;
   release();
@@ -38,9 +56,10 @@ test('frees what is released while the rest is still held', () => {
 
 test('counts some memory for each subscription, even if it shares all the rest', () => {
   const document = parse('subscription { shipmentUpdates { cursor } }');
-  const [, , ...own] = weigh(document, 'key', '', []);
-  const [, , ...others] = weigh(document, 'key', '', []);
-  const holdings = createHoldings(own.reduce((sum, { bytes }) => sum + bytes, 0));
+  const weighed = { document, key: 'key', parameters: '', selected: [], fields: 5 };
+  const [, , ...own] = weigh(weighed);
+  const [, , ...others] = weigh(weighed);
+  const holdings = createHoldings({ bytes: own.reduce((sum, { bytes }) => sum + bytes, 0), fields: 0 });
   expect(holdings.take('one', own)).toBeTypeOf('function');
   expect(holdings.take('one', others)).toBeUndefined();
 });

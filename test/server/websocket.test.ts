@@ -571,6 +571,23 @@ describe('a socket', () => {
     for (const on of [another, other]) on.close();
   });
 
+  test('shares a limit of 100,000 fields rendered for each event, however many variables tell them apart', async () => {
+    const socket = await connect();
+    const fields = numbers(900).map((at) => `a${at}: stage`);
+    const large = `subscription ($x: String!) { shipmentUpdates(filter: { carriers: [$x] }) { event { ${fields.join(' ')} } } }`;
+    for (const at of numbers(120)) subscribe(socket, `${at}`, large, { x: `${at}` });
+    const { id, type, payload } = await socket.next();
+    expect([type, payload[0].extensions]).toEqual(['error', { code: 'RATE_LIMITED', retryAfter: 1 }]);
+    expect(Number(id)).toBeGreaterThan(100);
+    socket.close();
+    // Variables that the operation does not declare mean nothing.
+    const another = await connect();
+    for (const at of numbers(120)) subscribe(another, `${at}`, large, { x: 'same', y: `${at}` });
+    subscribe(another, 'last', '{ __typename }');
+    expect((await another.next()).id).toBe('last');
+    another.close();
+  });
+
   test('refuses a query that asks for too much by its variables, under its own id', async () => {
     const socket = await connect();
     const query =
@@ -694,7 +711,9 @@ describe('a socket', () => {
 
   test('is not read while its client does not read; other sockets are served meanwhile', async () => {
     const socket = await connectBare();
-    const query = `{ ${'a'.repeat(50_000)}: __typename }`;
+    const query = `{ ${numbers(200)
+      .map((at) => `${'a'.repeat(240)}${at}: __typename`)
+      .join(' ')} }`;
     socket.pause();
     const ids = numbers(500);
     for (const id of ids) socket.send(JSON.stringify({ id, type: 'subscribe', payload: { query } }));

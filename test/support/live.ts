@@ -68,7 +68,15 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
     const { multicast } = own.feed;
     const socket = { readyState: 1, OPEN: 1, bufferedAmount: 0 } as WebSocket;
     const document = read(schema, source);
-    const subscription = { schema, document, contextValue, variableValues, socket, operationId: '1' };
+    const subscription = {
+      schema,
+      document,
+      contextValue,
+      variableValues,
+      socket,
+      operationId: '1',
+      fields: 1,
+    };
     return createFanout({ schema, rules, multicast, messenger }).subscribe(subscription);
   }
 
