@@ -28,6 +28,17 @@ export class IncomingRequest extends IncomingMessage {
   }
 }
 
+/**
+ * Has `next` handle the requests of a connection one after the other: a client that pipelines them gets no further
+ * answer while it does not read the last one. Node.js gives a response the socket when its turn comes.
+ */
+export function oneAtATime(next: RequestListener): RequestListener {
+  return (request, response) => {
+    if (response.socket) next(request, response);
+    else response.once('socket', () => next(request, response));
+  };
+}
+
 /** The target as path and query, even if it came in absolute form (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target;

@@ -13,8 +13,9 @@ import type { Telemetry } from '../telemetry.js';
 import { answerTypeFor, legacyType } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
+import { maybeApplied, operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
 import { createClientAddress } from './client-address.js';
+import type { Outflow } from './outflow.js';
 import type { Rules } from './rules.js';
 import { LightAbortController } from '../signal.js';
 
@@ -40,11 +41,12 @@ export async function createGraphqlHttp(options: {
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly lane: Lane | undefined;
+  readonly outflow: Outflow;
   readonly secure: boolean;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, lane, secure, telemetry } = options;
+  const { schema, rules, callers, makeContext, lane, outflow, secure, telemetry } = options;
   const addressOf = createClientAddress(options);
   const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
@@ -99,14 +101,25 @@ export async function createGraphqlHttp(options: {
       if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
       // `server.ts` sets it to `no-store` where no other value is set.
       answered.delete('cache-control');
-      await reply
-        .code(status ?? 200)
-        .headers(Object.fromEntries(answered))
-        .send(body.string);
+      reply.headers(Object.fromEntries(answered));
+      if (outflow.admits(reply.raw, body.string.length)) await reply.code(status ?? 200).send(body.string);
+      else await reply.code(503).header('retry-after', retryAfterSeconds).send(withheld);
     },
     stop: () => apollo.stop(),
   };
 }
+
+const retryAfterSeconds = 1;
+
+/** The answer in place of a long one while too many others wait for their clients. */
+const withheld = JSON.stringify({
+  errors: [
+    {
+      message: `Too many long answers wait for their clients: ask again later, or for less. ${maybeApplied}`,
+      extensions: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds },
+    },
+  ],
+});
 
 /** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
 const absentParameters = [

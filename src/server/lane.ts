@@ -19,6 +19,7 @@ import { createCache } from '../cache.js';
 import type { Costs } from './cost.js';
 import { fragmentsOf } from './cost-estimate.js';
 import { isTooLong, maxCharacters } from './limits.js';
+import type { Outflow } from './outflow.js';
 
 /**
  * A fast path for repeated queries, in front of everything else: they are compiled to code on their second use, and
@@ -47,6 +48,7 @@ export interface Work {
 export interface LaneOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
+  readonly outflow: Outflow;
   /** Makes the context of one operation. */
   makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
   /** Whether requests may be taken now. */
@@ -60,18 +62,22 @@ interface Plan {
 }
 
 interface Admitted {
+  readonly source: string;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
+  /** With its fragments expanded. */
+  readonly fields: number;
   /** Whether it asks for a field repeatedly, so that the answer may be long however little data there is. */
   readonly repeats: boolean;
   /** Begun at the second use; concurrent uses share it. Null if the compiler refuses the document. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 
-/** A compiled document takes some 100 KB. */
 const maxDocuments = 300;
 /** Fields of a document, its fragments expanded, since the compiler expands them. */
 const maxFields = 1_000;
+/** The same of all documents together: compiled, each takes 2 to 3 KB. */
+const maxFieldsInAll = 10_000;
 const maxLearned = 200;
 /** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
 const maxBodyBytes = 16 * 1024;
@@ -86,18 +92,19 @@ const ownHeaders = new Set([
 ]);
 
 /** A lane over a schema. */
-export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions): Lane {
-  const documents = createCache<Admitted>(maxDocuments);
+export function createLane({ schema, costs, outflow, makeContext, isOpen }: LaneOptions): Lane {
+  const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */
-  const plans = createCache<Plan>(maxDocuments);
+  const plans = createCache<Plan>(maxDocuments, maxFieldsInAll);
   const left = new WeakMap<IncomingMessage, Work>();
 
   function find(text: string): Plan | undefined {
     const known = plans.get(text);
-    if (known) return known;
+    // Also marks the document as used; one that was admitted anew replaces the plan.
+    if (known && documents.get(known.admitted.source) === known.admitted) return known;
     const plan = planOf(parsePlain(text));
-    if (plan) plans.set(text, plan);
+    if (plan) plans.set(text, plan, plan.admitted.fields);
     return plan;
   }
 
@@ -152,7 +159,7 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
     const text = JSON.stringify(result);
-    if (text.length > maxCharacters) return false;
+    if (text.length > maxCharacters || !outflow.admits(response, text.length)) return false;
     send(response, headers, context.requestId, text);
     return true;
   }
@@ -177,8 +184,11 @@ export function createLane({ schema, costs, makeContext, isOpen }: LaneOptions):
     handedOver: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
-      if (operation && costs.of(document, operation).expandedFields <= maxFields)
-        documents.set(source, { document, operation, repeats: !comeOnce(operation, document, fieldName) });
+      if (!operation) return;
+      const { expandedFields: fields } = costs.of(document, operation);
+      if (fields > maxFields) return;
+      const repeats = !comeOnce(operation, document, fieldName);
+      documents.set(source, { source, document, operation, fields, repeats }, fields);
     },
     learn(request, headers) {
       if (!isPlain(request) || learned.get(kindOf(request))) return;

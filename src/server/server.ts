@@ -17,6 +17,7 @@ import { createCallers, ownOrigins } from './callers.js';
 import {
   boundUnreadBody,
   IncomingRequest,
+  oneAtATime,
   originForm,
   refuseExpectation,
   refuseMalformed,
@@ -28,6 +29,7 @@ import { createFrameMessenger } from './frames.js';
 import { createGraphqlHttp, operationSignal } from './graphql-http.js';
 import { createLane } from './lane.js';
 import { plainMessenger } from './messenger.js';
+import { createOutflow } from './outflow.js';
 import { servePages } from './pages.js';
 import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';
 import { createRules } from './rules.js';
@@ -76,6 +78,8 @@ const maxBodyBytes = 1024 * 1024;
 const maxPath = 16 * 1024;
 /** How long a client may take to send a request. */
 const requestTimeoutMs = 60_000;
+/** How long a client may take no byte of its answer. Linux takes more of it once a third of 4 MiB has arrived. */
+const stalledMs = 90_000;
 /** Longer than proxies keep an idle connection, so that they are the first to close it. */
 const keepAliveMs = 72_000;
 /** How long a browser may keep the answer to a preflight. */
@@ -104,10 +108,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onCutOff: (requests) =>
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
+  const outflow = createOutflow();
   const lane = options.lane
     ? createLane({
         schema,
         costs: rules.costs,
+        outflow,
         isOpen: () => !drain.begun,
         makeContext(request, response) {
           const found = callers.find(request.headers);
@@ -124,7 +130,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const take = serveWebhooks(receiver, boundUnreadBody(lane?.before(handler) ?? handler));
+      const take = serveWebhooks(receiver, oneAtATime(boundUnreadBody(lane?.before(handler) ?? handler)));
       const settings = { requestTimeout: requestTimeoutMs, IncomingMessage: IncomingRequest };
       const server = createServer(settings, (request, response) => {
         drain.track(response);
@@ -133,6 +139,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       });
       server.on('checkExpectation', refuseExpectation(refuseEarly));
       server.on('connection', drain.onConnection);
+      server.timeout = stalledMs;
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },
@@ -160,6 +167,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     rules,
     callers,
     lane,
+    outflow,
     secure: publicUrl?.startsWith('https:') ?? false,
   });
 
@@ -189,12 +197,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     serveHealth(routes, { drain, database });
   });
-  await app.listen({ host, port });
-  const { port: actualPort } = app.server.address() as AddressInfo;
-  origins = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
   const messenger = options.frames ? createFrameMessenger() : plainMessenger;
   const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger });
   const sockets = createGraphqlSockets({ ...options, server: app.server, drain, rules, callers, fanout });
+  let actualPort = port;
+  // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
+  app.server.once('listening', () => {
+    ({ port: actualPort } = app.server.address() as AddressInfo);
+    origins = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
+  });
+  await app.listen({ host, port });
 
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`,

@@ -1,6 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { oneAtATime } from '../../src/server/door.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 
@@ -236,3 +240,52 @@ test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
     expect(await answer()).toMatchObject({ status: 200 });
   },
 );
+
+describe('pipelined requests', () => {
+  const ask = (query: string) => {
+    const body = JSON.stringify({ query });
+    const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+    return lines('POST', '/graphql', headers, body);
+  };
+
+  test('are answered in order, whichever way they are answered', async () => {
+    const connection = open();
+    for (let time = 0; time < 3; time += 1) {
+      const requests = [ask('{ a: __typename }'), delivery(webhook, `evt_pipelined_${time}`)];
+      connection.socket.write([...requests, lines('GET', '/livez', []), ask('{ b: __typename }')].join(''));
+      const answers = [];
+      for (let at = 0; at < 4; at += 1) answers.push((await connection.answer()).body.trim());
+      expect(answers).toEqual([
+        '{"data":{"a":"Query"}}',
+        '{"received":true}',
+        '{"status":"ok"}',
+        '{"data":{"b":"Query"}}',
+      ]);
+    }
+  });
+
+  test('are begun one after the other, and those of a client that has left not at all', async () => {
+    const begun: string[] = [];
+    let [underWay, most] = [0, 0];
+    const handle = oneAtATime((request, response) => {
+      begun.push(request.url!);
+      most = Math.max(most, (underWay += 1));
+      setTimeout(() => {
+        underWay -= 1;
+        response.end();
+      }, 20);
+    });
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const targets = ['/1', '/2', '/3', '/4', '/5'];
+    socket.write(targets.map((target) => lines('GET', target, [])).join(''));
+    for (let answers = 0; answers < 3; answers += 1) await once(socket, 'data');
+    socket.destroy();
+    await sleep(200);
+    // The fourth had begun by then.
+    expect(begun).toEqual(['/1', '/2', '/3', '/4']);
+    expect(most).toBe(1);
+  });
+});

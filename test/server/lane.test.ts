@@ -58,6 +58,34 @@ describe('a repeated operation', () => {
     expect(ways).toEqual([true, false, false, true]);
   });
 
+  test('stays compiled while it is used, however many others come', async () => {
+    const hot = {
+      query: 'query Q($name: String!) { hot: tag(name: $name) { name } }',
+      variables: { name: 'a' },
+    };
+    for (let time = 0; time < 2; time += 1) await ask(hot);
+    for (let at = 0; at < 700; at += 1) {
+      await ask({ query: `query Q { a${at}: __typename }`, variables: {} });
+      if (at % 20 === 0) expect((await ask(hot)).byApollo).toBe(false);
+    }
+    expect((await ask({ ...hot, variables: { name: 'b' } })).byApollo).toBe(false);
+    const cold = { query: 'query Q { a0: __typename }', variables: {} };
+    expect((await ask(cold)).byApollo).toBe(true);
+  });
+
+  test('is no longer compiled after others of 10,000 fields in all', async () => {
+    const large = (at: number) => {
+      const names = Array.from({ length: 900 }, (_, field) => `a${field}: name`).join(' ');
+      return {
+        query: `query Q { b${at}: tag(name: "none") { ...F } } fragment F on Tag { ${names} }`,
+        variables: {},
+      };
+    };
+    for (const byApollo of [true, false]) expect((await ask(large(0))).byApollo).toBe(byApollo);
+    for (let at = 1; at <= 30; at += 1) await ask(large(at));
+    expect((await ask(large(0))).byApollo).toBe(true);
+  });
+
   test('is answered with the headers for its own origin', async () => {
     const operation = { query: 'query Q { viewer { id } }', variables: {} };
     const seen = [];
