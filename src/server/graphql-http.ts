@@ -73,8 +73,18 @@ export async function createGraphqlHttp(options: {
       signal: () => operationSignal(reply.raw),
       ip: addressOf(request),
       requestId: request.id,
-      ...(callers.admits(request.headers.origin) && { cookie: cookieOf(reply, secure) }),
+      ...(callers.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
     });
+  }
+
+  function cookieOf({ headers }: FastifyRequest, reply: FastifyReply): NonNullable<Context['cookie']> {
+    const attributes = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
+    return {
+      session: () => callers.find({ ...headers, authorization: undefined }),
+      set: (token, expiresAt) =>
+        void reply.setCookie(cookieName, token, { ...attributes, expires: new Date(expiresAt) }),
+      clear: () => void reply.clearCookie(cookieName, attributes),
+    };
   }
 
   return {
@@ -205,13 +215,4 @@ export function operationSignal(response: ServerResponse): LightAbortController 
   if (response.closed) close();
   else response.once('close', close);
   return ending;
-}
-
-function cookieOf(reply: FastifyReply, secure: boolean): NonNullable<Context['cookie']> {
-  const attributes = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
-  return {
-    set: (token: string, expiresAt: number) =>
-      void reply.setCookie(cookieName, token, { ...attributes, expires: new Date(expiresAt) }),
-    clear: () => void reply.clearCookie(cookieName, attributes),
-  };
 }

@@ -8,7 +8,7 @@ export interface Outflow {
 
 /** In characters. Shorter answers do not count: the system takes them at once, however slowly the client reads. */
 const short = 256 * 1024;
-const maxLength = 256 * 1024 * 1024;
+const maxLength = 128 * 1024 * 1024;
 
 /** An outflow of at most so many characters; a single answer is admitted whatever its length. */
 export function createOutflow(most = maxLength): Outflow {

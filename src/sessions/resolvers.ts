@@ -2,6 +2,7 @@ import { type Caller, requireCaller, type OperationContext } from '../caller.js'
 import { userError } from '../errors.js';
 import type { Grant, Resolvers, SignInInput, UserError } from '../generated/resolvers.js';
 import type { User } from './model.js';
+import type { Session } from './session.js';
 import type { Sessions } from './sessions.js';
 
 /** The context of the session resolvers. */
@@ -15,7 +16,15 @@ export interface SessionsContext extends OperationContext {
   /** The client's address, for throttling; present on transports where one may sign in. */
   readonly ip?: string | undefined;
   /** The browser's session cookie, on transports that have one. */
-  readonly cookie?: { set(token: string, expiresAt: number): void; clear(): void } | undefined;
+  readonly cookie?: SessionCookie | undefined;
+}
+
+/** The session cookie of the browser that sent the operation. */
+interface SessionCookie {
+  /** The live session that the browser sent it for. */
+  session(): Session | undefined | Promise<Session | undefined>;
+  set(token: string, expiresAt: number): void;
+  clear(): void;
 }
 
 function credentialErrors(input: SignInInput): UserError[] {
@@ -46,6 +55,9 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
       if (outcome === 'WRONG_CREDENTIALS')
         return failed([userError(outcome, 'The e-mail address or the password is wrong.')]);
       const { token, session, user } = outcome;
+      // Once its cookie is replaced, nobody could end that session, nor its live updates.
+      const replaced = await cookie?.session();
+      if (replaced) await sessions.end(replaced.caller.sessionId);
       cookie?.set(token, session.expiresAt);
       return {
         sessionToken: token,
@@ -56,9 +68,11 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     },
     async signOut(_, __, context) {
       const { sessionId } = requireCaller(context);
+      const byCookie = await context.cookie?.session();
       await context.sessions.end(sessionId);
       context.caller = null;
-      context.cookie?.clear();
+      // A bearer token may be that of another session, which the browser keeps.
+      if (!byCookie || byCookie.caller.sessionId === sessionId) context.cookie?.clear();
       return { signedOut: true, errors: [] };
     },
   },

@@ -175,6 +175,36 @@ describe('the session cookie', () => {
     expect(await as('Basic YTpi')).toEqual({ email: demo.email });
   });
 
+  test('replaces the session that it stood for, which ends, and no other does', async () => {
+    const browse = async () => {
+      const cookie = (await cookieOf(local, appOrigin))!.split(';', 1)[0]!;
+      return { cookie, origin: appOrigin };
+    };
+    const [first, other] = [await browse(), await browse()];
+    const again = (headers: Record<string, string>) => local.ask(signIn, { input: demo }, undefined, headers);
+    await again({ ...first, origin: 'https://evil.example' });
+    await local.ask(signIn, { input: { ...demo, password: 'wrong' } }, undefined, first);
+    expect(await viewerOf(local, first)).toEqual({ email: demo.email });
+    const replacing = await again({ ...first, authorization: `Bearer ${token}` });
+    expect(replacing.headers.get('set-cookie')).toMatch(/^trivium_session=\w/);
+    expect(await viewerOf(local, first)).toBeNull();
+    for (const live of [other, { authorization: `Bearer ${token}` }])
+      expect(await viewerOf(local, live)).toEqual({ email: demo.email });
+  });
+
+  test('is kept when another session signs out by its token', async () => {
+    const cookie = (await cookieOf(local, appOrigin))!.split(';', 1)[0]!;
+    const browser = { cookie, origin: appOrigin };
+    const { data, headers } = await local.ask(
+      'mutation { signOut { signedOut } }',
+      {},
+      await local.signIn(),
+      browser,
+    );
+    expect([data.signOut.signedOut, headers.get('set-cookie')]).toEqual([true, null]);
+    expect(await viewerOf(local, browser)).toEqual({ email: demo.email });
+  });
+
   test('is cleared on signing out', async () => {
     const cookie = (await cookieOf(local, appOrigin))!.split(';', 1)[0]!;
     const browser = { cookie, origin: appOrigin };

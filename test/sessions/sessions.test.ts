@@ -83,7 +83,7 @@ describe('signing in', () => {
     const { calls, faults } = testbed.sandbox;
     const asked = calls.length;
     const made = () => calls.slice(asked).filter(({ path }) => path === '/auth/token').length;
-    faults.add({ service: 'notes', path: /token/, times: 10, act: { kind: 'delay', ms: 500 } });
+    faults.add({ service: 'notes', path: /token/, times: 10, act: { kind: 'delay', ms: 1_500 } });
     const leaving = new AbortController();
     const request = {
       method: 'POST',
