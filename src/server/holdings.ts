@@ -78,8 +78,8 @@ export function createHoldings(most = maxPerUser): Holdings {
       const held = users.get(user) ?? { bytes: 0, fields: 0, shares: new Map<unknown, number>() };
       const { shares } = held;
       const fresh = items.filter(({ key }) => !shares.has(key));
-      const bytes = held.bytes + sum(fresh, 'bytes');
-      const fields = held.fields + sum(fresh, 'fields');
+      const bytes = held.bytes + total(fresh, 'bytes');
+      const fields = held.fields + total(fresh, 'fields');
       if (bytes > most.bytes || fields > most.fields) return undefined;
       Object.assign(held, { bytes, fields });
       for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
@@ -99,6 +99,6 @@ export function createHoldings(most = maxPerUser): Holdings {
   };
 }
 
-function sum(items: readonly Holding[], amount: keyof Amount): number {
-  return items.reduce((total, item) => total + item[amount], 0);
+function total(items: readonly Holding[], amount: keyof Amount): number {
+  return items.reduce((all, item) => all + item[amount], 0);
 }

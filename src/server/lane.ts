@@ -55,18 +55,15 @@ export interface LaneOptions {
   isOpen(): boolean;
 }
 
-/** How requests with the same body are answered. */
+/** How requests with the same body are answered, unless the document is forgotten. */
 interface Plan {
-  readonly admitted: Admitted;
+  readonly source: string;
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
 interface Admitted {
-  readonly source: string;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  /** With its fragments expanded. */
-  readonly fields: number;
   /** Whether it asks for a field repeatedly, so that the answer may be long however little data there is. */
   readonly repeats: boolean;
   /** Begun at the second use; concurrent uses share it. Null if the compiler refuses the document. */
@@ -96,15 +93,14 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
   const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */
-  const plans = createCache<Plan>(maxDocuments, maxFieldsInAll);
+  const plans = createCache<Plan>(maxDocuments);
   const left = new WeakMap<IncomingMessage, Work>();
 
   function find(text: string): Plan | undefined {
     const known = plans.get(text);
-    // Also marks the document as used; one that was admitted anew replaces the plan.
-    if (known && documents.get(known.admitted.source) === known.admitted) return known;
+    if (known) return known;
     const plan = planOf(parsePlain(text));
-    if (plan) plans.set(text, plan, plan.admitted.fields);
+    if (plan) plans.set(text, plan);
     return plan;
   }
 
@@ -117,7 +113,7 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
     const isNamed = (request.operationName ?? name) === name;
     const isAccepted =
       isNamed && !costs.tooCostly(document, operation, variables) && areAccepted(operation, variables);
-    return isAccepted ? { admitted, variables } : undefined;
+    return isAccepted ? { source: request.query, variables } : undefined;
   }
 
   /** The compiler accepts more than GraphQL: a list for an input object, or null where only a default may stand. */
@@ -147,15 +143,15 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
   async function attempt(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const headers = isUtf8(work.body) ? learned.get(kindOf(request)) : undefined;
     const plan = headers && find(work.body.toString());
-    if (!plan) return false;
-    const { admitted, variables } = plan;
+    const admitted = plan && documents.get(plan.source);
+    if (!admitted) return false;
     if (admitted.compiled === undefined) admitted.compiled = compileOnce(admitted);
     const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
     if (!compiled) return false;
     const making = makeContext(request, response);
     const context = making instanceof Promise ? await making : making;
     work.context = context;
-    const running = compiled.query(undefined, context, variables);
+    const running = compiled.query(undefined, context, plan.variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
     const text = JSON.stringify(result);
@@ -175,20 +171,16 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
           left.set(request, work);
           next(request, response);
         };
-        const finish = (answered: boolean) => {
-          if (!answered) leave();
-        };
-        attempt(request, response, work).then(finish, leave);
+        attempt(request, response, work).then((answered) => (answered ? undefined : leave()), leave);
       });
     },
     handedOver: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
-      if (!operation) return;
-      const { expandedFields: fields } = costs.of(document, operation);
-      if (fields > maxFields) return;
+      const fields = operation ? costs.of(document, operation).expandedFields : Infinity;
+      if (!operation || fields > maxFields) return;
       const repeats = !comeOnce(operation, document, fieldName);
-      documents.set(source, { source, document, operation, fields, repeats }, fields);
+      documents.set(source, { document, operation, repeats }, fields);
     },
     learn(request, headers) {
       if (!isPlain(request) || learned.get(kindOf(request))) return;
@@ -233,10 +225,8 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
   return isCompiledQuery(compiled) ? compiled : null;
 }
 
-/** Left to Apollo Server. */
-const introspection = /\b__(schema|type)\b/;
-/** As an alias or the name of a variable: the compiled code would set the prototype by it, and lose the value. */
-const prototype = /\b__proto__\b/;
+/** Introspection; and a name by which the compiled code would set the prototype, and lose the value. */
+const unusual = /\b__(schema|type|proto__)\b/;
 /** Without the `@`: blanks, commas and comments may stand between it and the name. */
 const conditions = /\b(skip|include)\b/;
 
@@ -247,7 +237,7 @@ function plainQuery(source: string, document: DocumentNode): OperationDefinition
   );
   const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
-  if (!plain || introspection.test(source) || prototype.test(source)) return undefined;
+  if (!plain || unusual.test(source)) return undefined;
   const isSure =
     !conditions.test(source) || (areSpreadOnce(document) && comeOnce(only, document, answerName));
   return isSure ? only : undefined;

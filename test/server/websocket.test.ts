@@ -575,14 +575,14 @@ describe('a socket', () => {
     const socket = await connect();
     const fields = numbers(900).map((at) => `a${at}: stage`);
     const large = `subscription ($x: String!) { shipmentUpdates(filter: { carriers: [$x] }) { event { ${fields.join(' ')} } } }`;
-    for (const at of numbers(120)) subscribe(socket, `${at}`, large, { x: `${at}` });
+    for (const at of numbers(120)) subscribe(socket, at, large, { x: at });
     const { id, type, payload } = await socket.next();
     expect([type, payload[0].extensions]).toEqual(['error', { code: 'RATE_LIMITED', retryAfter: 1 }]);
     expect(Number(id)).toBeGreaterThan(100);
     socket.close();
     // Variables that the operation does not declare mean nothing.
     const another = await connect();
-    for (const at of numbers(120)) subscribe(another, `${at}`, large, { x: 'same', y: `${at}` });
+    for (const at of numbers(120)) subscribe(another, at, large, { x: 'same', y: at });
     subscribe(another, 'last', '{ __typename }');
     expect((await another.next()).id).toBe('last');
     another.close();
