@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -13,11 +12,11 @@ import type { Telemetry } from '../telemetry.js';
 import { answerTypeFor, legacyType } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
-import { maybeApplied, operationMs, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
+import { maybeApplied, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
+import { operationSignal } from './operation-signal.js';
 import { createClientAddress } from './client-address.js';
 import type { Outflow } from './outflow.js';
 import type { Rules } from './rules.js';
-import { LightAbortController } from '../signal.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
 export interface GraphqlHttp {
@@ -202,17 +201,4 @@ function operationPlugin(
       };
     },
   };
-}
-
-/** Aborted at the operation's deadline, when it is answered, or when its client leaves: work that waits is dropped. */
-export function operationSignal(response: ServerResponse): LightAbortController {
-  const ending = new LightAbortController();
-  const deadline = setTimeout(() => ending.abort(), operationMs).unref();
-  const close = () => {
-    clearTimeout(deadline);
-    ending.abort();
-  };
-  if (response.closed) close();
-  else response.once('close', close);
-  return ending;
 }

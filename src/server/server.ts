@@ -26,9 +26,10 @@ import {
 import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createFrameMessenger } from './frames.js';
-import { createGraphqlHttp, operationSignal } from './graphql-http.js';
+import { createGraphqlHttp } from './graphql-http.js';
 import { createLane } from './lane.js';
 import { plainMessenger } from './messenger.js';
+import { operationSignal } from './operation-signal.js';
 import { createOutflow } from './outflow.js';
 import { servePages } from './pages.js';
 import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';

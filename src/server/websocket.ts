@@ -1,32 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import {
-  getOperationAST,
-  GraphQLError,
-  type ExecutionResult,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-} from 'graphql';
-import {
-  CloseCode,
-  GRAPHQL_TRANSPORT_WS_PROTOCOL,
-  makeServer,
-  type Context as GraphqlSocket,
-  type SubscribePayload,
-} from 'graphql-ws';
+import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
-import type { Context, MakeContext } from '../context.js';
-import type { Session } from '../sessions/session.js';
-import type { Sessions } from '../sessions/sessions.js';
-import { LightAbortController, whenAborted } from '../signal.js';
-import type { Telemetry } from '../telemetry.js';
-import type { Callers } from './callers.js';
-import { Connection, tryAgainLater } from './connection.js';
+import { Connection } from './connection.js';
 import type { Drain } from './drain.js';
-import type { Fanout, SocketSubscription } from './fanout.js';
-import { operationMs, type Variables } from './limits.js';
-import type { Rules } from './rules.js';
+import { createProtocol, type ProtocolOptions } from './protocol.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
@@ -38,32 +16,19 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
-type Credentials = Readonly<Record<string, unknown>>;
-type Socket = GraphqlSocket<Credentials, Connection>;
-
-const noneGiven = 'No "authorization" in connection_init, and no live session by cookie';
-const notLive = '"authorization" is not "Bearer " and the token of a live session';
-
 const beatMs = 15_000;
 const closeMs = 1_000;
-/** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
-const maxRunning = 1_000;
 const maxMessageBytes = 1024 * 1024;
 
 /** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
-export function createGraphqlSockets(options: {
-  readonly server: Server;
-  /** Once it has begun, upgrades are refused. */
-  readonly drain: Drain;
-  readonly schema: GraphQLSchema;
-  readonly rules: Rules;
-  readonly sessions: Sessions;
-  readonly callers: Callers;
-  readonly makeContext: MakeContext;
-  readonly fanout: Fanout;
-  readonly telemetry: Telemetry;
-}): GraphqlSockets {
-  const { server, drain, schema, rules, sessions, callers, makeContext, fanout, telemetry } = options;
+export function createGraphqlSockets(
+  options: ProtocolOptions & {
+    readonly server: Server;
+    /** Once it has begun, upgrades are refused. */
+    readonly drain: Drain;
+  },
+): GraphqlSockets {
+  const { server, drain, callers, telemetry } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: maxMessageBytes,
@@ -71,94 +36,7 @@ export function createGraphqlSockets(options: {
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
 
-  async function admit(protocolSocket: Socket): Promise<boolean> {
-    const { connectionParams, extra } = protocolSocket;
-    const { socket, headers = {} } = extra;
-    const given = authorizationIn(connectionParams);
-    extra.headers = undefined;
-    // graphql-ws would keep the credentials for as long as the socket is open.
-    Object.assign(protocolSocket, { connectionParams: undefined });
-    let session: Session | undefined;
-    try {
-      session = await callers.find(headers, given);
-    } catch (err) {
-      telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');
-      socket.close(tryAgainLater, 'Try again later');
-      return false;
-    }
-    // Missing, wrong or ended credentials: with this code clients do not reconnect.
-    if (!session)
-      socket.close(CloseCode.Unauthorized, (given ?? headers.authorization) == null ? noneGiven : notLive);
-    // The client may have left meanwhile: then nothing would stop the watch.
-    if (!session || socket.readyState !== socket.OPEN) return false;
-    extra.session = session;
-    extra.unwatch = sessions.watch(session, () => socket.close(CloseCode.Unauthorized, 'Session ended'));
-    return true;
-  }
-
-  function prepare(
-    { extra }: Socket,
-    id: string,
-    payload: SubscribePayload,
-  ): SocketSubscription | readonly GraphQLError[] {
-    const { query, operationName, variables } = payload;
-    if (extra.running >= maxRunning) return [tooMany()];
-    const document = rules.prepare(query);
-    if (!('kind' in document)) return document;
-    const operation = getOperationAST(document, operationName);
-    if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
-    if (operation.operation === 'mutation')
-      return [refusal('Send mutations over HTTP, not over a websocket.')];
-    const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
-    if (tooMuch) return [tooMuch];
-    // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
-    Object.assign(payload, { query: document.loc?.source.body });
-    const ending = new LightAbortController();
-    const contextValue = makeContext({
-      session: extra.session,
-      signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
-      requestId: randomUUID(),
-    });
-    extra.running += 1;
-    extra.operations?.get(id)?.endBy(ending);
-    return {
-      schema,
-      document,
-      operationName,
-      variableValues: variables && declaredOf(operation, variables),
-      contextValue,
-      socket: extra.socket,
-      operationId: id,
-      fields: rules.costs.of(document, operation, variables ?? undefined).fields,
-    };
-  }
-
-  const protocol = makeServer<Credentials, Connection>({
-    onConnect: admit,
-    onSubscribe: prepare,
-    // What `prepare` returned, though its type does not say so.
-    subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
-    // Only for queries: the messages of subscriptions bypass graphql-ws.
-    onNext: (_, __, ___, { contextValue }, result) =>
-      rules.showResult(result as ExecutionResult, contextValue as Context),
-    // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
-    onOperation({ extra: { operations } }, id, payload, args, result) {
-      if (!(Symbol.asyncIterator in result)) return;
-      operations?.get(id)?.establish();
-      for (const name of Object.keys(payload)) if (name !== 'query') Reflect.deleteProperty(payload, name);
-      Object.assign(args, { contextValue: undefined, variableValues: undefined });
-    },
-    // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
-    onError: (_, __, ___, errors) => errors.map((error) => rules.show(error.originalError ?? error)),
-    onComplete({ extra }, id) {
-      extra.running -= 1;
-      extra.operations?.get(id)?.ending?.abort();
-    },
-    onClose: ({ extra }) => {
-      extra.unwatch();
-      extra.operations?.endAll();
-    },
-  });
+  const protocol = createProtocol(options);
   const connections = new Set<Connection>();
   const beat = () => connections.forEach(({ heartbeat }) => heartbeat.beat());
   // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
@@ -205,29 +83,6 @@ export function createGraphqlSockets(options: {
   };
 }
 
-/**
- * The member `authorization`, or one whose name differs only in case: it is a header's name, which clients write either
- * way. If both are there, the one as documented counts.
- */
-function authorizationIn(params: Credentials | null | undefined): unknown {
-  const { authorization, ...others } = params ?? {};
-  return (
-    authorization ?? Object.entries(others).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
-  );
-}
-
-/** Only the variables that the operation declares: GraphQL ignores all others, which must not tell groups apart. */
-function declaredOf({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): Variables {
-  const names = variableDefinitions.map(({ variable }) => variable.name.value);
-  const given = names.filter((name) => Object.hasOwn(variables, name));
-  return Object.fromEntries(given.map((name) => [name, variables[name]]));
-}
-
-/** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */
-function failedStream(reason: unknown): AsyncIterable<never> {
-  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
-}
-
 /** Not a closure: it would keep the request for as long as the socket is open. */
 function destroy(this: Duplex): void {
   this.destroy();
@@ -236,25 +91,4 @@ function destroy(this: Duplex): void {
 function refuse(socket: Duplex, status: string): void {
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-}
-
-/** GraphQL's own message, as clients get it over HTTP. */
-function notFound(name: string | null | undefined): string {
-  if (name == null) return 'Must provide operation name if query contains multiple operations.';
-  return `Unknown operation named "${name}".`;
-}
-
-function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
-  return new GraphQLError(message, { extensions: { code } });
-}
-
-function tooMany(): GraphQLError {
-  const message = `No more than ${maxRunning} operations may run at once on one websocket.`;
-  return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
-}
-
-function withDeadline(ending: LightAbortController): LightAbortController {
-  const deadline = setTimeout(() => ending.abort(), operationMs).unref();
-  whenAborted(ending, () => clearTimeout(deadline));
-  return ending;
 }
