@@ -12,6 +12,7 @@ import { createBookings, toAppointment } from './bookings.js';
 import { type AppointmentsClient, type BookingOutcome, type NewAppointment, NotSent } from './client.js';
 import { type Booking, type Done, isInDoubt, type Step } from './commit.js';
 import type { Appointment } from './model.js';
+import { createOnce, type Keyed } from './once.js';
 import { createSettling } from './settling.js';
 
 /** Who books what. An idempotency key belongs to its user. */
@@ -64,16 +65,10 @@ export function createLedger({
 }): Ledger {
   const bookings = createBookings(database, commit);
   const settling = createSettling(telemetry);
-  /** The results of requests with a key that are under way here, by user, key and input. */
-  const flights = new Map<string, Promise<BookingResult>>();
-  /** Which of those inputs has taken its key, by user and key, until its row is settled. */
-  const holders = new Map<string, string>();
+  const once = createOnce<BookingResult>();
   const underWay = new Set<Promise<unknown>>();
 
-  /**
-   * Whether a booking that is not one of `flights` may still be under way: on another replica, and an embedded
-   * database has none.
-   */
+  /** Whether a booking that is not under way here may be so on another replica: an embedded database has none. */
   function mayBeUnderWay({ state, pending_ms: ms }: Booking): boolean {
     return database.engine === 'postgres' && state === 'PENDING' && ms > 0;
   }
@@ -149,14 +144,8 @@ export function createLedger({
     }
   }
 
-  /**
-   * The result of another booking under this key, once known; undefined if there is none. Only reads while it waits.
-   */
-  async function outcomeOf(
-    userId: string,
-    key: string,
-    inputDigest: string,
-  ): Promise<BookingResult | undefined> {
+  /** The result of another booking with this key, once known; undefined if there is none. Only reads while it waits. */
+  async function outcomeOf({ userId, key, inputDigest }: Keyed): Promise<BookingResult | undefined> {
     for (;;) {
       const other = await bookings.withKey(userId, key);
       if (!other) return undefined;
@@ -169,55 +158,30 @@ export function createLedger({
   /** Takes the key, or waits for the booking that has it, and tries again if that came to nothing. */
   async function bookOnce(
     request: BookingRequest,
-    key: string,
-    inputDigest: string,
+    keyed: Keyed,
     id: string,
+    hold: () => void,
   ): Promise<BookingResult> {
     for (;;) {
       // Looked up first: an outcome that is known is returned even while the writer is busy with others.
-      const outcome = await outcomeOf(request.userId, key, inputDigest);
+      const outcome = await outcomeOf(keyed);
       if (outcome) return outcome;
-      const booking = toPending(request, inputDigest, id);
+      const booking = toPending(request, keyed.inputDigest, id);
       if (await store(booking)) {
-        holders.set(textOf(request.userId, key), inputDigest);
+        hold();
         return postAndSettle(booking, request.appointment);
       }
     }
   }
 
-  /**
-   * Requests with the same key and input at the same moment are one: later ones share the first one's result, and so do
-   * those that arrive before its row is settled. Another input is a conflict at once if the first one has taken the key;
-   * before that, it may be the one that has, on another replica.
-   */
-  async function join(
-    request: BookingRequest,
-    key: string,
-    inputDigest: string,
-    id: string,
-  ): Promise<BookingResult> {
-    const userKey = textOf(request.userId, key);
-    const flightKey = textOf(request.userId, key, inputDigest);
-    const inFlight = flights.get(flightKey);
-    if (inFlight) return inFlight;
-    if (holders.has(userKey)) return { conflict: true };
-    const land = () => {
-      flights.delete(flightKey);
-      if (holders.get(userKey) === inputDigest) holders.delete(userKey);
-    };
-    const result = bookOnce(request, key, inputDigest, id).finally(() => {
-      const row = settling.pending(id);
-      if (row) void row.then(land);
-      else land();
-    });
-    flights.set(flightKey, result);
-    return result;
-  }
-
   async function begin(request: BookingRequest, id: string): Promise<BookingResult> {
-    const { appointment, idempotencyKey } = request;
+    const { userId, appointment, idempotencyKey: key } = request;
     const inputDigest = digestOf(appointment);
-    if (idempotencyKey !== undefined) return join(request, idempotencyKey, inputDigest, id);
+    if (key !== undefined) {
+      const keyed = { userId, key, inputDigest };
+      const start = (hold: () => void) => bookOnce(request, keyed, id, hold);
+      return once.join(keyed, { start, settled: () => settling.pending(id) }) ?? { conflict: true };
+    }
     const booking = toPending(request, inputDigest, id);
     await store(booking);
     return postAndSettle(booking, appointment);
@@ -248,10 +212,6 @@ interface Settlement {
 
 function settlementOf(outcome: BookingOutcome): Settlement | Refused {
   return 'refused' in outcome ? outcome : { state: 'CONFIRMED', upstreamId: outcome.upstreamId };
-}
-
-function textOf(...parts: readonly string[]): string {
-  return JSON.stringify(parts);
 }
 
 /** Equal for equal inputs, in whatever order their members came. */
