@@ -73,44 +73,51 @@ export function createPager(): Pager {
   }
 
   async function* walk(list: NoteList, firstLimit: number, start?: string): AsyncGenerator<Page, void> {
-    const askedCursors = new Set<string>();
-    const givenIds = new Set<string>();
-    const emptyCursors = new Set<string | undefined>(); // of consecutive empty pages
-    const emptyPagesAllowed = maxEmptyPages[isFiltered(list.filter) ? 'filtered' : 'whole'];
-    let repeated = 0;
-    let wasNew = false; // whether the page before had notes not given until then
+    const judge = createEndJudge(list.filter);
     for (let cursor = start, limit = firstLimit; ;) {
       const page = await read(list, limit, cursor);
-      const { notes, nextCursor } = page;
-      if (notes.length > 0) emptyCursors.clear();
-      else emptyCursors.add(cursor);
-      if (
-        nextCursor === undefined ||
-        emptyCursors.has(nextCursor) ||
-        emptyCursors.size >= emptyPagesAllowed
-      ) {
-        yield { ...page, nextCursor: undefined };
+      const verdict = judge(page);
+      if (verdict === 'last' || verdict === 'last again') {
+        yield { ...page, notes: verdict === 'last' ? page.notes : [], nextCursor: undefined };
         return;
       }
-      const isNew = notes.some(({ upstreamId }) => !givenIds.has(upstreamId));
-      // How a list ends is not documented: its last page may lead to itself. Read again, it holds nothing new.
-      if (nextCursor === cursor && askedCursors.has(cursor) && wasNew && !isNew) {
-        yield { ...page, notes: [], nextCursor: undefined };
-        return;
-      }
-      wasNew = isNew;
       yield page;
-      if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
-      for (const { upstreamId } of notes) givenIds.add(upstreamId);
-      if (askedCursors.has(nextCursor) || repeated > maxRepeatedPages)
-        throw unusable('returned an endless series of pages');
-      if (cursor !== undefined) askedCursors.add(cursor);
-      cursor = nextCursor;
+      if (verdict === 'endless') throw unusable('returned an endless series of pages');
+      cursor = page.nextCursor;
       limit = page.limit;
     }
   }
 
   return { read, walk };
+}
+
+/** What follows a page. `last again` is the last page, read once more; `endless` pages are an error. */
+type Verdict = 'more' | 'last' | 'last again' | 'endless';
+
+/** Judges the pages of one walk, in their order: how a list ends is not documented. */
+function createEndJudge(filter: NoteFilter): (page: Page) => Verdict {
+  const askedCursors = new Set<string>();
+  const givenIds = new Set<string>();
+  const emptyCursors = new Set<string | undefined>(); // of consecutive empty pages
+  const emptyPagesAllowed = maxEmptyPages[isFiltered(filter) ? 'filtered' : 'whole'];
+  let repeated = 0;
+  let wasNew = false; // whether the page before had notes not given until then
+
+  return ({ notes, cursor, nextCursor }) => {
+    if (notes.length > 0) emptyCursors.clear();
+    else emptyCursors.add(cursor);
+    if (nextCursor === undefined || emptyCursors.has(nextCursor)) return 'last';
+    if (emptyCursors.size >= emptyPagesAllowed) return 'last';
+    const isNew = notes.some(({ upstreamId }) => !givenIds.has(upstreamId));
+    // The last page may lead to itself. Read again, it holds nothing new.
+    if (nextCursor === cursor && askedCursors.has(cursor) && wasNew && !isNew) return 'last again';
+    wasNew = isNew;
+    if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
+    for (const { upstreamId } of notes) givenIds.add(upstreamId);
+    if (askedCursors.has(nextCursor) || repeated > maxRepeatedPages) return 'endless';
+    if (cursor !== undefined) askedCursors.add(cursor);
+    return 'more';
+  };
 }
 
 /** Whether a list holds only some of the notes. */
