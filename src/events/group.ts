@@ -2,12 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Interest } from './interests.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
+import { createRenderer, type Render } from './renderer.js';
 import { createReplays, type Payload } from './replays.js';
 
 /** How a group renders an entry for its members: the same for all of them. */
 export interface Rendering extends Interest {
-  /** Undefined if the group's filter excludes the entry. Retried after a failure, and finally given up. */
-  render(entry: LogEntry, replayed: boolean): string | undefined | Promise<string | undefined>;
+  readonly render: Render;
 }
 
 /** A subscriber that gets the payloads of a group, and is dropped once it accepts no more. */
@@ -64,7 +64,8 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   const arriving = new Set<Member>();
   /** Members that have caught up, with the number in the log after which each takes part. */
   const joined = new Map<Member, number>();
-  const replays = createReplays((entry) => renderWithRetries(entry, true, () => arriving.size > 0));
+  const renderer = createRenderer(render, retrier);
+  const replays = createReplays((entry) => renderer.past(entry, () => arriving.size > 0));
   const reader = createReader(sources, isWanted);
   /** The numbers of the queued entries. */
   const due: number[] = [];
@@ -77,23 +78,6 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
 
   function isWanted(): boolean {
     return arriving.size + joined.size > 0;
-  }
-
-  /** The payload of an entry; a failure is retried while somebody waits, until the retrier gives up. */
-  function renderWithRetries(
-    entry: LogEntry,
-    replayed: boolean,
-    wanted: () => boolean,
-  ): Payload | Promise<Payload> {
-    const made = startRendering(render, entry, replayed);
-    if (!(made instanceof Promise)) return made;
-    let begun: Promise<Payload> | undefined = made;
-    const work = async () => {
-      const attempt = begun ?? render(entry, replayed);
-      begun = undefined;
-      return attempt;
-    };
-    return retrier.render(entry.seq, work, { isWanted: wanted });
   }
 
   async function deliverDue(): Promise<void> {
@@ -122,7 +106,7 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
 
   function renderLive(entry: LogEntry): Payload | Promise<Payload> {
     // If nobody has joined, the arriving members read it themselves.
-    return joined.size > 0 ? renderWithRetries(entry, false, isWanted) : undefined;
+    return joined.size > 0 ? renderer.live(entry, isWanted) : undefined;
   }
 
   function renderPast(entry: LogEntry): Payload | Promise<Payload> {
@@ -215,17 +199,4 @@ function single(seq: number, payload: Payload): Stretch {
   return payload === undefined
     ? { payloads: [], seqs: [], length: 1 }
     : { payloads: [payload], seqs: [seq], length: 1 };
-}
-
-/** Renders; a thrown error becomes a rejection. */
-function startRendering(
-  render: Rendering['render'],
-  entry: LogEntry,
-  replayed: boolean,
-): ReturnType<Rendering['render']> {
-  try {
-    return render(entry, replayed);
-  } catch (error) {
-    return Promise.reject(error);
-  }
 }
