@@ -24,7 +24,7 @@ export interface Once<R> {
   join(request: Keyed, run: Run<R>): Promise<R> | undefined;
 }
 
-/** Nothing is under way yet. */
+/** For the requests of one process. */
 export function createOnce<R>(): Once<R> {
   /** The results of the requests under way, by user, key and input. */
   const results = new Map<string, Promise<R>>();

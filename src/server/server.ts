@@ -3,7 +3,6 @@ import { createServer, METHODS, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
-import helmet from '@fastify/helmet';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { printSchema, type GraphQLSchema } from 'graphql';
 import type { MakeContext } from '../context.js';
@@ -27,6 +26,7 @@ import { createDrain } from './drain.js';
 import { createFanout } from './fanout.js';
 import { createFrameMessenger } from './frames.js';
 import { createGraphqlHttp } from './graphql-http.js';
+import { dataHeaders, noStore, setHeaders } from './headers.js';
 import { createLane } from './lane.js';
 import { plainMessenger } from './messenger.js';
 import { operationSignal } from './operation-signal.js';
@@ -172,18 +172,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     secure: publicUrl?.startsWith('https:') ?? false,
   });
 
-  await app.register(helmet, {
-    global: false,
-    contentSecurityPolicy: { directives: policy },
-    strictTransportSecurity: false,
-  });
   await app.register(cookie);
-  app.addHook('onSend', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
-    if (isData(reply)) reply.headers(dataHeaders);
-    else reply.helmet();
-    if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
-  });
+  await setHeaders(app, lane);
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && callers.admits(origin)),
@@ -225,18 +215,6 @@ function noSchemas(): never {
   throw new Error('a route has a schema');
 }
 
-const noStore = { 'cache-control': 'no-store' };
-
-/** The other security headers mean nothing for JSON, and are longer than many an answer. */
-const dataHeaders = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-};
-
-function isData(reply: FastifyReply): boolean {
-  return /^application\/([\w-]+\+)?json\b/.test(String(reply.getHeader('content-type')));
-}
-
 /** The answer to a request that is refused before it reaches a route. */
 function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
   const id = requestId(asked['x-request-id']);
@@ -247,21 +225,6 @@ function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault:
     body: JSON.stringify(toErrors(status, fault, id)),
   };
 }
-
-/**
- * The content security policy of the pages, which load nothing from elsewhere and connect to nowhere else. `'self'`
- * includes this host's websockets in Firefox and Chrome (71) since 2018, and in Safari since 16 (2022).
- */
-const policy = {
-  defaultSrc: ["'self'"],
-  scriptSrc: ["'self'"],
-  styleSrc: ["'self'", "'unsafe-inline'"],
-  imgSrc: ["'self'", 'data:'],
-  fontSrc: ["'self'", 'data:'],
-  workerSrc: ["'self'", 'blob:'],
-  connectSrc: ["'self'"],
-  upgradeInsecureRequests: null,
-};
 
 /**
  * Given a hop count, Fastify trusts nobody, since it cannot tell who connects. Here a count is meant for a port that
