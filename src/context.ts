@@ -43,7 +43,11 @@ export type Context = SessionsContext &
 /** What the HTTP or websocket side knows of an operation when it begins. */
 export interface OperationRequest {
   readonly session: Session | undefined;
-  /** Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. */
+  /**
+   * Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. The
+   * deadline counts from this call, so whatever may take long uses the signal first: the fields of a mutation, which
+   * run one after the other, then share one deadline.
+   */
   readonly signal: () => LightAbortController;
   /** The client's address, as trusted proxies report it; absent where nobody can sign in. */
   readonly ip?: string;

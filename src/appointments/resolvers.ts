@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Caller, type CallerContext, requireGrant, requireCaller } from '../caller.js';
-import { userError } from '../errors.js';
+import { type Caller, type OperationContext, requireGrant, requireCaller } from '../caller.js';
+import { GatewayError, userError } from '../errors.js';
 import type {
   AppointmentFilter,
   CreateAppointmentInput,
@@ -25,7 +25,7 @@ import type { Appointment } from './model.js';
 import type { Appointments } from './read-model.js';
 
 /** The context of the appointment resolvers. */
-export interface AppointmentsContext extends CallerContext {
+export interface AppointmentsContext extends OperationContext {
   readonly ledger: Ledger;
   readonly appointments: Appointments;
   readonly cursors: Cursors;
@@ -81,6 +81,7 @@ async function listAppointments(
   });
 }
 
+/** A booking goes on without its client once it has begun, but none begins after the operation has ended. */
 async function createAppointment(
   input: CreateAppointmentInput,
   context: AppointmentsContext,
@@ -92,6 +93,11 @@ async function createAppointment(
   const caller = requireGrant(context, 'APPOINTMENTS_WRITE');
   const booking = readBooking(input);
   if ('errors' in booking) return booking;
+  if (context.signal.aborted)
+    throw new GatewayError(
+      'UPSTREAM_TIMEOUT',
+      'This appointment was not booked: the operation had ended before its turn.',
+    );
   const { userId, email } = caller;
   const result = await context.ledger.book({ userId, email, ...booking });
   if ('conflict' in result)

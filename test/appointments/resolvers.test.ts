@@ -76,7 +76,7 @@ function contextOf(
   caller: AppointmentsContext['caller'],
   appointments: AppointmentsContext['appointments'],
 ): AppointmentsContext {
-  return { caller, ledger: replica.ledger, appointments, cursors };
+  return { caller, ledger: replica.ledger, appointments, cursors, signal: new LightAbortController() };
 }
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {
@@ -242,6 +242,52 @@ describe('createAppointment', () => {
     expect(data.createAppointment.appointment).toMatchObject({
       confirmation: 'UNCONFIRMED',
       upstreamId: null,
+    });
+  });
+
+  describe('three times in one mutation', () => {
+    const fields = ['a', 'b', 'c'].map(
+      (name) => `${name}: createAppointment(input: $input) { errors { code } }`,
+    );
+    const source = `mutation ($input: CreateAppointmentInput!) { ${fields.join(' ')} }`;
+
+    /** Returns the alias and code of each error, and how many bookings were posted. */
+    async function bookThrice(contextValue: AppointmentsContext) {
+      const before = postsOf(sandbox);
+      const { errors } = await graphql({ schema, source, variableValues: { input }, contextValue });
+      const faults = errors?.map(({ path, extensions }) => [path?.[0], extensions['code']]);
+      return [faults, postsOf(sandbox) - before];
+    }
+
+    function contextOfWriter() {
+      const grants = new Set<Grant>(['APPOINTMENTS_WRITE']);
+      return contextOf({ sessionId: 's', userId: user, email: 'a@example.com', grants }, replica.read());
+    }
+
+    const onlyTheFirst = [[['b', 'UPSTREAM_TIMEOUT']], 1];
+
+    test('books nothing more once its client is gone', async () => {
+      const signal = new LightAbortController();
+      const booked = sandbox.appointments.booked.length;
+      sandbox.faults.add({ service: 'appointments', act: { kind: 'delay', ms: 200 } });
+      const booking = bookThrice({ ...contextOfWriter(), signal });
+      await expect.poll(() => sandbox.calls.at(-1)?.path).toMatch(/appointments$/);
+      signal.abort();
+      expect(await booking).toEqual(onlyTheFirst);
+      expect(sandbox.appointments.booked.length - booked).toBe(1);
+    });
+
+    test('books nothing more after a deadline that counts from the first booking', async () => {
+      const late = new LightAbortController();
+      let made: LightAbortController | undefined;
+      sandbox.faults.add({ service: 'appointments', act: { kind: 'delay', ms: 200 } });
+      const contextValue = Object.defineProperty(contextOfWriter(), 'signal', {
+        get() {
+          if (!made) setTimeout(() => late.abort(), 100);
+          return (made ??= late);
+        },
+      });
+      expect(await bookThrice(contextValue)).toEqual(onlyTheFirst);
     });
   });
 
