@@ -8,7 +8,10 @@ import { LightAbortController, whenAborted, type Signal } from '../signal.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
 export interface Tokens {
-  /** A valid token; requests one only if no replica has one, and once for all who wait. */
+  /**
+   * A valid token; requests one only if no replica has one, and once for all who wait. If the issuer fails while an old
+   * token is still valid, returns that one, and asks the issuer again a minute later.
+   */
   get(signal?: Signal): Promise<string>;
   /** Reports that a service refuses this token: it is not returned again unless the issuer issues it again. */
   discard(token: string): void;
@@ -36,6 +39,8 @@ interface Kept {
 
 /** How long the process uses a token without looking into the store. */
 const trustMs = 5_000;
+/** How long an old token is used after a failure to renew it, before the issuer is asked again. */
+const reserveMs = 60_000;
 /** How long others wait for a process that died while it requested a token. */
 const leaseMs = 10_000;
 /** The fraction of a token's life after which it is renewed, and the random jitter of that. */
@@ -55,6 +60,8 @@ export function createTokens(options: {
   let trusted: { readonly token: string; readonly until: number } | undefined;
   let refused: string | undefined;
   let suspected: string | undefined;
+  /** The old token that is used since the issuer failed. */
+  let reserve: { readonly token: string; readonly until: number } | undefined;
   const stopping = new LightAbortController();
 
   async function look(): Promise<Kept | undefined> {
@@ -63,6 +70,16 @@ export function createTokens(options: {
   }
 
   const isYoung = ({ token, renewAt }: Kept) => token !== suspected && clock.now() < renewAt;
+
+  const isReserve = ({ token }: Kept) => token === reserve?.token && clock.now() < reserve.until;
+
+  /** Whether it may still be used for a while. */
+  function keepInReserve({ token, expiresAt }: Kept): boolean {
+    const now = clock.now();
+    if (token === refused || expiresAt <= now) return false;
+    reserve = { token, until: Math.min(now + reserveMs, expiresAt) };
+    return true;
+  }
 
   async function renew(signal: Signal): Promise<Kept> {
     const asked = clock.now();
@@ -78,7 +95,7 @@ export function createTokens(options: {
 
   async function find(signal: Signal): Promise<Kept> {
     const old = await look();
-    if (old && isYoung(old)) return old;
+    if (old && (isYoung(old) || isReserve(old))) return old;
     const waiting = new AbortController();
     const unwatch = [signal, stopping].map((end) => whenAborted(end, () => waiting.abort()));
     try {
@@ -94,7 +111,7 @@ export function createTokens(options: {
       );
     } catch (error) {
       // The last tenth of a token's life is a reserve for when the issuer fails; so is a token that is only suspected.
-      if (old && old.token !== refused && old.expiresAt > clock.now()) return old;
+      if (old && keepInReserve(old)) return old;
       throw waiting.signal.aborted ? new UpstreamError(issuer, 'abandoned') : error;
     } finally {
       for (const cancel of unwatch) cancel();

@@ -93,6 +93,50 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(await tokens.get()).toBe('token-2');
   });
 
+  it.each([
+    ['that is due for renewal', 0.96, () => undefined],
+    ['that is suspected', 0.5, (tokens: Tokens) => tokens.suspect('token-1')],
+  ])('asks a failing issuer once a minute while it has a token %s', async (__, age, prepare) => {
+    const tokens = startReplica();
+    await tokens.get();
+    let attempts = 0;
+    issue = () => Promise.reject(new Error(`The issuer is away: ${(attempts += 1)}.`));
+    clock.at += hour * age;
+    prepare(tokens);
+    const seen: number[] = [];
+    for (let minute = 0; minute < 2; minute += 1)
+      for (const ms of [5_000, 50_000, 5_000]) {
+        expect(await tokens.get()).toBe('token-1');
+        seen.push(attempts);
+        clock.at += ms;
+      }
+    expect(seen).toEqual([1, 1, 1, 2, 2, 2]);
+  });
+
+  it('asks a failing issuer at once if its old token is discarded', async () => {
+    const tokens = startReplica();
+    await tokens.get();
+    clock.at += hour * 0.96;
+    issue = () => Promise.reject(new Error('The issuer is away.'));
+    expect(await tokens.get()).toBe('token-1');
+    issue = async () => 'token-2';
+    tokens.discard('token-1');
+    expect(await tokens.get()).toBe('token-2');
+  });
+
+  it('uses a token that another replica gets while the issuer fails for this one', async () => {
+    const [one, two] = [startReplica(), startReplica()];
+    await one.get();
+    clock.at += hour * 0.96;
+    issue = () => Promise.reject(new Error('The issuer is away.'));
+    expect(await one.get()).toBe('token-1');
+    issue = async () => 'token-2';
+    expect(await two.get()).toBe('token-2');
+    clock.at += 5_000;
+    expect(await one.get()).toBe('token-2');
+    expect(issued).toHaveLength(2);
+  });
+
   it('does not return a token that expired while the issuer was asked in vain', async () => {
     const tokens = startReplica();
     await tokens.get();
@@ -193,7 +237,7 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     issue = () => Promise.reject(new Error('The issuer is away.'));
     expect(await tokens.get()).toBe('token-1');
     issue = async () => 'token-2';
-    clock.at += 5_000;
+    clock.at += 60_000;
     expect(await tokens.get()).toBe('token-2');
     expect(issued).toHaveLength(2);
   });
