@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Telemetry } from '../telemetry.js';
 import type { Database } from '../store/database.js';
+import type { EventTable } from '../store/schema.js';
 import { clockSkew } from '../store/skew.js';
 import type { Executor } from '../store/store.js';
 
@@ -16,7 +17,8 @@ export interface RetentionOptions {
 export interface Retention {
   /**
    * Deletes the events that are too old, oldest first and in small steps, along with any before them in the log that a
-   * fast clock dated later. Deletes nothing while this machine's clock is wrong.
+   * fast clock dated later. Only 500 or more of those in a row whose date has passed delay this, until that date is too
+   * old as well. Deletes nothing while this machine's clock is wrong.
    */
   prune(): Promise<void>;
   stop(): Promise<void>;
@@ -32,16 +34,29 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
 
+  /** Yields how far to delete, step by step, up to the last event received before `cutoff`. */
+  async function* stepsToDelete(now: number, cutoff: number): AsyncGenerator<number, void> {
+    const passed: number[] = [];
+    for (let after = 0; !stopped;) {
+      const rows = await readStep(database.kysely, after);
+      const old = rows.findLast(({ received_at }) => received_at < cutoff);
+      const end = old ?? endToPass(rows, now);
+      if (!end) return;
+      after = end.seq;
+      passed.push(after);
+      if (old) yield* passed.splice(0);
+    }
+  }
+
   async function run(): Promise<void> {
     const aheadMs = await clockSkew(database);
     if (aheadMs !== undefined) return telemetry.log.error({ aheadMs }, skewed);
-    const cutoff = clock.now() - retentionDays * dayMs;
+    const now = clock.now();
     let deleted = 0;
     try {
-      while (!stopped) {
-        const step = await pruneStep(database.kysely, cutoff);
-        if (step === 0) break;
-        deleted += step;
+      for await (const seq of stepsToDelete(now, now - retentionDays * dayMs)) {
+        if (stopped) break;
+        deleted += await deleteThrough(database.kysely, seq);
       }
     } finally {
       if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
@@ -71,16 +86,17 @@ export function startRetention({ database, clock, telemetry, retentionDays }: Re
   };
 }
 
-/** Of the first events in the log, deletes all up to the last one received before `cutoff`; returns how many. */
-async function pruneStep(db: Executor, cutoff: number): Promise<number> {
-  const rows = await db
-    .selectFrom('events')
-    .select(['seq', 'received_at'])
-    .orderBy('seq')
-    .limit(stepSize)
-    .execute();
-  const last = rows.findLast(({ received_at }) => received_at < cutoff);
-  return last ? deleteThrough(db, last.seq) : 0;
+type EventRow = Pick<EventTable, 'seq' | 'received_at'>;
+
+function readStep(db: Executor, after: number): Promise<readonly EventRow[]> {
+  const events = db.selectFrom('events').select(['seq', 'received_at']).where('seq', '>', after);
+  return events.orderBy('seq').limit(stepSize).execute();
+}
+
+/** The last row of a full step, if it is dated after `now`: that says nothing about the age of those behind it. */
+function endToPass(rows: readonly EventRow[], now: number): EventRow | undefined {
+  const last = rows[stepSize - 1];
+  return last && last.received_at > now ? last : undefined;
 }
 
 async function deleteThrough(db: Executor, seq: number): Promise<number> {

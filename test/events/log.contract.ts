@@ -286,6 +286,25 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect((await everything()).map(({ eventId }) => eventId)).toEqual(['ahead again', 'young']);
     });
 
+    test('deletes an old event behind any number of events dated in the future', async () => {
+      const ahead = { receivedAt: '2029-01-01T00:00:00.000Z' };
+      await Promise.all(numbers(1_200).map((n) => append(`ahead ${n}`, {}, ahead)));
+      await append('old', {}, old());
+      testLog.clock.moveDays(91);
+      await append('young', {}, old());
+      await testLog.log.prune();
+      expect((await everything()).map(({ eventId }) => eventId)).toEqual(['young']);
+      expect(await testLog.log.bounds()).toMatchObject({ pruned: 1_201, head: 1_202 });
+    });
+
+    test('keeps events dated in the future while none behind them is too old', async () => {
+      const ahead = { receivedAt: '2029-01-01T00:00:00.000Z' };
+      await Promise.all(numbers(1_000).map((n) => append(`ahead ${n}`, {}, ahead)));
+      await append('young', {}, old());
+      await testLog.log.prune();
+      expect(await everything()).toHaveLength(1_001);
+    });
+
     test('keeps event ids and entity state for ever', async () => {
       await append('event', { step: 1 }, old());
       testLog.clock.moveDays(91);
