@@ -2,6 +2,7 @@ import { Keyv, type KeyvStoreAdapter } from 'keyv';
 import type { Clock } from '../clock.js';
 import type { Sealer } from '../seal.js';
 import type { Database } from './database.js';
+import { clockSkew } from './skew.js';
 import { keyText } from './text.js';
 
 /** Where the values of one namespace are stored, and how they are sealed. */
@@ -15,7 +16,8 @@ export interface KeyvParts {
 type Storage = Pick<KeyvStoreAdapter, 'get' | 'getMany' | 'set' | 'delete' | 'clear'>;
 
 /** Rows of the table `keyv`; each value is sealed and bound to its key. */
-function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvParts): Storage {
+function createStorage({ database, sealer, namespace, clock }: KeyvParts): Storage {
+  const { kysely } = database;
   const prefix = `${keyText(namespace)}:`;
   const place = (key: string) => `keyv:${prefix}${key}`;
   const rowKey = (key: string) => prefix + keyText(key);
@@ -31,6 +33,12 @@ function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvP
     return sealer.open(row.value, place(key));
   };
 
+  /** Deletes nothing while this machine's clock is wrong, since the other replicas need the values. */
+  async function deleteExpired(): Promise<void> {
+    if ((await clockSkew(database)) !== undefined) return;
+    await kysely.deleteFrom('keyv').where('expires_at', '<=', clock.now()).execute();
+  }
+
   return {
     get: get as Storage['get'],
     // Keyv's default would report the values of a failing store as absent.
@@ -43,7 +51,7 @@ function createStorage({ database: { kysely }, sealer, namespace, clock }: KeyvP
         .values({ key: rowKey(key), value, expires_at })
         .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, expires_at }))
         .execute();
-      await kysely.deleteFrom('keyv').where('expires_at', '<=', clock.now()).execute();
+      await deleteExpired();
     },
     async delete(key) {
       const row = await kysely

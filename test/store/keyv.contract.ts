@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createSealer } from '../../src/seal.js';
 import type { Database } from '../../src/store/database.js';
 import { createKeyv } from '../../src/store/keyv.js';
@@ -78,6 +78,18 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     await keyv.set('other', 1);
     const rows = await database.kysely.selectFrom('keyv').select('key').orderBy('key').execute();
     expect(rows.map(({ key }) => key)).toEqual(['tokens:long', 'tokens:other']);
+  });
+
+  test('deletes no value that other replicas may need if the local clock is ahead', async () => {
+    const database = await open(await freshUrl());
+    await on(database).keyv.set('theirs', 1, 3_600_000);
+    const now = Date.now.bind(Date);
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + 7_200_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await on(database).keyv.set('mine', 2);
+    const rows = await database.kysely.selectFrom('keyv').select('key').orderBy('key').execute();
+    const theirs = database.engine === 'sqlite' ? [] : ['tokens:theirs'];
+    expect(rows.map(({ key }) => key)).toEqual(['tokens:mine', ...theirs]);
   });
 
   test('stores values sealed, each bound to its key', async () => {
