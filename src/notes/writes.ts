@@ -11,7 +11,7 @@ import { faultOfCall, type Refused, UpstreamError } from '../upstream/failure.js
 import type { NotesAccess } from './access.js';
 import { checkBlank, checkNewNote, checkNoteChange, checkShare, exceedsBytes, tooLong } from './input.js';
 import type { Note } from './model.js';
-import type { NoteChange } from './request.js';
+import { encodeSegment, type NoteChange } from './request.js';
 
 /** The result of a write, or the errors that the user can correct. */
 type Outcome<T> = { readonly errors: readonly UserError[] } & Partial<T>;
@@ -78,7 +78,7 @@ export async function shareNote(
   failWhereCallIsAtFault(refusal);
   if (refusal.refused === 409)
     return { errors: [userError('CONFLICT', 'The note is already shared with this person.', 'email')] };
-  return { errors: [refusal.refused === 404 ? noteOrPersonNotFound : refused('email')] };
+  return { errors: [refusal.refused === 404 ? await explainNotFound(notes, id) : refused('email')] };
 }
 
 /** The members that were given; `createNote` takes a null for an absent member. */
@@ -118,10 +118,19 @@ function failWhereCallIsAtFault({ refused: status }: Refused): void {
   if (reason) throw new UpstreamError('notes', reason, { cause: { status } });
 }
 
+/** What a 404 to a share is about, which the service does not say: the person, if the note is there. */
+async function explainNotFound(notes: NotesAccess, id: string): Promise<UserError> {
+  if (encodeSegment(id) === undefined) return notFound(); // refused without a call
+  const note = await notes.note(id).catch(() => undefined);
+  if (note === null) return notFound();
+  const person = 'The notes service has no user with this e-mail address.';
+  return note ? userError('NOT_FOUND', person, 'email') : noteOrPersonNotFound;
+}
+
+/** Which of the two is not known, so the input as a whole is at fault. */
 const noteOrPersonNotFound = userError(
   'NOT_FOUND',
   'There is no such note, or the notes service has no user with this e-mail address.',
-  'id',
 );
 
 function notFound(): UserError {

@@ -300,7 +300,7 @@ describe('shareNote', () => {
   });
 
   test.each([
-    [404, 'NOT_FOUND id'],
+    [404, 'NOT_FOUND email'],
     [409, 'CONFLICT email'],
     [400, 'INVALID email'],
     [422, 'INVALID email'],

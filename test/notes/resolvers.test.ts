@@ -541,12 +541,31 @@ describe('writing', () => {
     expect(calls).toEqual([]);
   });
 
-  test('reports a share answered 404 without saying whether the note or the person is unknown', async () => {
+  test('reports a share answered 404 at the e-mail address if the note is listed, else at its id', async () => {
+    const [note] = addNotes(1);
+    room.sandbox.faults.add({
+      service: 'notes',
+      path: /share/,
+      times: 1,
+      act: { kind: 'answer', status: 404 },
+    });
+    const faultsOf = async (id: string) => {
+      const input = { id: noteId(id), email: 'friend@example.com', permission: 'EDIT' };
+      return (await ask(share.replace('code path', 'code message path'), { input })).data.shareNote.errors;
+    };
+    const nobody = expect.stringMatching(/no user with this e-mail/);
+    expect(await faultsOf(note!.id)).toEqual([{ code: 'NOT_FOUND', message: nobody, path: ['email'] }]);
+    expect(await faultsOf('none')).toEqual([
+      { code: 'NOT_FOUND', message: 'There is no such note.', path: ['id'] },
+    ]);
+  });
+
+  test('reports a share answered 404 without saying whose fault it is if the notes cannot be read', async () => {
+    room.sandbox.faults.add({ service: 'notes', method: 'GET', act: { kind: 'answer', status: 422 } });
     const input = { id: noteId('none'), email: 'friend@example.com', permission: 'EDIT' };
     const { data } = await ask(share.replace('code path', 'code message path'), { input });
-    expect(data.shareNote.errors).toEqual([
-      { code: 'NOT_FOUND', message: expect.stringMatching(/no such note, or .* no user/), path: ['id'] },
-    ]);
+    const message = expect.stringMatching(/no such note, or .* no user/);
+    expect(data.shareNote.errors).toEqual([{ code: 'NOT_FOUND', message, path: [] }]);
   });
 
   test.each([

@@ -207,7 +207,10 @@ export type UserErrorCode =
   | 'CONFLICT'
   /** A value does not have the required form, or the service refused it. */
   | 'INVALID'
-  /** The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. */
+  /**
+   * The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. The path is
+   * empty if it is not known which of the two it is.
+   */
   | 'NOT_FOUND'
   /**
    * A required field is absent, null or empty, the title or content of a note is blank, or no participant is a
