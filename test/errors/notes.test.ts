@@ -86,14 +86,19 @@ describe('createNote', () => {
     expect(calls).toEqual(['POST /notes']);
   });
 
-  test('accepts an empty text if the service does', async () => {
-    const note = { id: 'n1', title: '', content: '', created_at: '2026-01-01T00:00:00Z' };
+  test.each(['', ' \n'])('accepts the text %j if the service does, as the schema says', async (text) => {
+    const note = { id: 'n1', title: text, content: text, created_at: '2026-01-01T00:00:00Z' };
     const body = JSON.stringify({ ...note, updated_at: note.created_at });
     harness.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'answer', status: 201, body } });
-    expect(await ask(create, { title: '', content: '' })).toMatchObject({
-      note: { upstreamId: 'n1', title: '' },
+    expect(await ask(create, { title: text, content: text })).toMatchObject({
+      note: { upstreamId: 'n1', title: text },
       errors: [],
     });
+    const described = await person.ask(
+      '{ __type(name: "UserErrorCode") { enumValues { name description } } }',
+    );
+    const required = only(described).enumValues.find(({ name }: { name: string }) => name === 'REQUIRED');
+    expect(required.description).toMatch(/may\s+be empty or blank, unless the notes service refuses/);
   });
 
   test('reports which tag the service does not accept', async () => {

@@ -213,8 +213,8 @@ export type UserErrorCode =
    */
   | 'NOT_FOUND'
   /**
-   * A required field is absent, null or empty, the title or content of a note is blank, or no participant is a
-   * `Patient/<id>`.
+   * A required field is absent, null or empty, or no participant is a `Patient/<id>`. The title and content of a note may
+   * be empty or blank, unless the notes service refuses them.
    */
   | 'REQUIRED'
   /** A text is longer than the service accepts. */
