@@ -73,7 +73,7 @@ export function createTokens(options: {
 
   const isReserve = ({ token }: Kept) => token === reserve?.token && clock.now() < reserve.until;
 
-  /** Whether it may still be used for a while. */
+  /** Keeps a token that is still valid for a while; returns whether it is. */
   function keepInReserve({ token, expiresAt }: Kept): boolean {
     const now = clock.now();
     if (token === refused || expiresAt <= now) return false;
