@@ -28,14 +28,25 @@ export class IncomingRequest extends IncomingMessage {
   }
 }
 
+/** How many requests of a connection may wait for their turn: Node.js reads on while no answer does. */
+const maxPipelined = 100;
+
 /**
  * Has `next` handle the requests of a connection one after the other: a client that pipelines them gets no further
  * answer while it does not read the last one. Node.js gives a response the socket when its turn comes.
  */
 export function oneAtATime(next: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
   return (request, response) => {
-    if (response.socket) next(request, response);
-    else response.once('socket', () => next(request, response));
+    if (response.socket) return next(request, response);
+    const { socket } = request;
+    const before = waiting.get(socket) ?? 0;
+    waiting.set(socket, before + 1);
+    if (before >= maxPipelined) return socket.destroy();
+    return response.once('socket', () => {
+      waiting.set(socket, waiting.get(socket)! - 1);
+      next(request, response);
+    });
   };
 }
 

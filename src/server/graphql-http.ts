@@ -111,7 +111,8 @@ export async function createGraphqlHttp(options: {
       // `server.ts` sets it to `no-store` where no other value is set.
       answered.delete('cache-control');
       reply.headers(Object.fromEntries(answered));
-      if (outflow.admits(reply.raw, body.string.length)) await reply.code(status ?? 200).send(body.string);
+      if (outflow.admits(reply.raw, body.string.length, context.caller?.userId))
+        await reply.code(status ?? 200).send(body.string);
       else await reply.code(503).header('retry-after', retryAfterSeconds).send(withheld);
     },
     stop: () => apollo.stop(),

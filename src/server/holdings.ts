@@ -9,20 +9,21 @@ export interface Holdings {
 }
 
 /** Something kept in memory once, however many of a user's subscriptions share it. */
-export interface Holding extends Amount {
+export interface Holding {
   /** Its identity: the same value for the same item. */
   readonly key: unknown;
-}
-
-/** Estimates. */
-interface Amount {
+  /** An estimate. */
   readonly bytes: number;
-  /** How many fields are rendered for each event. */
+  /** How many fields are rendered for each event that concerns it, about; 0 for what renders nothing. */
   readonly fields: number;
+  /** Which events concern it: those that have one of these values. */
+  readonly values: Iterable<unknown>;
 }
 
-/** What a user may take up on each replica. Fields take about a microsecond each, for every event. */
-const maxPerUser: Amount = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
+/** What a user may take up on each replica: memory, and fields for any one value. A field takes about a microsecond. */
+const maxPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
+/** In place of a value, if all events of the family concern a group. */
+const everyEvent: readonly unknown[] = [undefined];
 /** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */
 const bytesPerToken = 300;
 const bytesPerValue = 250;
@@ -34,7 +35,8 @@ const bytesPerSubscription = 4_000;
 
 interface Held {
   bytes: number;
-  fields: number;
+  /** By value. */
+  readonly fields: Map<unknown, number>;
   /** How many of the user's subscriptions share each item. */
   readonly shares: Map<unknown, number>;
 }
@@ -59,13 +61,15 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
       key: document,
       bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
       fields: 0,
+      values: [],
     },
     {
       key,
       bytes: bytesPerGroup + key.length + parameters.length * bytesPerCharacter + values * bytesPerValue,
       fields,
+      values: selected[0]?.values ?? everyEvent,
     },
-    { key: Symbol('a subscription'), bytes: bytesPerSubscription, fields: 0 },
+    { key: Symbol('a subscription'), bytes: bytesPerSubscription, fields: 0, values: [] },
   ];
 }
 
@@ -75,13 +79,13 @@ export function createHoldings(most = maxPerUser): Holdings {
 
   return {
     take(user, items) {
-      const held = users.get(user) ?? { bytes: 0, fields: 0, shares: new Map<unknown, number>() };
+      const held = users.get(user) ?? { bytes: 0, fields: new Map(), shares: new Map<unknown, number>() };
       const { shares } = held;
       const fresh = items.filter(({ key }) => !shares.has(key));
-      const bytes = held.bytes + total(fresh, 'bytes');
-      const fields = held.fields + total(fresh, 'fields');
-      if (bytes > most.bytes || fields > most.fields) return undefined;
-      Object.assign(held, { bytes, fields });
+      const bytes = held.bytes + fresh.reduce((all, item) => all + item.bytes, 0);
+      if (bytes > most.bytes || fresh.some((item) => mostFields(held, item) > most.fields)) return undefined;
+      held.bytes = bytes;
+      for (const item of fresh) addFields(held, item, item.fields);
       for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
       users.set(user, held);
       return () => {
@@ -90,7 +94,7 @@ export function createHoldings(most = maxPerUser): Holdings {
           if (left > 0) shares.set(item.key, left);
           else if (shares.delete(item.key)) {
             held.bytes -= item.bytes;
-            held.fields -= item.fields;
+            addFields(held, item, -item.fields);
           }
         }
         if (shares.size === 0) users.delete(user);
@@ -99,6 +103,17 @@ export function createHoldings(most = maxPerUser): Holdings {
   };
 }
 
-function total(items: readonly Holding[], amount: keyof Amount): number {
-  return items.reduce((all, item) => all + item[amount], 0);
+/** The most fields that any of its values would have with it. */
+function mostFields({ fields: held }: Held, { fields, values }: Holding): number {
+  let most = 0;
+  for (const value of values) most = Math.max(most, (held.get(value) ?? 0) + fields);
+  return most;
+}
+
+function addFields({ fields: held }: Held, { values }: Holding, more: number): void {
+  for (const value of values) {
+    const fields = (held.get(value) ?? 0) + more;
+    if (fields > 0) held.set(value, fields);
+    else held.delete(value);
+  }
 }

@@ -155,7 +155,8 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
     const text = JSON.stringify(result);
-    if (text.length > maxCharacters || !outflow.admits(response, text.length)) return false;
+    if (text.length > maxCharacters) return false;
+    if (!outflow.admits(response, text.length, context.caller?.userId)) return false;
     send(response, headers, context.requestId, text);
     return true;
   }

@@ -122,8 +122,8 @@ export function refuseAnswer(
   return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
 }
 
-/** Also found within strings and comments, where it is no name. */
-const longWord = new RegExp(`\\w{${maxName + 1}}`);
+/** Also found within strings and comments, where it is no name. Sought from the beginning of each word only. */
+const longWord = new RegExp(`\\b\\w{${maxName + 1}}`);
 
 /** Reads as far as the parser would. */
 function hasLongName(query: string): boolean {

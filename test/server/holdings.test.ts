@@ -2,7 +2,12 @@ import { parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { createHoldings, weigh } from '../../src/server/holdings.js';
 
-const holding = (key: string, bytes: number, fields = 0) => ({ key, bytes, fields });
+const holding = (key: string, bytes: number, fields = 0, values: readonly unknown[] = ['any']) => ({
+  key,
+  bytes,
+  fields,
+  values,
+});
 const most = { bytes: 10, fields: 10 };
 
 test('refuses what exceeds the limit of a user, whatever other users hold', () => {
@@ -23,6 +28,16 @@ test('refuses more fields than a user may have rendered for each event, until so
   expect(holdings.take('one', [holding('c', 1, 4)])).toBeTypeOf('function');
   release();
   expect(holdings.take('one', [holding('d', 1, 1)])).toBeUndefined();
+});
+
+test('counts fields for each value by itself', () => {
+  const holdings = createHoldings(most);
+  const release = holdings.take('one', [holding('a', 1, 6, ['x', 'y'])])!;
+  expect(holdings.take('one', [holding('b', 1, 6, ['z'])])).toBeTypeOf('function');
+  expect(holdings.take('one', [holding('c', 1, 6, ['w', 'y'])])).toBeUndefined();
+  expect(holdings.take('one', [holding('d', 1, 4, ['w', 'y'])])).toBeTypeOf('function');
+  release();
+  expect(holdings.take('one', [holding('e', 1, 6, ['x', 'y'])])).toBeTypeOf('function');
 });
 
 test('frees the fields of what is released', () => {
