@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Interest } from './interests.js';
 import type { LogEntry } from './log.js';
 import { createReader, type Sources } from './reader.js';
@@ -31,10 +30,18 @@ export interface Group {
   join(member: Member): () => void;
   /** Queues an entry that concerns the group, just read by the tail. */
   enqueue(seq: number): void;
-  /** Delivers the queued entries. */
+  /** Delivers some of the queued entries, and wants another turn if there are more. */
   deliverDue(): void;
   /** Ends every member. */
   end(error?: unknown): void;
+}
+
+/** What a group tells whoever created it. */
+interface GroupEvents {
+  /** Nobody belongs to it any more. */
+  readonly dissolve: () => void;
+  /** It has more to deliver, in a later turn of the event loop. */
+  readonly wantTurn: () => void;
 }
 
 /** What a group reads and renders in one turn. */
@@ -58,7 +65,11 @@ const maxPerTurn = 32_768;
  * know. Entries in memory are sent together; then the event loop gets a turn in which sockets write what they were
  * given, so that a burst is not mistaken for a slow client.
  */
-export function createGroup(sources: Sources, { family, render }: Rendering, dissolve: () => void): Group {
+export function createGroup(
+  sources: Sources,
+  { family, render }: Rendering,
+  { dissolve, wantTurn }: GroupEvents,
+): Group {
   const { tail, retrier, pace } = sources;
   /** Members that have yet to catch up. */
   const arriving = new Set<Member>();
@@ -81,23 +92,21 @@ export function createGroup(sources: Sources, { family, render }: Rendering, dis
   }
 
   async function deliverDue(): Promise<void> {
-    if (isReading) return;
+    if (isReading || !isWanted() || due.length === 0) return;
     isReading = true;
     try {
-      while (isWanted() && due.length > 0) {
-        const found = reader.entry(due[0]!);
-        const entry = found instanceof Promise ? await found : found;
-        if (!entry) break;
-        const stretch = gather(entry, dueEntry, renderLive);
-        advance(stretch);
-        if (stretch.next) advance(single(due[0]!, await stretch.next));
-        if (stretch.next || stretch.payloads.length > 0) await turn();
-      }
+      const found = reader.entry(due[0]!);
+      const entry = found instanceof Promise ? await found : found;
+      if (!entry) return;
+      const stretch = gather(entry, dueEntry, renderLive);
+      advance(stretch);
+      if (stretch.next) advance(single(due[0]!, await stretch.next));
     } catch (error) {
       endAll(error);
     } finally {
       isReading = false;
     }
+    if (isWanted() && due.length > 0) wantTurn();
   }
 
   function dueEntry(index: number): LogEntry | undefined {

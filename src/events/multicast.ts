@@ -19,8 +19,8 @@ const maxTurnMs = 10;
 export function createMulticast(sources: Sources): Multicast {
   const groups = new Map<string, Group>();
   const interests = createInterests<Group>();
-  /** Groups that have queued entries. */
-  const due = new Set<Group>();
+  /** Groups that have queued entries, in the order of their turns. */
+  let due = new Set<Group>();
   let delivering = false;
   let unfollow = () => {};
 
@@ -31,29 +31,42 @@ export function createMulticast(sources: Sources): Multicast {
         group.enqueue(entry.seq);
         due.add(group);
       }
-    if (!delivering) void deliver();
+    void deliver();
   }
 
-  /** Rendering for many groups takes long: now and then, the event loop gets a turn. */
+  /**
+   * Has each group deliver once in a turn of the event loop, so that sockets write what they were given before they get
+   * more; and lets a turn end after some milliseconds, since rendering for many groups takes long.
+   */
   async function deliver(): Promise<void> {
+    if (delivering) return;
     delivering = true;
-    let began = performance.now();
-    // Grows during the loop.
-    for (const group of due) {
-      due.delete(group);
-      group.deliverDue();
-      if (performance.now() - began < maxTurnMs) continue;
+    while (due.size > 0) {
+      const round = due;
+      due = new Set();
+      let began = performance.now();
+      for (const group of round) {
+        group.deliverDue();
+        if (performance.now() - began < maxTurnMs) continue;
+        await turn();
+        began = performance.now();
+      }
       await turn();
-      began = performance.now();
     }
     delivering = false;
   }
 
   function open(key: string, rendering: Rendering): Group {
-    const group = createGroup(sources, rendering, () => {
-      groups.delete(key);
-      forget();
-      if (groups.size === 0) unfollow();
+    const group = createGroup(sources, rendering, {
+      dissolve() {
+        groups.delete(key);
+        forget();
+        if (groups.size === 0) unfollow();
+      },
+      wantTurn() {
+        due.add(group);
+        void turn().then(deliver);
+      },
     });
     const forget = interests.add(rendering, group);
     if (groups.size === 0) unfollow = sources.tail.follow(hear);
