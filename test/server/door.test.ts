@@ -288,4 +288,27 @@ describe('pipelined requests', () => {
     expect(begun).toEqual(['/1', '/2', '/3', '/4']);
     expect(most).toBe(1);
   });
+
+  test('close the connection if more than a hundred wait for their turn', async () => {
+    const underWay: (() => void)[] = [];
+    let begun = 0;
+    const handle = oneAtATime((_, response) => {
+      begun += 1;
+      underWay.push(() => response.end());
+    });
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const dial = () => connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [few, many] = [dial(), dial()];
+    onTestFinished(() => void few.destroy());
+    few.write(lines('GET', '/', []).repeat(101));
+    const closed = new Promise((resolve) => void many.once('close', resolve));
+    many.on('error', () => undefined).write(lines('GET', '/', []).repeat(50_000));
+    await closed;
+    few.resume();
+    const answer = setInterval(() => underWay.splice(0).forEach((end) => end()), 1);
+    onTestFinished(() => clearInterval(answer));
+    await expect.poll(() => begun).toBe(102);
+  });
 });
