@@ -1,13 +1,7 @@
-import {
-  GraphQLError,
-  Lexer,
-  Source,
-  TokenKind,
-  type ExecutionResult,
-  type OperationTypeNode,
-} from 'graphql';
+import { GraphQLError, Source, TokenKind, type ExecutionResult, type OperationTypeNode } from 'graphql';
 import type { Context } from '../context.js';
 import { OperationTooComplex } from '../errors.js';
+import { tokensOf } from './lexing.js';
 import { nestingOf } from './nesting.js';
 
 /** Values of variables, before coercion. */
@@ -125,18 +119,9 @@ export function refuseAnswer(
 /** Also found within strings and comments, where it is no name. Sought from the beginning of each word only. */
 const longWord = new RegExp(`\\b\\w{${maxName + 1}}`);
 
-/** Reads as far as the parser would. */
 function hasLongName(query: string): boolean {
-  const lexer = new Lexer(new Source(query));
-  try {
-    for (let tokens = 0; tokens <= parseOptions.maxTokens; tokens++) {
-      const { kind, value } = lexer.advance();
-      if (kind === TokenKind.EOF) return false;
-      if (kind === TokenKind.NAME && value.length > maxName) return true;
-    }
-  } catch {
-    // The parser will report it.
-  }
+  for (const { kind, value } of tokensOf(new Source(query), parseOptions.maxTokens))
+    if (kind === TokenKind.NAME && value.length > maxName) return true;
   return false;
 }
 

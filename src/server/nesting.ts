@@ -1,4 +1,5 @@
-import { GraphQLError, Lexer, TokenKind, type Source } from 'graphql';
+import { GraphQLError, TokenKind, type Source } from 'graphql';
+import { tokensOf } from './lexing.js';
 
 /** A fragment, or all operations together. */
 interface Part {
@@ -29,10 +30,7 @@ const levels: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': 
 /** The key of the part that is all operations. */
 const operations = '';
 
-/**
- * Reads as far as the parser would, which stops at an invalid token or one too many, and reports that itself; and no
- * deeper than `maxLevels`. Takes time in proportion to the text.
- */
+/** Reads as far as the parser would, and no deeper than `maxLevels`. Takes time in proportion to the text. */
 export function nestingOf(source: Source, maxLevels: number, maxTokens: number): Nesting {
   const parts = partsOf(source, maxLevels, maxTokens);
   if (typeof parts === 'number') return { depth: parts };
@@ -45,7 +43,6 @@ export function nestingOf(source: Source, maxLevels: number, maxTokens: number):
 
 /** The parts of the document; or a depth alone, which is too great, or 0 where the parser will report an error. */
 function partsOf(source: Source, maxLevels: number, maxTokens: number): Parts | number {
-  const lexer = new Lexer(source);
   const parts = new Map<string, Part>();
   const partOf = (name: string): Part =>
     parts.get(name) ?? set(parts, name, { depth: 0, spreads: new Map() });
@@ -54,27 +51,21 @@ function partsOf(source: Source, maxLevels: number, maxTokens: number): Parts | 
   /** The two previous tokens, which may tell what a name stands for, and the position of the last one. */
   let [beforePrevious, previous] = ['', ''];
   let position = 0;
-  try {
-    // The end of the text does not count as a token.
-    for (let tokens = 0; tokens <= maxTokens; tokens++) {
-      const { kind, value, start } = lexer.advance();
-      if (kind === TokenKind.EOF) return parts;
-      depth += levels[kind] ?? 0;
-      if (depth > maxLevels) return depth;
-      part.depth = Math.max(part.depth, depth);
-      if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
-      const isName = kind === TokenKind.NAME;
-      // Only here is `fragment` sure to be the keyword: types and fields may have that name.
-      if (depth === 0 && isName && value === 'on' && beforePrevious === 'fragment') part = partOf(previous);
-      if (isName && previous === TokenKind.SPREAD && value !== 'on') {
-        const known = part.spreads.get(value);
-        if (!known || known.depth < depth) part.spreads.set(value, { depth, position });
-      }
-      [beforePrevious, previous] = [previous, isName ? value : kind];
-      position = start;
+  for (const { kind, value, start } of tokensOf(source, maxTokens)) {
+    if (kind === TokenKind.EOF) return parts;
+    depth += levels[kind] ?? 0;
+    if (depth > maxLevels) return depth;
+    part.depth = Math.max(part.depth, depth);
+    if (kind === TokenKind.BRACE_R && depth === 0) part = partOf(operations);
+    const isName = kind === TokenKind.NAME;
+    // Only here is `fragment` sure to be the keyword: types and fields may have that name.
+    if (depth === 0 && isName && value === 'on' && beforePrevious === 'fragment') part = partOf(previous);
+    if (isName && previous === TokenKind.SPREAD && value !== 'on') {
+      const known = part.spreads.get(value);
+      if (!known || known.depth < depth) part.spreads.set(value, { depth, position });
     }
-  } catch {
-    return 0;
+    [beforePrevious, previous] = [previous, isName ? value : kind];
+    position = start;
   }
   return 0;
 }
