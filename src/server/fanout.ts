@@ -1,6 +1,7 @@
 import {
   createSourceEventStream,
   execute,
+  getOperationAST,
   type ExecutionArgs,
   type ExecutionResult,
   type GraphQLFormattedError,
@@ -26,8 +27,6 @@ import { createSharingAnalysis } from './sharing.js';
 export interface SocketSubscription extends ExecutionArgs {
   readonly socket: WebSocket;
   readonly operationId: string;
-  /** About how many fields a message may have. */
-  readonly fields: number;
 }
 
 /** Executes each event once for all equal subscriptions; their sockets get the same bytes. */
@@ -62,10 +61,13 @@ export function createFanout(options: {
   }
 
   /** The group's key, and a function that releases what is accounted for; `RATE_LIMITED` if that is too much. */
-  function hold(args: ExecutionArgs, fields: number, { selected }: SubscriptionSource<unknown>) {
+  function hold(args: ExecutionArgs, { selected }: SubscriptionSource<unknown>) {
+    const { document } = args;
+    const operation = getOperationAST(document, args.operationName)!;
+    const { fields } = rules.costs.of(document, operation, args.variableValues ?? undefined);
     const parameters = parametersOf(args);
-    const key = parameters + args.document.loc?.source.body;
-    const held = weigh({ document: args.document, key, parameters, selected, fields });
+    const key = parameters + document.loc?.source.body;
+    const held = weigh({ document, key, parameters, selected, fields });
     const release = holdings.take(userOf(args.contextValue), held);
     if (!release) throw tooMuchHeld();
     return { key, release };
@@ -98,13 +100,13 @@ export function createFanout(options: {
   }
 
   return {
-    async subscribe({ socket, operationId, fields, ...args }) {
+    async subscribe({ socket, operationId, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isSubscriptionSource(source))
         throw new Error('A subscription resolver must return what `Feed.follow` returns.');
       const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
-      const { key, release } = hold(args, fields, source);
+      const { key, release } = hold(args, source);
       try {
         subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
       } catch (error) {

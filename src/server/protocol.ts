@@ -101,7 +101,6 @@ export function createProtocol(options: ProtocolOptions) {
       contextValue,
       socket: extra.socket,
       operationId: id,
-      fields: rules.costs.of(document, operation, variables ?? undefined).fields,
     };
   }
 

@@ -74,7 +74,6 @@ async function openFanout(changes: Partial<Log> = {}) {
       contextValue,
       socket,
       operationId: '1',
-      fields: 1,
     });
     return {
       ...pair,

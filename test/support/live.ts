@@ -75,7 +75,6 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       variableValues,
       socket,
       operationId: '1',
-      fields: 1,
     };
     return createFanout({ schema, rules, multicast, messenger }).subscribe(subscription);
   }
