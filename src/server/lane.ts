@@ -178,8 +178,9 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
     handedOver: (request) => left.get(request),
     admit(source, document) {
       const operation = documents.get(source) ? undefined : plainQuery(source, document);
-      const fields = operation ? costs.of(document, operation).expandedFields : Infinity;
-      if (!operation || fields > maxFields) return;
+      if (!operation) return;
+      const { expandedFields: fields } = costs.of(document, operation);
+      if (fields > maxFields) return;
       const repeats = !comeOnce(operation, document, fieldName);
       documents.set(source, { document, operation, repeats }, fields);
     },
@@ -233,10 +234,9 @@ const conditions = /\b(skip|include)\b/;
 
 /** The query of a document that has no other operation, if the compiler is sure to treat it as Apollo Server does. */
 function plainQuery(source: string, document: DocumentNode): OperationDefinitionNode | undefined {
-  const operations = document.definitions.filter(
+  const [only, ...others] = document.definitions.filter(
     (definition) => definition.kind === Kind.OPERATION_DEFINITION,
   );
-  const [only, ...others] = operations;
   const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
   if (!plain || unusual.test(source)) return undefined;
   const isSure =
