@@ -27,6 +27,8 @@ export type Context = SessionsContext &
     readonly feed: Feed;
     /** A place in the log taken before anything else of the operation was read. */
     readonly logPlace: Place;
+    /** When the operation began, by `performance.now()`. */
+    readonly began: number;
     /** The id under which the operation is logged. */
     readonly requestId: string;
     readonly tally: Tally;
@@ -84,6 +86,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     caller: Context['caller'];
     readonly requestId: string;
     readonly logPlace = shared.feed.place();
+    readonly began = performance.now();
     private readonly request: OperationRequest;
     private readonly token: string;
     private madeSignal: LightAbortController | undefined;

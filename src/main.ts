@@ -93,6 +93,7 @@ function welcome(url: string, sandbox: Sandbox | undefined): string {
     `  GraphQL        ${url}/graphql   (HTTP and graphql-transport-ws)`,
     `  Schema (SDL)   ${url}/schema.graphql`,
     `  Health         ${url}/livez  ${url}/readyz`,
+    `  Metrics        ${url}/metrics`,
   ];
   const demo = sandbox && [
     `  Sandbox        ${sandbox.url}   (stands in for the upstream services; not for production)`,

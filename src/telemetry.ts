@@ -1,26 +1,11 @@
+import { createMetrics, type Metrics } from './metrics.js';
 import { destination as openOutput, pino, type DestinationStream, type Logger } from 'pino';
 
 /** What the process tells its operator. */
 export interface Telemetry {
   readonly log: Logger;
-  /** Counts one occurrence of `name`, for example `webhook_duplicate`. */
-  count(name: CountName, labels: Labels): void;
-  /** Returns a quicker `count` for frequent occurrences, of which only the value of `label` varies. */
-  counter(name: CountName, label: string, labels?: Labels): (value: string) => void;
-  /** The counts so far, keyed `name{label="value"}`. */
-  readonly counts: ReadonlyMap<string, number>;
+  readonly metrics: Metrics;
 }
-
-/** What is counted. */
-export type CountName =
-  | 'upstream_call'
-  | 'webhook_stored'
-  | 'webhook_duplicate'
-  | 'webhook_altered_duplicate'
-  | 'webhook_skipped'
-  | 'webhook_refused';
-
-type Labels = Readonly<Record<string, string>>;
 
 const maxDepth = 6;
 /** How many of the errors that an `AggregateError` holds are logged. */
@@ -94,32 +79,13 @@ let sharedOutput: DestinationStream | undefined;
 
 /** Telemetry that logs JSON lines from `level` on; no value under a sensitive name is ever written. */
 export function createTelemetry(level: string, destination = (sharedOutput ??= standardOutput())): Telemetry {
-  const counts = new Map<string, number>();
   const options = {
     level,
     base: null,
     serializers: { err: (error: unknown) => describeError(error) },
     formatters: { log: scrubbed },
   };
-  const add = (key: string) => void counts.set(key, (counts.get(key) ?? 0) + 1);
-  return {
-    log: pino(options, destination),
-    counts,
-    count: (name, labels) => add(keyOf(name, labels)),
-    counter(name, label, labels) {
-      const keys = new Map<string, string>();
-      return (value) => {
-        const key = keys.get(value) ?? keyOf(name, { ...labels, [label]: value });
-        keys.set(value, key);
-        add(key);
-      };
-    },
-  };
-}
-
-function keyOf(name: CountName, labels: Labels): string {
-  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-  return `${name}{${pairs.join(',')}}`;
+  return { log: pino(options, destination), metrics: createMetrics() };
 }
 
 function scrubbed({ err, ...record }: Record<string, unknown>): Record<string, unknown> {

@@ -10,6 +10,7 @@ const ground = [
   'clock',
   'instant',
   'json',
+  'metrics',
   'cache',
   'register',
   'seal',

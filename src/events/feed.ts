@@ -78,7 +78,7 @@ const replaysPerTurn = 32;
 
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
-  const { log, cursors } = options;
+  const { log, cursors, telemetry } = options;
   const retrier = createRetrier(options);
   const tail = await startTail({ ...options, retrier });
   const past = createPast(log, tail);
@@ -86,6 +86,11 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, maxWaiting: Infinity });
   const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
   let stopped = false;
+  telemetry.metrics.gauge(
+    'trivium_log_position',
+    'The number of the last event in the log that this replica has read.',
+    tail.position,
+  );
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
     async position(cursor, signal) {

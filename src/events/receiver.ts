@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import { secondsSince } from '../metrics.js';
 import { withTimeout } from '../store/timeout.js';
 import type { Telemetry } from '../telemetry.js';
 import { createWarnings } from '../warnings.js';
@@ -122,7 +123,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   ): WebhookAnswer {
     // A name from outside must not become a metric label.
     const family = families.has(request.family) ? request.family : 'unknown';
-    telemetry.count('webhook_refused', { family, reason: code });
+    telemetry.metrics.webhooksRefused.of(family, code).value += 1;
     // Nor is an id from outside logged, unless it is that of a configured endpoint.
     const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
     // `UNAVAILABLE` is logged, if at all, with its cause where it arises.
@@ -138,8 +139,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   return {
     async receive(request) {
+      const began = performance.now();
       try {
         await verifyAndStore(request);
+        telemetry.metrics.webhookSeconds.of(request.family).add(secondsSince(began));
         return toAnswer(200, { received: true });
       } catch (error) {
         return answerRefusal(error instanceof Refusal ? error : notStored(error), request);

@@ -19,6 +19,7 @@ import { isObject } from '../json.js';
 import { canSendUpdate } from './backlog.js';
 import { tryAgainLater } from './connection.js';
 import { createHoldings, weigh } from './holdings.js';
+import type { Metrics } from '../metrics.js';
 import type { Messenger, Payloads } from './messenger.js';
 import type { Rules } from './rules.js';
 import { createSharingAnalysis } from './sharing.js';
@@ -47,10 +48,25 @@ export function createFanout(options: {
   readonly rules: Rules;
   readonly multicast: Multicast;
   readonly messenger: Messenger;
+  readonly metrics: Metrics;
 }): Fanout {
-  const { schema, rules, multicast, messenger } = options;
+  const { schema, rules, multicast, metrics } = options;
   const sharingOf = createSharingAnalysis(schema);
   const holdings = createHoldings();
+  let updates = 0;
+  const messenger: Messenger = {
+    send(socket, operationId, payloads, done) {
+      updates += payloads.length;
+      options.messenger.send(socket, operationId, payloads, done);
+    },
+  };
+  metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => holdings.size);
+  metrics.gauge(
+    'trivium_subscription_groups',
+    'Groups of equal subscriptions: each renders an event once.',
+    () => multicast.size,
+  );
+  metrics.counter('trivium_updates_total', 'Live updates that were sent to subscribers.', () => updates);
 
   /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
   function parametersOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {

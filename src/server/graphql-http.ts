@@ -12,6 +12,7 @@ import type { Telemetry } from '../telemetry.js';
 import { answerTypeFor, legacyType } from './accept.js';
 import { cookieName, type Callers } from './callers.js';
 import type { Lane } from './lane.js';
+import type { Meter } from './meter.js';
 import { maybeApplied, refuseAnswer, tooComplex, tooManyFields } from './limits.js';
 import { operationSignal } from './operation-signal.js';
 import { createClientAddress } from './client-address.js';
@@ -33,19 +34,24 @@ const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
  */
 const preflightedHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 
-/** Starts Apollo Server behind our own rules, contexts and cookies; `secure` says that browsers use https. */
-export async function createGraphqlHttp(options: {
+/** What GraphQL over HTTP works with. */
+interface GraphqlHttpOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly lane: Lane | undefined;
   readonly outflow: Outflow;
+  readonly meter: Meter;
+  /** Whether browsers use https. */
   readonly secure: boolean;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
-}): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, lane, outflow, secure, telemetry } = options;
+}
+
+/** Starts Apollo Server behind our own rules, contexts and cookies. */
+export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<GraphqlHttp> {
+  const { schema, rules, callers, makeContext, lane, outflow, meter, secure, telemetry } = options;
   const addressOf = createClientAddress(options);
   const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
@@ -61,7 +67,7 @@ export async function createGraphqlHttp(options: {
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(), // only for federated subgraphs, and more code than all the rest
       ApolloServerPluginLandingPageDisabled(), // it loads from Apollo's site; our explorer comes from the gateway alone
-      operationPlugin(contextOfError, rules, callers, lane),
+      operationPlugin(contextOfError, options),
     ],
   });
   await apollo.start();
@@ -113,7 +119,10 @@ export async function createGraphqlHttp(options: {
       reply.headers(Object.fromEntries(answered));
       if (outflow.admits(reply.raw, body.string.length, context.caller?.userId))
         await reply.code(status ?? 200).send(body.string);
-      else await reply.code(503).header('retry-after', retryAfterSeconds).send(withheld);
+      else {
+        meter.refused('http', withheld.errors);
+        await reply.code(503).header('retry-after', retryAfterSeconds).send(withheld);
+      }
     },
     stop: () => apollo.stop(),
   };
@@ -122,14 +131,14 @@ export async function createGraphqlHttp(options: {
 const retryAfterSeconds = 1;
 
 /** The answer in place of a long one while too many others wait for their clients. */
-const withheld = JSON.stringify({
+const withheld = {
   errors: [
     {
       message: `Too many long answers wait for their clients: ask again later, or for less. ${maybeApplied}`,
       extensions: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds },
     },
   ],
-});
+};
 
 /** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
 const absentParameters = [
@@ -151,9 +160,7 @@ function searchOf(target: string): string {
  */
 function operationPlugin(
   contextOfError: WeakMap<object, Context>,
-  rules: Rules,
-  callers: Callers,
-  lane: Lane | undefined,
+  { rules, callers, lane, meter }: GraphqlHttpOptions,
 ): ApolloServerPlugin<Context> {
   return {
     async requestDidStart() {
@@ -195,9 +202,11 @@ function operationPlugin(
           const { data = null } = body.singleResult;
           const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);
           const all = refusal ? [refusal] : refusals;
-          if (all.length === 0) return;
-          http.status = 400;
-          body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
+          if (all.length > 0) {
+            http.status = 400;
+            body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
+          }
+          meter.answered({ transport: 'http', type: operation?.operation }, contextValue, body.singleResult);
         },
       };
     },

@@ -4,6 +4,8 @@ import { maxCost } from './limits.js';
 
 /** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
 export interface Holdings {
+  /** How many subscriptions are charged. */
+  readonly size: number;
   /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
   take(user: string, items: readonly Holding[]): (() => void) | undefined;
 }
@@ -76,8 +78,12 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
 /** Holdings of at most this much a user. */
 export function createHoldings(most = maxPerUser): Holdings {
   const users = new Map<string, Held>();
+  let size = 0;
 
   return {
+    get size() {
+      return size;
+    },
     take(user, items) {
       const held = users.get(user) ?? { bytes: 0, fields: new Map(), shares: new Map<unknown, number>() };
       const { shares } = held;
@@ -88,7 +94,9 @@ export function createHoldings(most = maxPerUser): Holdings {
       for (const item of fresh) addFields(held, item, item.fields);
       for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
       users.set(user, held);
+      size += 1;
       return () => {
+        size -= 1;
         for (const item of items) {
           const left = shares.get(item.key)! - 1;
           if (left > 0) shares.set(item.key, left);

@@ -19,6 +19,7 @@ import { createCache } from '../cache.js';
 import type { Costs } from './cost.js';
 import { fragmentsOf } from './cost-estimate.js';
 import { isTooLong, maxCharacters } from './limits.js';
+import type { Meter } from './meter.js';
 import type { Outflow } from './outflow.js';
 
 /**
@@ -49,6 +50,7 @@ export interface LaneOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
   readonly outflow: Outflow;
+  readonly meter: Meter;
   /** Makes the context of one operation. */
   makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
   /** Whether requests may be taken now. */
@@ -89,7 +91,7 @@ const ownHeaders = new Set([
 ]);
 
 /** A lane over a schema. */
-export function createLane({ schema, costs, outflow, makeContext, isOpen }: LaneOptions): Lane {
+export function createLane({ schema, costs, outflow, meter, makeContext, isOpen }: LaneOptions): Lane {
   const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */
@@ -108,9 +110,8 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
     const admitted = request && documents.get(request.query);
     if (!admitted) return undefined;
     const { document, operation } = admitted;
-    const name = operation.name?.value;
     const variables = request.variables ?? {};
-    const isNamed = (request.operationName ?? name) === name;
+    const isNamed = request.operationName == null || request.operationName === operation.name?.value;
     const isAccepted =
       isNamed && !costs.tooCostly(document, operation, variables) && areAccepted(operation, variables);
     return isAccepted ? { source: request.query, variables } : undefined;
@@ -158,6 +159,7 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
     if (text.length > maxCharacters) return false;
     if (!outflow.admits(response, text.length, context.caller?.userId)) return false;
     send(response, headers, context.requestId, text);
+    meter.answered({ transport: 'http', type: 'query' }, context, result);
     return true;
   }
 
@@ -187,10 +189,8 @@ export function createLane({ schema, costs, outflow, makeContext, isOpen }: Lane
     learn(request, headers) {
       if (!isPlain(request) || learned.get(kindOf(request))) return;
       const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name));
-      learned.set(
-        kindOf(request),
-        kept.flatMap(([name, value]) => [name, String(value)]),
-      );
+      const pairs = kept.flatMap(([name, value]) => [name, String(value)]);
+      learned.set(kindOf(request), pairs);
     },
   };
 }

@@ -16,6 +16,7 @@ import type { Callers } from './callers.js';
 import { tryAgainLater, type Connection } from './connection.js';
 import type { Fanout, SocketSubscription } from './fanout.js';
 import type { Variables } from './limits.js';
+import type { Meter } from './meter.js';
 import { withDeadline } from './operation-signal.js';
 import type { Rules } from './rules.js';
 
@@ -36,12 +37,13 @@ export interface ProtocolOptions {
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly fanout: Fanout;
+  readonly meter: Meter;
   readonly telemetry: Telemetry;
 }
 
 /** `graphql-transport-ws` by graphql-ws: who may connect, which operations are taken, and what clients see of them. */
 export function createProtocol(options: ProtocolOptions) {
-  const { schema, rules, sessions, callers, makeContext, fanout, telemetry } = options;
+  const { schema, rules, sessions, callers, makeContext, fanout, meter, telemetry } = options;
 
   async function admit(protocolSocket: Socket): Promise<boolean> {
     const { connectionParams, extra } = protocolSocket;
@@ -110,8 +112,11 @@ export function createProtocol(options: ProtocolOptions) {
     // What `prepare` returned, though its type does not say so.
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
-    onNext: (_, __, ___, { contextValue }, result) =>
-      rules.showResult(result as ExecutionResult, contextValue as Context),
+    onNext(_, __, ___, { contextValue }, result) {
+      const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
+      meter.answered({ transport: 'websocket', type: 'query' }, contextValue as Context, shown);
+      return shown;
+    },
     // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
     onOperation({ extra: { operations } }, id, payload, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
@@ -120,7 +125,11 @@ export function createProtocol(options: ProtocolOptions) {
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
     // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
-    onError: (_, __, ___, errors) => errors.map((error) => rules.show(error.originalError ?? error)),
+    onError(_, __, ___, errors) {
+      const shown = errors.map((error) => rules.show(error.originalError ?? error));
+      meter.refused('websocket', shown);
+      return shown;
+    },
     onComplete({ extra }, id) {
       extra.running -= 1;
       extra.operations?.get(id)?.ending?.abort();

@@ -11,6 +11,7 @@ import type { Receiver } from '../events/receiver.js';
 import type { Session } from '../sessions/session.js';
 import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
+import { textFormat } from '../metrics.js';
 import type { Telemetry } from '../telemetry.js';
 import { createCallers, ownOrigins } from './callers.js';
 import {
@@ -28,6 +29,7 @@ import { createFrameMessenger } from './frames.js';
 import { createGraphqlHttp } from './graphql-http.js';
 import { dataHeaders, noStore, setHeaders } from './headers.js';
 import { createLane } from './lane.js';
+import { createMeter } from './meter.js';
 import { plainMessenger } from './messenger.js';
 import { operationSignal } from './operation-signal.js';
 import { createOutflow } from './outflow.js';
@@ -113,11 +115,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
   const outflow = createOutflow();
+  const { metrics } = telemetry;
+  const meter = createMeter(metrics);
   const lane = options.lane
     ? createLane({
         schema,
         costs: rules.costs,
         outflow,
+        meter,
         isOpen: () => !drain.begun,
         makeContext(request, response) {
           const found = callers.find(request.headers);
@@ -172,6 +177,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     callers,
     lane,
     outflow,
+    meter,
     secure: publicUrl?.startsWith('https:') ?? false,
   });
 
@@ -189,11 +195,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveGraphql(routes, { graphql, lane, pages: await servePages(routes, options.pages) });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
+    serveReading(routes, '/metrics', async (_, reply) => reply.type(textFormat).send(await metrics.text()));
     serveHealth(routes, { drain, database });
   });
   const messenger = options.frames ? createFrameMessenger() : plainMessenger;
-  const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger });
-  const sockets = createGraphqlSockets({ ...options, server: app.server, drain, rules, callers, fanout });
+  const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger, metrics });
+  const sockets = createGraphqlSockets({
+    ...options,
+    server: app.server,
+    drain,
+    rules,
+    callers,
+    fanout,
+    meter,
+  });
+  metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   let actualPort = port;
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {

@@ -8,6 +8,8 @@ import { createProtocol, type ProtocolOptions } from './protocol.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
 export interface GraphqlSockets {
+  /** How many are open. */
+  readonly size: number;
   /** Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it. */
   retire(): Promise<void>;
   /** Closes all sockets with `1012` (service restart): clients reconnect by themselves, and ask again. */
@@ -67,6 +69,9 @@ export function createGraphqlSockets(
   server.on('upgrade', upgrade);
 
   return {
+    get size() {
+      return connections.size;
+    },
     async retire() {
       await Promise.all(Array.from(connections, (connection) => connection.retire()));
     },

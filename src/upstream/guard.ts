@@ -42,7 +42,8 @@ const retrying = retry(handleWhen(isTransient), retries);
  * A circuit breaker for one service, which no 4xx and no departing client trips; a repeatable call is retried before it
  * counts as failed. Until a call succeeds, only the first late call of each caller counts: perhaps only theirs hang.
  */
-export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>): Guard {
+export function createGuard(name: UpstreamName, { log, metrics }: Telemetry): Guard {
+  const resting = metrics.upstreamsResting.of(name);
   const breaker = circuitBreaker(handleWhen(isUnsuccessful), {
     halfOpenAfter: -Infinity, // timed by `isResting`: the policy would go by the system's clock, which may be set back
     breaker: new ConsecutiveBreaker(failuresToOpen),
@@ -50,9 +51,13 @@ export function createGuard(name: UpstreamName, { log }: Pick<Telemetry, 'log'>)
   let openedAt = -Infinity;
   breaker.onBreak(() => {
     openedAt = performance.now();
+    resting.value = 1;
     log.warn({ upstream: name }, 'upstream keeps failing: circuit breaker opened');
   });
-  breaker.onReset(() => log.info({ upstream: name }, 'upstream works again: circuit breaker closed'));
+  breaker.onReset(() => {
+    resting.value = 0;
+    log.info({ upstream: name }, 'upstream works again: circuit breaker closed');
+  });
   /** Whether a failure has counted since the last success. */
   let hasFailed = false;
   /** Callers with a late call since the last success; few, since the breaker opens at the tenth. */

@@ -93,11 +93,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     callsAtOnce,
     clock,
   } = options;
+  const { metrics } = telemetry;
+  const durations = metrics.upstreamSeconds.of(name);
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
   // Every call has its own deadline, so undici's timeouts, which take a timer for each response, are off.
   const pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
-  const count = telemetry.counter('upstream_call', 'status', { upstream: name });
   const isDebugging = telemetry.log.isLevelEnabled('debug');
   const openAccount = createQuota({ perHour: callsPerHour, clock });
   const openCompartment = createBulkhead(name, callsAtOnce ?? Infinity);
@@ -110,11 +111,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const guard = createGuard(name, telemetry);
 
   function report({ method, path }: Exchange, status: string, started: number): void {
-    count(status);
+    const ms = performance.now() - started;
+    metrics.upstreamCalls.of(name, status).value += 1;
+    durations.add(ms / 1_000);
     if (!isDebugging) return;
     const [route] = path.split('?');
-    const ms = Math.round(performance.now() - started);
-    telemetry.log.debug({ upstream: name, method, route, status, ms }, 'upstream call');
+    telemetry.log.debug({ upstream: name, method, route, status, ms: Math.round(ms) }, 'upstream call');
   }
 
   const limited = (retryAfter: number) => new UpstreamError(name, 'limited', { retryAfter });

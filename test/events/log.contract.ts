@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxAlteredBodies } from '../../src/events/altered-bodies.js';
 import { placeFrom, type Place } from '../../src/events/place.js';
 import { fromKeyText, keyText } from '../../src/store/text.js';
+import { scrape } from '../support/metrics.js';
 import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -15,7 +16,8 @@ export function logContract(freshUrl: () => Promise<string>): void {
     read: (after: number, limit: number) => testLog.log.read(after, limit),
     head: async () => (await testLog.log.bounds()).head,
     everything: () => testLog.log.read(0, 10_000),
-    count: (name: string) => testLog.telemetry.counts.get(`${name}{family="shipments"}`) ?? 0,
+    count: (outcome: string) =>
+      scrape(testLog.telemetry.metrics, `trivium_webhooks_total{family="shipments",outcome="${outcome}"}`),
     alteredBodies: () =>
       testLog.database.kysely.selectFrom('event_renderings').selectAll().orderBy('received_at').execute(),
   };
@@ -107,7 +109,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
       expect(outcomes[0]).toBe('stored');
       expect(await head()).toBe(1);
-      expect([count('webhook_stored'), count('webhook_duplicate')]).toEqual([1, 99]);
+      expect([await count('stored'), await count('duplicate')]).toEqual([1, 99]);
     });
 
     test('recognises an event again later, even one that was skipped', async () => {
@@ -138,7 +140,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await alteredBodies()).toMatchObject([
         { family: 'shipments', event_id: 'event', body: other.body, api_version: other.apiVersion },
       ]);
-      expect([count('webhook_altered_duplicate'), count('webhook_duplicate')]).toEqual([3, 0]);
+      expect([await count('altered'), await count('duplicate')]).toEqual([3, 0]);
       expect(await head()).toBe(1);
     });
 
@@ -189,7 +191,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await append('event', {}, { known: null });
       expect(await everything()).toMatchObject([{ entityId: null, event: null, entity: null }]);
       expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([]);
-      expect(count('webhook_skipped')).toBe(1);
+      expect(await count('skipped')).toBe(1);
     });
   });
 
@@ -218,7 +220,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
         [3, '3'],
       ]);
       expect(await readEntities(testLog.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
-      expect(count('webhook_stored')).toBe(3);
+      expect(await count('stored')).toBe(3);
     });
 
     test('rejects events while the database fails, and accepts them once it works again', async () => {

@@ -5,6 +5,7 @@ import type { LogEntry } from '../../src/events/log.js';
 import { placeFrom } from '../../src/events/place.js';
 import { digest } from '../../src/seal.js';
 import { engines } from '../support/engines.js';
+import { scrape } from '../support/metrics.js';
 import { recordStatements } from '../store/open-database.js';
 import { procedure } from './test-fold.js';
 import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
@@ -74,7 +75,8 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
         const again = delivery('held', {}, { body: 'held' });
         expect(await appendBehind(replicas, [again, delivery('new')])).toEqual(['duplicate', 'stored']);
         expect((await replicas[0]!.log.read(0, 10)).map(({ eventId }) => eventId)).toEqual(['held', 'new']);
-        expect(replicas[1]!.telemetry.counts.get('webhook_duplicate{family="shipments"}')).toBe(1);
+        const series = 'trivium_webhooks_total{family="shipments",outcome="duplicate"}';
+        expect(await scrape(replicas[1]!.telemetry.metrics, series)).toBe(1);
       }));
 
     test('take two statements for a commit, and the lock for a while after another came between them', () =>

@@ -61,7 +61,13 @@ async function openFanout(changes: Partial<Log> = {}) {
   });
   const rules = createRules({ schema, introspection: false, telemetry });
   const messenger = createFrameMessenger();
-  const fanout = createFanout({ schema, rules, multicast: feed.multicast, messenger });
+  const fanout = createFanout({
+    schema,
+    rules,
+    multicast: feed.multicast,
+    messenger,
+    metrics: telemetry.metrics,
+  });
   const subscribe = async (text: string) => {
     const pair = await openPair();
     const group = { requestId: 'group', tally: { exceeded: false }, detached: () => group };

@@ -55,7 +55,9 @@ export function callerWith(grants: readonly Grant[], userId = 'usr_1'): Caller {
 export function createTestClient<Context extends { readonly feed: Feed }>(resolvers: Resolvers<Context>) {
   const typeDefs = readdirSync('schema').map((file) => readFileSync(`schema/${file}`, 'utf8'));
   const schema = makeExecutableSchema({ typeDefs, resolvers });
-  const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
+  const telemetry = createTelemetry('silent');
+  const { metrics } = telemetry;
+  const rules = createRules({ schema, introspection: false, telemetry });
 
   /** Begins a subscription as a websocket does, on a stub of a socket. */
   function begin(own: Context, source: string, variableValues: Variables, messenger: Messenger) {
@@ -76,7 +78,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       socket,
       operationId: '1',
     };
-    return createFanout({ schema, rules, multicast, messenger }).subscribe(subscription);
+    return createFanout({ schema, rules, multicast, messenger, metrics }).subscribe(subscription);
   }
 
   return {

@@ -7,6 +7,7 @@ import { LightAbortController, type Signal } from '../../src/signal.js';
 import { createTelemetry } from '../../src/telemetry.js';
 import { UpstreamError } from '../../src/upstream/failure.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
+import { scrape, seriesIn } from '../support/metrics.js';
 import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 
 /** Longer than any call takes on a busy machine: where it has to pass, timers are faked. */
@@ -445,10 +446,14 @@ describe('the circuit breaker', () => {
     for (let call = 0; call < count; call += 1) await answerOf(upstream, request).catch(() => {});
   };
 
+  const resting = () => scrape(telemetry.metrics, 'trivium_upstream_resting{upstream="notes"}');
+
   it('opens after ten failures in a row, allows one trial call after five seconds, and closes if it succeeds', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     service.answer = answering(500);
+    expect(await resting()).toBe(0);
     await times(10, post);
+    expect(await resting()).toBe(1);
     expect(await failure(post)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', uncertain: false });
     expect(await failure(get)).toMatchObject({ reason: 'resting' });
     expect(service.received).toHaveLength(10);
@@ -464,6 +469,7 @@ describe('the circuit breaker', () => {
     expect(await trial).toEqual({ status: 200, body: [], bytes: 2 });
     expect(await answerOf(upstream, post)).toMatchObject({ status: 200 });
     expect(service.received).toHaveLength(12);
+    expect(await resting()).toBe(0);
     expect(lines.match(/circuit breaker opened|circuit breaker closed/g)).toHaveLength(2);
   });
 
@@ -669,10 +675,12 @@ describe('telemetry', () => {
     await answerOf(upstream, get);
     service.answer = cutting(200);
     await failure(get);
-    expect(Object.fromEntries(telemetry.counts)).toEqual({
-      'upstream_call{upstream="notes",status="200"}': 1,
-      'upstream_call{upstream="notes",status="broken"}': 3,
-    });
+    const series = [...seriesIn(await telemetry.metrics.text())];
+    expect(series.filter(([name]) => /^trivium_upstream_calls|_seconds_count/.test(name))).toEqual([
+      ['trivium_upstream_calls_total{upstream="notes",status="200"}', 1],
+      ['trivium_upstream_calls_total{upstream="notes",status="broken"}', 3],
+      ['trivium_upstream_call_duration_seconds_count{upstream="notes"}', 4],
+    ]);
   });
 });
 

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { scrape, seriesIn } from '../support/metrics.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
+import { openSocket } from './sockets.js';
+
+let testbed: Testbed;
+let token: string;
+
+/** A gateway of its own for each test whose counts others would change. */
+async function start(lane: 'on' | 'off' = 'on'): Promise<Testbed> {
+  vi.stubEnv('TRIVIUM_TEST_LANE', lane);
+  const started = await startTestbed({ settings: { PORT: '0' }, upstreamTimeoutMs: 1_000 });
+  vi.unstubAllEnvs();
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+/** What was counted of operations. */
+async function operationsOf({ url }: Testbed): Promise<Readonly<Record<string, number>>> {
+  const series = seriesIn(await (await fetch(`${url}/metrics`)).text());
+  const operations = [...series].filter(([name]) =>
+    /^trivium_operation_(duration_seconds_count|errors_total)\{/.test(name),
+  );
+  return Object.fromEntries(
+    operations.map(([name, value]) => [name.replace(/^trivium_operation_/, ''), value]),
+  );
+}
+
+beforeAll(async () => {
+  testbed = await startTestbed();
+  token = await testbed.signIn();
+});
+afterAll(() => testbed.stop());
+
+describe('GET /metrics', () => {
+  test('is the text format of Prometheus: each family has a help and a type, and each line a number', async () => {
+    await testbed.ask('{ notes { nodes { id } } }', {}, token);
+    const response = await fetch(`${testbed.url}/metrics`);
+    expect([
+      response.status,
+      response.headers.get('content-type'),
+      response.headers.get('cache-control'),
+    ]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store']);
+    const text = await response.text();
+    const families = [...text.matchAll(/^# HELP (\w+) .+\n# TYPE \1 (?:counter|gauge|histogram)$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(families).toEqual(
+      expect.arrayContaining(['trivium_webhooks_total', 'nodejs_eventloop_lag_p99_seconds']),
+    );
+    const found = seriesIn(text);
+    for (const series of found.keys()) {
+      expect(series).toMatch(/^[a-z_]\w*(?:\{\w+="[^"\\\n]*"(?:,\w+="[^"\\\n]*")*\})?$/i);
+      const [name = ''] = series.split('{');
+      expect(families).toContain(families.includes(name) ? name : name.replace(/_(?:bucket|sum|count)$/, ''));
+    }
+    const own = [...found].filter(([name]) => name.startsWith('trivium_'));
+    expect(own.filter(([, value]) => !(value >= 0))).toEqual([]);
+    expect(text).not.toContain(token);
+  });
+
+  test('takes HEAD, and no other method', async () => {
+    const head = await fetch(`${testbed.url}/metrics`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const post = await fetch(`${testbed.url}/metrics`, { method: 'POST' });
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe.each(['on', 'off'] as const)('operations over HTTP, with the lane %s', (lane) => {
+  test('are counted by type, and by the codes of their errors: each code once an answer', async () => {
+    const own = await start(lane);
+    const session = await own.signIn();
+    const ask = (query: string, variables = {}) => own.ask(query, variables, session);
+    for (let time = 0; time < 4; time += 1) await ask('{ viewer { name } }');
+    await ask('mutation { deleteNote(input: { id: "none" }) { errors { code } } }');
+    await own.ask('{ a: notes { nodes { id } } b: tags { nodes { id } } viewer { id } }');
+    await ask('{');
+    await ask('{ nothing }');
+    await ask('{ __typename', {});
+    await ask('subscription { shipmentUpdates { cursor } }');
+    await ask('{ notes(first: 101) { nodes { id } } }');
+    await ask(
+      'query ($n: Int!) { notes(first: $n) { nodes { tags { notes(first: $n) { nodes { tags { name } } } } } } }',
+      {
+        n: 100,
+      },
+    );
+    expect(await operationsOf(own)).toEqual({
+      'duration_seconds_count{transport="http",type="mutation"}': 2,
+      'duration_seconds_count{transport="http",type="query"}': 6,
+      'duration_seconds_count{transport="websocket",type="query"}': 0,
+      'errors_total{transport="http",code="UNAUTHENTICATED"}': 1,
+      'errors_total{transport="http",code="GRAPHQL_PARSE_FAILED"}': 2,
+      'errors_total{transport="http",code="GRAPHQL_VALIDATION_FAILED"}': 1,
+      'errors_total{transport="http",code="BAD_USER_INPUT"}': 2,
+      'errors_total{transport="http",code="QUERY_TOO_COMPLEX"}': 1,
+    });
+  });
+
+  test('take as long as the calls that they wait for, also if those fail', async () => {
+    const own = await start(lane);
+    const session = await own.signIn();
+    const query = '{ notes { nodes { title } } }';
+    for (let time = 0; time < 3; time += 1) await own.ask(query, {}, session);
+    const sum = () =>
+      scrape(own.telemetry.metrics, 'trivium_operation_duration_seconds_sum{transport="http",type="query"}');
+    const before = await sum();
+    own.sandbox.faults.add({ service: 'notes', act: { kind: 'hang' } });
+    const { errors } = await own.ask(query, {}, session);
+    expect(errors).toMatchObject([{ extensions: { code: 'UPSTREAM_TIMEOUT' } }]);
+    expect((await sum()) - before).toBeGreaterThanOrEqual(0.99);
+    expect(await operationsOf(own)).toMatchObject({
+      'duration_seconds_count{transport="http",type="query"}': 4,
+      'errors_total{transport="http",code="UPSTREAM_TIMEOUT"}': 1,
+    });
+  });
+});
+
+test('websockets, their operations, subscriptions and updates are counted', async () => {
+  const own = await start();
+  const session = await own.signIn();
+  const names = ['websockets', 'subscriptions', 'subscription_groups', 'updates_total', 'log_position'];
+  const counts = async () => {
+    const series = seriesIn(await own.telemetry.metrics.text());
+    return names.map((name) => series.get(`trivium_${name}`));
+  };
+  expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+  const socket = await openSocket(`${own.url}/graphql`);
+  const subscribe = (id: string, query: string) => socket.send({ type: 'subscribe', id, payload: { query } });
+  socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${session}` } });
+  await socket.next();
+  subscribe('answered', '{ __typename }');
+  subscribe('refused', '{ nothing }');
+  subscribe('failed', 'subscription { shipmentUpdates(after: "x") { cursor } }');
+  for (const id of ['answered', 'refused', 'failed']) await socket.next(id);
+  for (const id of ['one', 'two']) subscribe(id, 'subscription { shipmentUpdates { event { type } } }');
+  await expect.poll(counts).toEqual([1, 2, 1, 0, 0]);
+  await own.sandbox.webhooks.emitShipment();
+  await own.sandbox.webhooks.emitPayment();
+  for (const id of ['one', 'two']) await socket.next(id);
+  await expect.poll(counts).toEqual([1, 2, 1, 2, 2]);
+  socket.send({ type: 'complete', id: 'one' });
+  await expect.poll(counts).toEqual([1, 1, 1, 2, 2]);
+  socket.close();
+  await expect.poll(counts).toEqual([0, 0, 0, 2, 2]);
+  expect(await operationsOf(own)).toMatchObject({
+    'duration_seconds_count{transport="websocket",type="query"}': 1,
+    'errors_total{transport="websocket",code="GRAPHQL_VALIDATION_FAILED"}': 1,
+    'errors_total{transport="websocket",code="CURSOR_INVALID"}': 1,
+  });
+});
+
+test('deliveries are counted by what became of them, and timed until they are durable', async () => {
+  const own = await start();
+  const { webhooks } = own.sandbox;
+  const { eventId } = await webhooks.emitShipment();
+  await webhooks.replay(eventId, 'sub_demo');
+  await webhooks.sendBody('pe_demo', '{"id":"evt_1","type":"payment.unheard"}');
+  await webhooks.sendBody('pe_demo', '{"id":"evt_1","type":"payment.unheard","more":1}');
+  await webhooks.sendBody('pe_demo', '{}');
+  await fetch(`${own.url}/webhooks/orders/x`, { method: 'POST', body: '{}' });
+  const series = [...seriesIn(await own.telemetry.metrics.text())];
+  const counts = series.filter(([name]) => /^trivium_webhook\w+_(?:total|count)\{/.test(name));
+  expect(counts.map(([name, value]) => [name.replace(/^trivium_webhook/, ''), value])).toEqual([
+    ['s_total{family="shipments",outcome="stored"}', 1],
+    ['s_total{family="shipments",outcome="duplicate"}', 1],
+    ['s_total{family="payments",outcome="skipped"}', 1],
+    ['s_total{family="payments",outcome="altered"}', 1],
+    ['s_refused_total{family="payments",reason="BODY_WITHOUT_ID"}', 1],
+    ['s_refused_total{family="unknown",reason="ENDPOINT_UNKNOWN"}', 1],
+    ['_duration_seconds_count{family="shipments"}', 2],
+    ['_duration_seconds_count{family="payments"}', 2],
+  ]);
+});
