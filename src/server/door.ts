@@ -1,32 +1,9 @@
-import { IncomingMessage, STATUS_CODES, type RequestListener, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { maxDiscardedBytes } from '../events/request.js';
 
-/** The path of websockets. */
-const websocketPath = '/graphql';
 /** Paths below this one are the webhook receiver's. */
 export const webhookPrefix = '/webhooks/';
-
-/**
- * A request that counts as an upgrade only if it asks for a websocket at its place, by GET of HTTP/1.1 (RFC 6455 §4.1):
- * any other offer is ignored (RFC 9110 §7.8), and the request answered like any other. Node.js reads `upgrade` after the
- * headers.
- */
-export class IncomingRequest extends IncomingMessage {
-  private offered: boolean | null | undefined;
-
-  get upgrade(): boolean {
-    if (!this.offered) return false;
-    if (this.method === 'CONNECT') return true;
-    if (this.httpVersion !== '1.1' || this.method !== 'GET') return false;
-    if (pathOf(this.url!) !== websocketPath) return false;
-    return this.headers.upgrade?.toLowerCase() === 'websocket';
-  }
-
-  set upgrade(offered: boolean | null) {
-    this.offered = offered;
-  }
-}
 
 /** How many requests of a connection may wait for their turn: Node.js reads on while no answer does. */
 const maxPipelined = 100;
@@ -57,7 +34,8 @@ export function originForm(target: string): string {
   return path === '' || path.startsWith('?') ? `/${path}` : path;
 }
 
-function pathOf(target: string): string {
+/** The target's path alone. */
+export function pathOf(target: string): string {
   return originForm(target).split('?', 1)[0]!;
 }
 

@@ -13,10 +13,10 @@ import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import { textFormat } from '../metrics.js';
 import type { Telemetry } from '../telemetry.js';
+import { createWarnings } from '../warnings.js';
 import { createCallers, ownOrigins } from './callers.js';
 import {
   boundUnreadBody,
-  IncomingRequest,
   oneAtATime,
   originForm,
   refuseExpectation,
@@ -28,6 +28,7 @@ import { createFanout } from './fanout.js';
 import { createFrameMessenger } from './frames.js';
 import { createGraphqlHttp } from './graphql-http.js';
 import { dataHeaders, noStore, setHeaders } from './headers.js';
+import { createRequestClass } from './incoming-request.js';
 import { createLane } from './lane.js';
 import { createMeter } from './meter.js';
 import { plainMessenger } from './messenger.js';
@@ -114,6 +115,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onCutOff: (requests) =>
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
+  const warn = createWarnings(telemetry);
+  const warnOfCutOff = () =>
+    warn('requests that took long to arrive were cut off, since too much was arriving');
   const outflow = createOutflow();
   const { metrics } = telemetry;
   const meter = createMeter(metrics);
@@ -140,7 +144,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
       const take = serveWebhooks(receiver, oneAtATime(boundUnreadBody(lane?.before(handler) ?? handler)));
-      const settings = { requestTimeout: requestTimeoutMs, IncomingMessage: IncomingRequest };
+      const settings = {
+        requestTimeout: requestTimeoutMs,
+        IncomingMessage: createRequestClass(warnOfCutOff),
+      };
       const server = createServer(settings, (request, response) => {
         drain.track(response);
         request.url = originForm(request.url!);

@@ -241,6 +241,20 @@ test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
   },
 );
 
+test('a body in chunks of a single byte is answered like any other', async () => {
+  const chunked = (body: string) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
+  const { socket, answer } = open();
+  const json = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+  socket.write(lines('POST', '/graphql', json, chunked('{"query":"{ __typename }"}')));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}\n' });
+  const event = '{"id":"evt_1","type":"shipment.unheard"}';
+  const t = Math.floor(testbed.sandbox.clock.now() / 1000);
+  const signature = createHmac('sha256', 'whsec_shipment').update(event).digest('hex');
+  const signed = [`Shipping-Signature: t=${t},v1=${signature}`, 'Transfer-Encoding: chunked'];
+  socket.write(lines('POST', webhook, signed, chunked(event)));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
+});
+
 describe('pipelined requests', () => {
   const ask = (query: string) => {
     const body = JSON.stringify({ query });
