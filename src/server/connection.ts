@@ -12,6 +12,8 @@ const serviceRestart = 1012;
 export const tryAgainLater = 1013;
 /** Bytes that fit into a close frame beside the code (RFC 6455 §5.5). */
 const maxReasonBytes = 123;
+/** What a client may send before it is known who it is: a message is kept in memory until it is complete. */
+const maxUnknownBytes = 64 * 1024;
 const ignore = (): void => undefined;
 
 /**
@@ -23,6 +25,7 @@ export class Connection implements ProtocolSocket {
   readonly heartbeat: Heartbeat;
   /** The headers of the upgrade request, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
+  /** Set by `admit`. */
   session: Session | undefined = undefined;
   /** Stops watching the session. */
   unwatch: () => void = ignore;
@@ -31,6 +34,8 @@ export class Connection implements ProtocolSocket {
   /** How many are accepted and not ended; `operations` also has those whose last message is still to be written. */
   running = 0;
   readonly #stream: IncomingMessage['socket'];
+  /** Cuts off a client that sends much before it is known, until `admit`. */
+  #limit: (() => void) | undefined;
   readonly #log: Telemetry['log'];
 
   constructor(socket: WebSocket, { socket: stream, headers }: IncomingMessage, { log }: Telemetry) {
@@ -39,6 +44,16 @@ export class Connection implements ProtocolSocket {
     this.heartbeat = new Heartbeat(socket, stream);
     this.headers = headers;
     this.#log = log;
+    const most = stream.bytesRead + maxUnknownBytes;
+    this.#limit = () => stream.bytesRead > most && socket.terminate();
+    stream.on('data', this.#limit);
+  }
+
+  /** Must be called once it is known who is calling. */
+  admit(session: Session): void {
+    this.session = session;
+    this.#stream.off('data', this.#limit!);
+    this.#limit = undefined;
   }
 
   get protocol(): string {

@@ -65,7 +65,7 @@ export function createProtocol(options: ProtocolOptions) {
       socket.close(CloseCode.Unauthorized, (given ?? headers.authorization) == null ? noneGiven : notLive);
     // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
-    extra.session = session;
+    extra.admit(session);
     extra.unwatch = sessions.watch(session, () => socket.close(CloseCode.Unauthorized, 'Session ended'));
     return true;
   }

@@ -136,6 +136,17 @@ describe('a new connection', () => {
     socket.close();
   });
 
+  test('is cut off if it sends more than 64 KiB before it is known who it is, but not after that', async () => {
+    const long = { ...bearer(token), more: 'x'.repeat(64 * 1024) };
+    expect(await (await openWithPayload(long)).closed).toBe(1006);
+    const socket = await openWithPayload(bearer(token));
+    expect(await socket.next()).toEqual({ type: 'connection_ack' });
+    const query = `{ __typename } #${'x'.repeat(100_000)}`;
+    socket.send({ type: 'subscribe', id: '1', payload: { query } });
+    expect(await socket.next('1')).toMatchObject({ type: 'next' });
+    socket.close();
+  });
+
   test('is closed with 4401 for an ended session', async () => {
     const session = await testbed.signIn();
     await testbed.ask('mutation { signOut { signedOut } }', {}, session);
