@@ -55,6 +55,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const warn = createWarnings(telemetry);
   const tellFault = createWarnings(telemetry, { level: 'error' });
   const families = new Map(options.families.map((family) => [family.name, family]));
+  const { webhooksRefused, webhookSeconds } = telemetry.metrics;
+  // At zero, so that Prometheus sees the first one as an increase.
+  for (const name of families.keys())
+    for (const reason of [...Object.keys(signatureMessages), 'UNAVAILABLE']) webhooksRefused.of(name, reason);
 
   async function verifyAndStore(request: WebhookRequest): Promise<void> {
     checkMethod(request);
@@ -123,7 +127,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   ): WebhookAnswer {
     // A name from outside must not become a metric label.
     const family = families.has(request.family) ? request.family : 'unknown';
-    telemetry.metrics.webhooksRefused.of(family, code).value += 1;
+    webhooksRefused.of(family, code).value += 1;
     // Nor is an id from outside logged, unless it is that of a configured endpoint.
     const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
     // `UNAVAILABLE` is logged, if at all, with its cause where it arises.
@@ -142,7 +146,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const began = performance.now();
       try {
         await verifyAndStore(request);
-        telemetry.metrics.webhookSeconds.of(request.family).add(secondsSince(began));
+        webhookSeconds.of(request.family).add(secondsSince(began));
         return toAnswer(200, { received: true });
       } catch (error) {
         return answerRefusal(error instanceof Refusal ? error : notStored(error), request);

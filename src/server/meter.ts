@@ -37,6 +37,9 @@ export function createMeter({ operationSeconds, operationErrors }: Metrics): Met
     websocket: { query: operationSeconds.of('websocket', 'query') },
   };
 
+  // At zero, so that Prometheus sees the first one as an increase.
+  for (const transport of ['http', 'websocket']) operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
+
   return {
     answered({ transport, type }, { began }, { data, errors }) {
       if (type && data !== undefined) durations[transport][type]?.add(secondsSince(began));
