@@ -41,7 +41,7 @@ const foreign =
 
 /** Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. */
 export function createCallers(
-  sessions: Sessions,
+  sessions: Pick<Sessions, 'find'>,
   origins: () => ReadonlySet<string>,
   { log }: Pick<Telemetry, 'log'>,
 ): Callers {
