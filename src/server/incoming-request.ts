@@ -7,6 +7,8 @@ const websocketPath = '/graphql';
 const blockLength = 16 * 1024;
 /** In bytes: longer bodies count. */
 const short = 64 * 1024;
+/** Of a longer body, nothing more is kept. */
+const maxKept = 1024 * 1024;
 const maxArriving = 128 * 1024 * 1024;
 
 /**
@@ -65,7 +67,7 @@ class IncomingRequest extends IncomingMessage {
  * all: those that have taken longest are cut off, and `onCutOff` is called for each. Short bodies do not count.
  */
 export function createRequestClass(onCutOff: () => void, most = maxArriving): typeof IncomingMessage {
-  /** The bytes received of each long body, the earliest first. */
+  /** The bytes kept of each long body, the earliest first. */
   const arriving = new Map<IncomingMessage, number>();
   let total = 0;
 
@@ -93,7 +95,7 @@ export function createRequestClass(onCutOff: () => void, most = maxArriving): ty
       const wantsMore = super.push(chunk);
       this.received += chunk?.length ?? 0;
       // Node.js goes on parsing what it has read of a request that is cut off.
-      if (this.received > short && !this.destroyed) count(this, this.received);
+      if (this.received > short && !this.destroyed) count(this, Math.min(this.received, maxKept));
       return wantsMore;
     }
   };

@@ -133,6 +133,15 @@ test('cuts off the longest-lasting long requests once too much is arriving, and 
   expect(cutOff()).toBe(2);
 });
 
+test('counts of a longer body than may be sent only what is kept of it', async () => {
+  const { received, post, cutOff } = await listen(2_000 * kibibyte);
+  const body = bytes(3_000 * kibibyte);
+  const request = post(`Content-Length: ${body.length}`);
+  await request.send(body);
+  await request.answered();
+  expect([received[0]!.body.length, cutOff()]).toEqual([body.length, 0]);
+});
+
 test('counts a request no more once it has arrived, or its client has gone', async () => {
   const { received, post, cutOff, brokenOff } = await listen(250 * kibibyte);
   const body = bytes(200 * kibibyte);
