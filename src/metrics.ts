@@ -32,18 +32,18 @@ export class Durations {
 }
 
 /** The members of one metric. */
-class Family<Member> {
-  readonly #labels: readonly string[];
+class Family<Labels extends readonly string[], Member> {
+  readonly #labels: Labels;
   readonly #create: () => Member;
   readonly #members = new Map<string, readonly [written: string, member: Member]>();
 
-  constructor(labels: readonly string[], create: () => Member) {
+  constructor(labels: Labels, create: () => Member) {
     this.#labels = labels;
     this.#create = create;
   }
 
   /** The member with these values of the labels, in order. Whoever needs it often keeps it. */
-  of(...values: readonly string[]): Member {
+  of(...values: { readonly [At in keyof Labels]: string }): Member {
     const key = values.join();
     const known = this.#members.get(key);
     if (known) return known[1];
@@ -69,20 +69,24 @@ export function createMetrics() {
     writers.set(name, () => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(), ''].join('\n'));
   }
 
-  function values(
+  function values<const Labels extends readonly string[]>(
     type: 'counter' | 'gauge',
     name: Name,
     help: string,
-    labels: readonly string[],
-  ): Family<Value> {
-    const family = new Family<Value>(labels, () => ({ value: 0 }));
+    labels: Labels,
+  ): Family<Labels, Value> {
+    const family = new Family<Labels, Value>(labels, () => ({ value: 0 }));
     write(name, type, help, () =>
       Array.from(family.all(), ([written, { value }]) => `${name}{${written}} ${value}`),
     );
     return family;
   }
 
-  function durations(name: Name, help: string, labels: readonly string[]): Family<Durations> {
+  function durations<const Labels extends readonly string[]>(
+    name: Name,
+    help: string,
+    labels: Labels,
+  ): Family<Labels, Durations> {
     const family = new Family(labels, () => new Durations());
     write(name, 'histogram', help, () =>
       Array.from(family.all(), ([written, member]) => histogram(name, written, member)).flat(),

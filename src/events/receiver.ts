@@ -60,7 +60,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   for (const name of families.keys())
     for (const reason of [...Object.keys(signatureMessages), 'UNAVAILABLE']) webhooksRefused.of(name, reason);
 
-  async function verifyAndStore(request: WebhookRequest): Promise<void> {
+  /** Resolves with the name of the delivery's family. */
+  async function verifyAndStore(request: WebhookRequest): Promise<string> {
     checkMethod(request);
     const family = findFamily(request);
     checkEncoding(request);
@@ -68,6 +69,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     await checkSignature(family, request, body);
     const delivery = parseDelivery(family, request, body);
     await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
+    return family.name;
   }
 
   function findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
@@ -145,8 +147,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     async receive(request) {
       const began = performance.now();
       try {
-        await verifyAndStore(request);
-        webhookSeconds.of(request.family).add(secondsSince(began));
+        const family = await verifyAndStore(request);
+        webhookSeconds.of(family).add(secondsSince(began));
         return toAnswer(200, { received: true });
       } catch (error) {
         return answerRefusal(error instanceof Refusal ? error : notStored(error), request);

@@ -26,7 +26,8 @@ export class Refusal extends Error {
   }
 }
 
-const maxBodyBytes = 1024 * 1024;
+/** How large the body of a request may be, a delivery's or any other. */
+export const maxBodyBytes = 1024 * 1024;
 /** How much of an unwanted body is read and discarded: what is allowed, plus 16 MiB that may be in transit. */
 export const maxDiscardedBytes = 17 * maxBodyBytes;
 

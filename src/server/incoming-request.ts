@@ -1,4 +1,5 @@
 import { IncomingMessage } from 'node:http';
+import { maxBodyBytes } from '../events/request.js';
 import { pathOf } from './door.js';
 
 /** The path of websockets. */
@@ -7,8 +8,6 @@ const websocketPath = '/graphql';
 const blockLength = 16 * 1024;
 /** In bytes: longer bodies count. */
 const short = 64 * 1024;
-/** Of a longer body, nothing more is kept. */
-const maxKept = 1024 * 1024;
 const maxArriving = 128 * 1024 * 1024;
 
 /**
@@ -94,8 +93,8 @@ export function createRequestClass(onCutOff: () => void, most = maxArriving): ty
     override push(chunk: Buffer | null): boolean {
       const wantsMore = super.push(chunk);
       this.received += chunk?.length ?? 0;
-      // Node.js goes on parsing what it has read of a request that is cut off.
-      if (this.received > short && !this.destroyed) count(this, Math.min(this.received, maxKept));
+      // Of a body that is too large, nothing more is kept. Node.js goes on parsing what it has read of one that is cut off.
+      if (this.received > short && !this.destroyed) count(this, Math.min(this.received, maxBodyBytes));
       return wantsMore;
     }
   };

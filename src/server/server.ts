@@ -8,6 +8,7 @@ import { printSchema, type GraphQLSchema } from 'graphql';
 import type { MakeContext } from '../context.js';
 import type { Feed } from '../events/feed.js';
 import type { Receiver } from '../events/receiver.js';
+import { maxBodyBytes } from '../events/request.js';
 import type { Session } from '../sessions/session.js';
 import type { Sessions } from '../sessions/sessions.js';
 import type { Database } from '../store/database.js';
@@ -77,7 +78,6 @@ export interface ServerOptions {
   readonly frames: boolean;
 }
 
-const maxBodyBytes = 1024 * 1024;
 /** Node.js accepts no longer address than this. */
 const maxPath = 16 * 1024;
 /** How long a client may take to send a request. */
