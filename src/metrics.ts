@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 
 /**
  * What the process measures for its operator. Names and units follow the conventions of Prometheus; labels have few
- * values, none of them from outside. Counting is by hand, since that of prom-client took a tenth of a short query.
+ * values, none of them a client's. Counting is by hand, since that of prom-client took a tenth of a short query.
  */
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -97,13 +97,13 @@ export function createMetrics() {
   return {
     operationSeconds: durations(
       'trivium_operation_duration_seconds',
-      'Time to execute a query or mutation, until its answer is ready.',
+      'Time of a query or mutation that was answered with data, from when its session is known until its result.',
       ['transport', 'type'],
     ),
     operationErrors: values(
       'counter',
       'trivium_operation_errors_total',
-      'Answers to operations with an error of this code, those included that were refused before they began.',
+      'Operations whose answer has an error of this code. Requests refused before GraphQL saw them do not count.',
       ['transport', 'code'],
     ),
     upstreamCalls: values(
@@ -114,13 +114,13 @@ export function createMetrics() {
     ),
     upstreamSeconds: durations(
       'trivium_upstream_call_duration_seconds',
-      'Time of a call to a service, from sending the request until its answer is read.',
+      'Time of a call to a service, from handing it to the connections until its answer is read.',
       ['upstream'],
     ),
     upstreamsResting: values(
       'gauge',
       'trivium_upstream_resting',
-      '1 while a service gets no calls because it keeps failing.',
+      '1 from when a service gets no calls because it keeps failing, until a call succeeds.',
       ['upstream'],
     ),
     webhooks: values(
@@ -137,7 +137,7 @@ export function createMetrics() {
     ),
     webhookSeconds: durations(
       'trivium_webhook_duration_seconds',
-      'Time from the arrival of a delivery until its event is durable.',
+      'Time of a delivery from when its turn comes until its event is durable.',
       ['family'],
     ),
 

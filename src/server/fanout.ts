@@ -66,7 +66,11 @@ export function createFanout(options: {
     'Groups of equal subscriptions: each renders an event once.',
     () => multicast.size,
   );
-  metrics.counter('trivium_updates_total', 'Live updates that were sent to subscribers.', () => updates);
+  metrics.counter(
+    'trivium_updates_total',
+    'Updates that were sent to subscribers, replayed ones included.',
+    () => updates,
+  );
 
   /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
   function parametersOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {

@@ -4,7 +4,7 @@ import { secondsSince, type Durations, type Metrics } from '../metrics.js';
 
 /** Measures operations, in the same way whatever runs them. */
 export interface Meter {
-  /** An operation has this result. One without `data` has not run, and counts only by its errors. */
+  /** An operation has this result. One without `data`, refused or withheld, counts only by its errors. */
   answered(how: Measured, context: Pick<Context, 'began'>, result: Result): void;
   /** An answer, or the end of a stream, has these errors. */
   refused(transport: Transport, errors: Errors): void;
