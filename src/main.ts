@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { readConfig, readSandboxConfig, type Config, type GatewayConfig } from './config.js';
-import { ConfigError } from './environment.js';
+import { readConfig, readSandboxConfig, type Config, type GatewayConfig } from './config/config.js';
+import { ConfigError } from './config/environment.js';
 import { startGateway } from './gateway.js';
 import type { Sandbox, SandboxOptions } from './sandbox/sandbox.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCache } from '../src/cache.js';
+import { createCache } from '../src/lib/cache/cache.js';
 
 test('keeps the most recently used entries, up to their maximum number', () => {
   const cache = createCache<number>(3);

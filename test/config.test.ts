@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createTestFile } from './support/engines.js';
-import { readConfig, readSandboxConfig, type Config } from '../src/config.js';
-import { ConfigError, type Environment } from '../src/environment.js';
+import { readConfig, readSandboxConfig, type Config } from '../src/config/config.js';
+import { ConfigError, type Environment } from '../src/config/environment.js';
 
 /** Every required upstream setting, and nothing else. */
 const upstreams = {

@@ -1,8 +1,8 @@
 import { graphql } from 'graphql';
 import { expect, test } from 'vitest';
-import { createContexts, type Shared, type PerOperation } from '../src/context.js';
-import { createSchema } from '../src/schema.js';
-import { LightAbortController } from '../src/signal.js';
+import { createContexts, type Shared, type PerOperation } from '../src/api/context.js';
+import { createSchema } from '../src/api/schema.js';
+import { LightAbortController } from '../src/lib/async/abort.js';
 
 const feed = { place: () => ({ seq: 0, witness: '' }) };
 const incoming = { session: undefined, signal: () => new LightAbortController(), requestId: 'request' };

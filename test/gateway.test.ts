@@ -1,15 +1,15 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { readConfig, type GatewayConfig } from '../src/config.js';
+import { readConfig, type GatewayConfig } from '../src/config/config.js';
 import { startGateway } from '../src/gateway.js';
 import { startSandbox, type Sandbox } from '../src/sandbox/sandbox.js';
-import { createTelemetry } from '../src/telemetry.js';
+import { createTelemetry } from '../src/lib/telemetry/telemetry.js';
 import { createTestFile } from './support/engines.js';
 
 /** The errors that the next upstream clients throw when they stop. */
 const faults = vi.hoisted((): string[] => []);
 
-vi.mock(import('../src/upstream/http.js'), async (original) => {
+vi.mock(import('../src/upstream/client.js'), async (original) => {
   const { createUpstream, ...others } = await original();
   const failing = (...options: Parameters<typeof createUpstream>) => {
     const upstream = createUpstream(...options);

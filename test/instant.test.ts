@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutInstant, instant, looseInstant } from '../src/instant.js';
+import { cutInstant, instant, looseInstant } from '../src/lib/iso-instant.js';
 
 const moment = fc.date({
   min: new Date('0001-01-02T00:00:00Z'),

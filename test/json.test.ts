@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isObject, member, textOrNull } from '../src/json.js';
+import { isObject, member, textOrNull } from '../src/lib/json.js';
 
 const others = [undefined, null, true, 0, 'text', [], [{ id: 1 }]];
 

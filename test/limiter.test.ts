@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createLimiter } from '../src/limiter.js';
+import { createLimiter } from '../src/lib/async/concurrency-limit.js';
 
 test('work starts in order, a few at a time, even if some of it fails', async () => {
   const inTurn = createLimiter(3);

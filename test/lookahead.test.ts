@@ -5,7 +5,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { asksFor } from '../src/lookahead.js';
+import { asksFor } from '../src/graphql/look-ahead.js';
 
 /** The `info` of the operation's only field, and how often a fragment was looked up. */
 function resolving(source: string, variableValues: Readonly<Record<string, unknown>> = {}) {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createPace } from '../src/pace.js';
+import { createPace } from '../src/lib/async/turn-limit.js';
 
 test('runs a limited amount of work per turn of the event loop, in the order of the calls', async () => {
   const pace = createPace(2);

@@ -14,8 +14,8 @@ import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../src/config.js';
-import type { ConfigError, Environment } from '../src/environment.js';
+import { readConfig } from '../src/config/config.js';
+import type { ConfigError, Environment } from '../src/config/environment.js';
 import { openProxy } from './client/proxy.js';
 import { startTestbed, type Testbed } from './support/testbed.js';
 
@@ -180,12 +180,12 @@ describe('the examples in other languages', () => {
     const folder = createProject({
       'src/main.ts': given + example('ts', 'resuming'),
       'src/notes.ts': given + documents,
-      'src/cache.ts': example('ts', 'typePolicies'),
+      'src/lib/cache/cache.ts': example('ts', 'typePolicies'),
       'src/client/resume.ts': readFileSync('src/client/resume.ts', 'utf8'),
       'src/client/generated/index.ts': readFileSync('src/client/generated/index.ts', 'utf8'),
       'codegen.ts': example('ts', 'CodegenConfig'),
     });
-    const written = ['src/main.ts', 'src/notes.ts', 'src/cache.ts', 'codegen.ts'];
+    const written = ['src/main.ts', 'src/notes.ts', 'src/lib/cache/cache.ts', 'codegen.ts'];
     expect(await typeFaults(folder, ...written)).toBe('');
     writeFileSync(join(folder, 'src/notes.ts'), given + documents.replace('node.title', 'node.stage'));
     expect(await typeFaults(folder, 'src/notes.ts')).toContain("'stage' does not exist");
@@ -284,7 +284,7 @@ describe('the settings', () => {
   );
   const documented = rows.flatMap(({ names }) => names);
   const [, source = ''] =
-    /^const settings = ([^]*?^\}\));$/m.exec(readFileSync('src/config.ts', 'utf8')) ?? [];
+    /^const settings = ([^]*?^\}\));$/m.exec(readFileSync('src/config/config.ts', 'utf8')) ?? [];
   const lines = new Map(
     Array.from(source.matchAll(/^ {2}([A-Z_]+): ((?:z|[a-z]\w*)[^]*?),$(?=\n {2}[A-Z_]+:|\n\}\))/gm)).map(
       ([, name, rule]) => [name!, rule!],

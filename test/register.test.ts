@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { precedes, write, writeIfPresent, type Register, type Stamp } from '../src/register.js';
+import { precedes, write, writeIfPresent, type Register, type Stamp } from '../src/lib/lww-register.js';
 
 describe('a register', () => {
   it('prefers a later instant, then a greater rank, then a later place in the log', () => {

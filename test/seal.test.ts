@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createSealer } from '../src/seal.js';
+import { createSealer } from '../src/lib/sealer.js';
 
 test('equal texts are sealed alike in the same place only, and open only there', () => {
   const sealer = createSealer([randomBytes(32)]);

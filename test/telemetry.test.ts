@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { SqliteError } from '../src/store/sqlite-statements.js';
-import { createTelemetry } from '../src/telemetry.js';
+import { SqliteError } from '../src/store/sqlite/sqlite-statements.js';
+import { createTelemetry } from '../src/lib/telemetry/telemetry.js';
 
 /** What is logged of an error. */
 function logged(err: unknown) {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createTelemetry } from '../src/telemetry.js';
-import { createWarnings } from '../src/warnings.js';
+import { createTelemetry } from '../src/lib/telemetry/telemetry.js';
+import { createWarnings } from '../src/lib/telemetry/rate-limited-log.js';
 
 afterEach(() => void vi.useRealTimers());
 

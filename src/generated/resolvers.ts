@@ -1,9 +1,9 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { User as UserModel } from '../sessions/model.js';
-import type { Note as NoteModel, Tag as TagModel } from '../notes/model.js';
-import type { Appointment as AppointmentModel, Participant as ParticipantModel } from '../appointments/model.js';
-import type { Shipment as ShipmentModel, ShipmentEvent as ShipmentEventModel, ShipmentUpdate as ShipmentUpdateModel } from '../shipments/model.js';
-import type { Payment as PaymentModel, PaymentEvent as PaymentEventModel, PaymentUpdate as PaymentUpdateModel } from '../payments/model.js';
+import type { User as UserModel } from '../models/user.js';
+import type { Note as NoteModel, Tag as TagModel } from '../models/note.js';
+import type { Appointment as AppointmentModel, Participant as ParticipantModel } from '../models/appointment.js';
+import type { Shipment as ShipmentModel, ShipmentEvent as ShipmentEventModel, ShipmentUpdate as ShipmentUpdateModel } from '../models/shipment.js';
+import type { Payment as PaymentModel, PaymentEvent as PaymentEventModel, PaymentUpdate as PaymentUpdateModel } from '../models/payment.js';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = Maybe<T>;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;

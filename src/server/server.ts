@@ -5,17 +5,17 @@ import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { printSchema, type GraphQLSchema } from 'graphql';
-import type { MakeContext } from '../context.js';
-import type { Feed } from '../events/feed.js';
-import type { Receiver } from '../events/receiver.js';
-import { maxBodyBytes } from '../events/request.js';
-import type { Session } from '../sessions/session.js';
-import type { Sessions } from '../sessions/sessions.js';
+import type { MakeContext } from '../api/context.js';
+import type { Feed } from '../events/feed/feed.js';
+import type { Receiver } from '../events/webhooks/receiver.js';
+import { maxBodyBytes } from '../events/webhooks/request.js';
+import type { Session } from '../domains/sessions/session.js';
+import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
-import { textFormat } from '../metrics.js';
-import type { Telemetry } from '../telemetry.js';
-import { createWarnings } from '../warnings.js';
-import { createCallers, ownOrigins } from './callers.js';
+import { textFormat } from '../lib/telemetry/metrics.js';
+import type { Telemetry } from '../lib/telemetry/telemetry.js';
+import { createWarnings } from '../lib/telemetry/rate-limited-log.js';
+import { createCallers, ownOrigins } from './operation/authenticate.js';
 import {
   boundUnreadBody,
   oneAtATime,
@@ -23,23 +23,23 @@ import {
   refuseExpectation,
   refuseMalformed,
   type Answer,
-} from './door.js';
-import { createDrain } from './drain.js';
-import { createFanout } from './fanout.js';
-import { createFrameMessenger } from './frames.js';
-import { createGraphqlHttp } from './graphql-http.js';
-import { dataHeaders, noStore, setHeaders } from './headers.js';
-import { createRequestClass } from './incoming-request.js';
-import { createLane } from './lane.js';
-import { createMeter } from './meter.js';
-import { plainMessenger } from './messenger.js';
-import { operationSignal } from './operation-signal.js';
-import { createOutflow } from './outflow.js';
-import { servePages } from './pages.js';
-import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './routes.js';
-import { createRules } from './rules.js';
-import { serveWebhooks } from './webhooks.js';
-import { createGraphqlSockets } from './websocket.js';
+} from './http/request-guards.js';
+import { createDrain } from './http/graceful-shutdown.js';
+import { createFanout } from './ws/fanout/fanout.js';
+import { createFrameMessenger } from './ws/fanout/frames.js';
+import { createGraphqlHttp } from './http/apollo.js';
+import { dataHeaders, noStore, setHeaders } from './http/response-headers.js';
+import { createRequestClass } from './http/incoming-request.js';
+import { createLane } from './http/compiled-queries.js';
+import { createMeter } from './operation/operation-metrics.js';
+import { plainMessenger } from './ws/fanout/ws-sender.js';
+import { operationSignal } from './operation/operation-deadline.js';
+import { createOutflow } from './http/response-budget.js';
+import { servePages } from './http/explorer-page.js';
+import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './http/routes.js';
+import { createRules } from './operation/operation-rules.js';
+import { serveWebhooks } from './http/webhook-route.js';
+import { createGraphqlSockets } from './ws/websocket-server.js';
 
 /** The HTTP server, with every route and the websockets. */
 export interface Server {

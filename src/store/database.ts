@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { migrate } from './migrations.js';
+import { migrate } from './sql/migrations.js';
 import { createReadiness } from './readiness.js';
-import type { Procedure } from './procedure.js';
-import type { Channel } from './signals.js';
-import { openSqlite } from './sqlite.js';
+import type { Procedure } from './sql/writer-procedure.js';
+import type { Channel } from './sql/notifications.js';
+import { openSqlite } from './sqlite/sqlite.js';
 import type { Store } from './store.js';
-import { UnusableDatabase } from './unusable.js';
+import { UnusableDatabase } from './sql/unusable-database.js';
 
 /**
  * The store, on either engine. Parameters of statements are text, finite numbers or null; anything else is refused.
@@ -40,7 +40,7 @@ export interface Database extends Store {
 async function open(url: string, log: Logger) {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
   if (/^postgres(ql)?:\/\//.test(url)) {
-    const { openPostgres } = await import('./postgres.js'); // on demand: SQLite needs no Postgres driver
+    const { openPostgres } = await import('./postgres/postgres.js'); // on demand: SQLite needs no Postgres driver
     return openPostgres(url, log);
   }
   throw new UnusableDatabase('The address of a database must be sqlite:<path> or postgres://….');

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from './database.js';
 import { databaseTime } from './database-time.js';
-import { keyText } from './text.js';
+import { keyText } from './sql/key-text.js';
 
 /** How long a lease lasts, by the database's clock, and what ends the wait for it. */
 export interface LeaseOptions {

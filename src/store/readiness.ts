@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Executor } from './store.js';
-import { withTimeout } from './timeout.js';
+import { withTimeout } from '../lib/async/timeout.js';
 
 const rememberedMs = 1_000;
 /** A database that does not answer in this time is not ready: health checks have short timeouts. */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Tables } from './schema.js';
+import type { Tables } from './sql/schema.js';
 
 export type Engine = 'sqlite' | 'postgres';
 

@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.js';
-import { UpstreamError, type UpstreamName } from './failure.js';
+import { UpstreamError, type UpstreamName } from './errors.js';
 
 /** One caller's share of the calls to a service. */
 export interface Compartment {

@@ -1,4 +1,4 @@
-import { whenAborted, type Signal } from '../signal.js';
+import { whenAborted, type Signal } from '../lib/async/abort.js';
 
 /** When a call has to end: after its own time, or when its operation ends, whichever is first. */
 export interface Deadline {

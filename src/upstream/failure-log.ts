@@ -1,7 +1,7 @@
-import type { Telemetry } from '../telemetry.js';
-import { createWarnings } from '../warnings.js';
-import type { Exchange } from './exchange.js';
-import { type FailureReason, UpstreamError } from './failure.js';
+import type { Telemetry } from '../lib/telemetry/telemetry.js';
+import { createWarnings } from '../lib/telemetry/rate-limited-log.js';
+import type { Exchange } from './transport.js';
+import { type FailureReason, UpstreamError } from './errors.js';
 
 /** Logs why a call failed; `started` is a time by `performance.now()`. */
 export type LogFailure = (call: Exchange, error: unknown, started: number) => void;

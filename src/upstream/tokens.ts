@@ -1,10 +1,10 @@
 import type { Keyv } from 'keyv';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Database } from '../store/database.js';
 import { withLease } from '../store/leases.js';
-import { UpstreamError, type UpstreamName } from './failure.js';
-import { createFlights } from './flights.js';
-import { LightAbortController, whenAborted, type Signal } from '../signal.js';
+import { UpstreamError, type UpstreamName } from './errors.js';
+import { createFlights } from './shared-calls.js';
+import { LightAbortController, whenAborted, type Signal } from '../lib/async/abort.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
 export interface Tokens {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createBatches } from '../../src/appointments/batches.js';
+import { createBatches } from '../../src/domains/appointments/store/booking-batches.js';
 
 /** Work on letters: records each batch, and ends when the batch's function in `finish` is called. */
 function createWork() {

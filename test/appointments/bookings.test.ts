@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createBookings } from '../../src/appointments/bookings.js';
-import { procedure } from '../../src/appointments/commit.js';
+import { createBookings } from '../../src/domains/appointments/store/booking-store.js';
+import { procedure } from '../../src/domains/appointments/store/booking-transaction.js';
 import { open, recordLengths } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 import { bookingOf, longBookings } from './booking-row.js';

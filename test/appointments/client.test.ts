@@ -5,15 +5,15 @@ import {
   type AppointmentsSettings,
   createAppointmentsClient,
   type NewAppointment,
-} from '../../src/appointments/client.js';
+} from '../../src/domains/appointments/service/client.js';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { createSealer } from '../../src/seal.js';
+import { createSealer } from '../../src/lib/sealer.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
-import { createKeyv } from '../../src/store/keyv.js';
-import { LightAbortController } from '../../src/signal.js';
-import { createTelemetry } from '../../src/telemetry.js';
-import { UpstreamError } from '../../src/upstream/failure.js';
+import { createKeyv } from '../../src/store/sealed-keyv.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+import { UpstreamError } from '../../src/upstream/errors.js';
 import { abortedSignal } from '../support/endings.js';
 import { createTestFile } from '../support/engines.js';
 

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type Booking, isInDoubt, procedure, undoBookings } from '../../src/appointments/commit.js';
+import {
+  type Booking,
+  isInDoubt,
+  procedure,
+  undoBookings,
+} from '../../src/domains/appointments/store/booking-transaction.js';
 import { engines } from '../support/engines.js';
 import { open } from '../store/open-database.js';
 import { bookingOf, minute } from './booking-row.js';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Booking } from '../../src/appointments/commit.js';
-import { createLookups } from '../../src/appointments/lookups.js';
+import type { Booking } from '../../src/domains/appointments/store/booking-transaction.js';
+import { createLookups } from '../../src/domains/appointments/store/key-lookups.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase, execute } from '../support/postgres.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { BookingRequest } from '../../src/appointments/ledger.js';
+import type { BookingRequest } from '../../src/domains/appointments/booking/booking-ledger.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';

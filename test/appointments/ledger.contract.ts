@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { NotSent, type NewAppointment } from '../../src/appointments/client.js';
-import type { BookingRequest } from '../../src/appointments/ledger.js';
+import { NotSent, type NewAppointment } from '../../src/domains/appointments/service/client.js';
+import type { BookingRequest } from '../../src/domains/appointments/booking/booking-ledger.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import {
   appointment,

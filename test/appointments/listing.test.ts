@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BookingQuery, listBookings } from '../../src/appointments/listing.js';
-import { LightAbortController } from '../../src/signal.js';
+import { type BookingQuery, listBookings } from '../../src/domains/appointments/store/list-bookings.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
-import { Reads } from '../../src/store/reads.js';
-import { rowsPerStep } from '../../src/store/scan.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
+import { rowsPerStep } from '../../src/store/sql/stepwise-scan.js';
 import { planOf, recordStatements, silent } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 

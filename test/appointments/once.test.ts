@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOnce, type Keyed } from '../../src/appointments/once.js';
+import { createOnce, type Keyed } from '../../src/domains/appointments/booking/idempotency.js';
 
 const request: Keyed = { userId: 'ada', key: 'k1', inputDigest: 'morning' };
 const other: Keyed = { ...request, inputDigest: 'evening' };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createBookings, toAppointment } from '../../src/appointments/bookings.js';
-import { procedure } from '../../src/appointments/commit.js';
-import { createAppointments } from '../../src/appointments/read-model.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
+import { createBookings, toAppointment } from '../../src/domains/appointments/store/booking-store.js';
+import { procedure } from '../../src/domains/appointments/store/booking-transaction.js';
+import { createAppointments } from '../../src/domains/appointments/appointments.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { open, recordLengths } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 import { longBookings } from './booking-row.js';

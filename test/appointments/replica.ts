@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { createAppointmentsClient } from '../../src/appointments/client.js';
-import { procedure } from '../../src/appointments/commit.js';
-import { type BookingRequest, createLedger } from '../../src/appointments/ledger.js';
-import type { Appointment } from '../../src/appointments/model.js';
-import { createAppointments } from '../../src/appointments/read-model.js';
-import type { Clock } from '../../src/clock.js';
+import { createAppointmentsClient } from '../../src/domains/appointments/service/client.js';
+import { procedure } from '../../src/domains/appointments/store/booking-transaction.js';
+import { type BookingRequest, createLedger } from '../../src/domains/appointments/booking/booking-ledger.js';
+import type { Appointment } from '../../src/models/appointment.js';
+import { createAppointments } from '../../src/domains/appointments/appointments.js';
+import type { Clock } from '../../src/lib/clock.js';
 import type { Sandbox } from '../../src/sandbox/sandbox.js';
-import { createSealer } from '../../src/seal.js';
-import { LightAbortController } from '../../src/signal.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
 import { openDatabase } from '../../src/store/database.js';
-import { createKeyv } from '../../src/store/keyv.js';
-import { Reads } from '../../src/store/reads.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createKeyv } from '../../src/store/sealed-keyv.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 const sealer = createSealer([randomBytes(32)]);
 const telemetry = createTelemetry('silent');

@@ -8,14 +8,14 @@ import {
   appointmentNodes,
   type AppointmentsContext,
   appointmentsResolvers,
-} from '../../src/appointments/resolvers.js';
-import { createAppointments } from '../../src/appointments/read-model.js';
+} from '../../src/domains/appointments/resolvers.js';
+import { createAppointments } from '../../src/domains/appointments/appointments.js';
 import type { Grant } from '../../src/generated/resolvers.js';
-import { createCursors, idOf } from '../../src/relay.js';
+import { createCursors, idOf } from '../../src/graphql/relay/relay.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { createSealer } from '../../src/seal.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { recordStatements } from '../store/open-database.js';
 import { createTestFile } from '../support/engines.js';
 import { postsOf, startReplica } from './replica.js';

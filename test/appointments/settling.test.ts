@@ -1,8 +1,8 @@
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSettling, type Settling } from '../../src/appointments/settling.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createSettling, type Settling } from '../../src/domains/appointments/booking/outcome-writer.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 const minuteMs = 60_000;
 const retrying = 'the outcome of a booking could not be stored yet; retrying';

@@ -1,4 +1,4 @@
-import { toGlobalId } from '../../src/relay.js';
+import { toGlobalId } from '../../src/graphql/relay/relay.js';
 
 /** What was read beforehand, for the variables of the operations. */
 export interface Before {

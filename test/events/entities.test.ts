@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EntityPosition } from '../../src/events/entity-pages.js';
+import type { EntityPosition } from '../../src/events/projections/entity-pages.js';
 import type { PaymentFilter, ShipmentFilter } from '../../src/generated/resolvers.js';
-import { createPayments } from '../../src/payments/state.js';
-import type { RowQuery } from '../../src/relay.js';
-import { createShipments } from '../../src/shipments/state.js';
-import { LightAbortController } from '../../src/signal.js';
+import { createPayments } from '../../src/domains/payments/state.js';
+import type { RowQuery } from '../../src/graphql/relay/relay.js';
+import { createShipments } from '../../src/domains/shipments/state.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
-import { Reads } from '../../src/store/reads.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { planOf, recordStatements, silent } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 

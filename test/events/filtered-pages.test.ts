@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EntityPosition } from '../../src/events/entity-pages.js';
+import type { EntityPosition } from '../../src/events/projections/entity-pages.js';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
-import type { RowQuery } from '../../src/relay.js';
-import { createShipments, shipmentPosition } from '../../src/shipments/state.js';
-import { LightAbortController } from '../../src/signal.js';
+import type { RowQuery } from '../../src/graphql/relay/relay.js';
+import { createShipments, shipmentPosition } from '../../src/domains/shipments/state.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
-import { Reads } from '../../src/store/reads.js';
-import { rowsPerStep } from '../../src/store/scan.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
+import { rowsPerStep } from '../../src/store/sql/stepwise-scan.js';
 import { recordStatements, silent } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 

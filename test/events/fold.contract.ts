@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Fold } from '../../src/events/fold.js';
-import { precedes, type Register } from '../../src/register.js';
+import type { Fold } from '../../src/events/log/projection.js';
+import { precedes, type Register } from '../../src/lib/lww-register.js';
 
 type Apply<Event, State> = Fold<Event, State>['apply'];
 

@@ -1,10 +1,10 @@
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PaymentEvent } from '../../src/payments/model.js';
-import { createPayments, type Payments } from '../../src/payments/state.js';
-import type { RowQuery } from '../../src/relay.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
+import type { PaymentEvent } from '../../src/models/payment.js';
+import { createPayments, type Payments } from '../../src/domains/payments/state.js';
+import type { RowQuery } from '../../src/graphql/relay/relay.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { paymentEvent } from '../payments/events.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf } from '../support/events.js';

@@ -1,6 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createInterests, isSelected, selections, type Selection } from '../../src/events/interests.js';
-import type { LogEntry } from '../../src/events/log.js';
+import {
+  createInterests,
+  isSelected,
+  selections,
+  type Selection,
+} from '../../src/events/feed/filter-index.js';
+import type { LogEntry } from '../../src/events/log/log.js';
 import { heapInUse, mebibyte } from '../support/memory.js';
 
 const entry = (changes: Partial<LogEntry> = {}): LogEntry => ({

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { maxAlteredBodies } from '../../src/events/altered-bodies.js';
-import { placeFrom, type Place } from '../../src/events/place.js';
-import { fromKeyText, keyText } from '../../src/store/text.js';
+import { maxAlteredBodies } from '../../src/events/log/conflicting-bodies.js';
+import { placeFrom, type Place } from '../../src/events/log/log-position.js';
+import { fromKeyText, keyText } from '../../src/store/sql/key-text.js';
 import { scrape } from '../support/metrics.js';
 import { delivery, openTestLog, readEntities, type TestLog } from './test-log.js';
 

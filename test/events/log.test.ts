@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Delivery } from '../../src/events/delivery.js';
-import type { LogEntry } from '../../src/events/log.js';
-import { placeFrom } from '../../src/events/place.js';
-import { digest } from '../../src/seal.js';
+import type { Delivery } from '../../src/events/webhooks/delivery.js';
+import type { LogEntry } from '../../src/events/log/log.js';
+import { placeFrom } from '../../src/events/log/log-position.js';
+import { digest } from '../../src/lib/sealer.js';
 import { engines } from '../support/engines.js';
 import { scrape } from '../support/metrics.js';
 import { recordStatements } from '../store/open-database.js';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Member, Rendering } from '../../src/events/group.js';
-import type { LogEntry } from '../../src/events/log.js';
+import type { Member, Rendering } from '../../src/events/feed/subscription-group.js';
+import type { LogEntry } from '../../src/events/log/log.js';
 
 /** An entry's number, with a star if it was replayed. */
 export const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFeed, type Feed } from '../../src/events/feed.js';
-import type { Rendering } from '../../src/events/group.js';
-import type { Selection } from '../../src/events/interests.js';
-import type { Log, LogEntry } from '../../src/events/log.js';
-import { createCursors } from '../../src/relay.js';
-import { createSealer } from '../../src/seal.js';
+import { createFeed, type Feed } from '../../src/events/feed/feed.js';
+import type { Rendering } from '../../src/events/feed/subscription-group.js';
+import type { Selection } from '../../src/events/feed/filter-index.js';
+import type { Log, LogEntry } from '../../src/events/log/log.js';
+import { createCursors } from '../../src/graphql/relay/relay.js';
+import { createSealer } from '../../src/lib/sealer.js';
 import { engines } from '../support/engines.js';
 import { delivery, openTestLog } from './test-log.js';
 

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed.js';
-import type { Member } from '../../src/events/group.js';
-import { Unrenderable } from '../../src/events/retrier.js';
-import type { Log, LogEntry } from '../../src/events/log.js';
-import { createCursors } from '../../src/relay.js';
-import { createSealer } from '../../src/seal.js';
+import { createFeed, type Feed, type FeedOptions } from '../../src/events/feed/feed.js';
+import type { Member } from '../../src/events/feed/subscription-group.js';
+import { Unrenderable } from '../../src/events/feed/retrier.js';
+import type { Log, LogEntry } from '../../src/events/log/log.js';
+import { createCursors } from '../../src/graphql/relay/relay.js';
+import { createSealer } from '../../src/lib/sealer.js';
 import { engines } from '../support/engines.js';
 import { delivery, openTestLog, type TestLog } from './test-log.js';
 import { createGate, createMember, createRendering, expectGot, text } from './members.js';

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Log, LogEntry } from '../../src/events/log.js';
-import { createPast, entryOf } from '../../src/events/past.js';
-import { expired } from '../../src/events/place.js';
-import { createReader } from '../../src/events/reader.js';
-import type { Follower, Tail } from '../../src/events/tail.js';
+import type { Log, LogEntry } from '../../src/events/log/log.js';
+import { createPast, entryOf } from '../../src/events/feed/past-pages.js';
+import { expired } from '../../src/events/log/log-position.js';
+import { createReader } from '../../src/events/feed/log-reader.js';
+import type { Follower, Tail } from '../../src/events/feed/log-tail.js';
 
 /** A log of `head` events, of which those up to `pruned` are gone; `reads` has the `after` of each read. */
 function createWorld(head: number) {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createQueue, type Queue, type QueueOptions } from '../../src/events/queue.js';
+import { createQueue, type Queue, type QueueOptions } from '../../src/lib/async/batch-queue.js';
 
 const roomy = { items: 1_000, weight: 1_000_000 };
 

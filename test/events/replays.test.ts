@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { LogEntry } from '../../src/events/log.js';
-import { createReplays } from '../../src/events/replays.js';
+import type { LogEntry } from '../../src/events/log/log.js';
+import { createReplays } from '../../src/events/feed/replay-cache.js';
 
 const entry = (seq: number) => ({ seq, weight: 1 }) as LogEntry;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startRetention } from '../../src/events/retention.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { startRetention } from '../../src/events/log/retention.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { engines } from '../support/engines.js';
 import { createTestClock, delivery, openTestLog, type TestLog } from './test-log.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createRetrier, type Retrier } from '../../src/events/retrier.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createRetrier, type Retrier } from '../../src/events/feed/retrier.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 const isWanted = () => true;
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { TooManyWaiting } from '../../src/events/coalesced-read.js';
-import { createHeldSecrets } from '../../src/events/held-secrets.js';
-import { type Rotation, SecretLost } from '../../src/events/rotation.js';
-import { createSecrets, type Secrets } from '../../src/events/secrets.js';
-import { createSealer, type Sealer } from '../../src/seal.js';
+import { TooManyWaiting } from '../../src/lib/async/coalesced-read.js';
+import { createHeldSecrets } from '../../src/events/secrets/secret-cache.js';
+import { type Rotation, SecretLost } from '../../src/events/secrets/rotation.js';
+import { createSecrets, type Secrets } from '../../src/events/secrets/secrets.js';
+import { createSealer, type Sealer } from '../../src/lib/sealer.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { engines } from '../support/engines.js';
 
 const hour = 60 * 60 * 1000;

@@ -6,9 +6,9 @@ import {
   parseSignature,
   type SignatureFault,
   type SignatureScheme,
-} from '../../src/events/signature.js';
-import { createPaymentFamily } from '../../src/payments/webhook.js';
-import { createShipmentFamily } from '../../src/shipments/webhook.js';
+} from '../../src/events/webhooks/signature.js';
+import { createPaymentFamily } from '../../src/domains/payments/webhook.js';
+import { createShipmentFamily } from '../../src/domains/shipments/webhook.js';
 
 const sent = 1_767_323_045;
 const shipments = createShipmentFamily({ skewSeconds: 300 }).scheme;

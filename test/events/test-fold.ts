@@ -1,7 +1,7 @@
-import { createCommit, type Commit } from '../../src/events/commit.js';
-import type { Delivery } from '../../src/events/delivery.js';
-import type { Fold } from '../../src/events/fold.js';
-import type { Procedure } from '../../src/store/procedure.js';
+import { createCommit, type Commit } from '../../src/events/log/commit.js';
+import type { Delivery } from '../../src/events/webhooks/delivery.js';
+import type { Fold } from '../../src/events/log/projection.js';
+import type { Procedure } from '../../src/store/sql/writer-procedure.js';
 
 /** An event of the families below: a step of its entity; the fold throws if it is impossible. */
 export interface Step {

@@ -1,9 +1,9 @@
-import type { Delivery } from '../../src/events/delivery.js';
-import { createLog, type Log } from '../../src/events/log.js';
+import type { Delivery } from '../../src/events/webhooks/delivery.js';
+import { createLog, type Log } from '../../src/events/log/log.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
 import type { Executor } from '../../src/store/store.js';
-import { keyText } from '../../src/store/text.js';
-import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
+import { keyText } from '../../src/store/sql/key-text.js';
+import { createTelemetry, type Telemetry } from '../../src/lib/telemetry/telemetry.js';
 import { procedure, type Step, type TestEntity } from './test-fold.js';
 
 /** The stored states of these entities. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readNote } from '../../src/notes/answer.js';
+import { readNote } from '../../src/domains/notes/service/responses.js';
 
 const date = '2026-01-02T03:04:05Z';
 const note = { id: 'n', title: '', content: '', created_at: date, updated_at: date };

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { SessionEnded } from '../../src/errors.js';
+import { SessionEnded } from '../../src/graphql/errors.js';
 import {
   createNotesClient,
   type IssuedToken,
   type NotesClient,
   type NotesSettings,
-} from '../../src/notes/client.js';
+} from '../../src/domains/notes/service/client.js';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { LightAbortController } from '../../src/signal.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 const settings = {
   emailField: 'email',

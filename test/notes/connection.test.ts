@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newEdge, noteConnection } from '../../src/notes/connection.js';
-import { toNote } from '../../src/notes/note.js';
-import { createPager, type NoteList } from '../../src/notes/pages.js';
-import { createCursors } from '../../src/relay.js';
-import { createSealer } from '../../src/seal.js';
+import { newEdge, noteConnection } from '../../src/domains/notes/paging/note-connection.js';
+import { toNote } from '../../src/domains/notes/note.js';
+import { createPager, type NoteList } from '../../src/domains/notes/paging/pager.js';
+import { createCursors } from '../../src/graphql/relay/relay.js';
+import { createSealer } from '../../src/lib/sealer.js';
 import { createService, type End, noteOf, type Service, type ServiceOptions } from './service.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));

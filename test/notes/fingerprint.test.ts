@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fingerprint } from '../../src/notes/fingerprint.js';
+import { fingerprint } from '../../src/domains/notes/paging/fingerprint.js';
 import { noteOf } from './service.js';
 
 test('fingerprints differ, and use all of their 36 bits', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { toGlobalId } from '../../src/relay.js';
+import { toGlobalId } from '../../src/graphql/relay/relay.js';
 import { startNotes } from './operations.js';
 
 test('an operation reads at most 250 pages of notes, and handles the errors of reads still in flight', async () => {

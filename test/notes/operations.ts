@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { type ExecutionResult, graphql } from 'graphql';
-import type { Caller } from '../../src/caller.js';
-import { createNotesAccess } from '../../src/notes/access.js';
-import { createNotesClient } from '../../src/notes/client.js';
-import { noteNodes, type NotesContext, notesResolvers } from '../../src/notes/resolvers.js';
-import { createCursors, fromGlobalId } from '../../src/relay.js';
+import type { Caller } from '../../src/graphql/caller.js';
+import { createNotesAccess } from '../../src/domains/notes/notes.js';
+import { createNotesClient } from '../../src/domains/notes/service/client.js';
+import { noteNodes, type NotesContext, notesResolvers } from '../../src/domains/notes/resolvers.js';
+import { createCursors, fromGlobalId } from '../../src/graphql/relay/relay.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
-import { createSealer } from '../../src/seal.js';
-import { LightAbortController } from '../../src/signal.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The data of an answer, whose shape a test knows from its query. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests pick members out of answers of every shape

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { GatewayError } from '../../src/errors.js';
-import { createPager, type NoteFilter, type NoteList, type Page } from '../../src/notes/pages.js';
-import { UpstreamError } from '../../src/upstream/failure.js';
+import { GatewayError } from '../../src/graphql/errors.js';
+import {
+  createPager,
+  type NoteFilter,
+  type NoteList,
+  type Page,
+} from '../../src/domains/notes/paging/pager.js';
+import { UpstreamError } from '../../src/upstream/errors.js';
 import { createService, noteOf, type Service, type ServiceOptions } from './service.js';
 
 const codeOf = (work: Promise<unknown>) =>

@@ -1,6 +1,6 @@
-import type { Note } from '../../src/notes/model.js';
-import { toNote } from '../../src/notes/note.js';
-import type { NoteList } from '../../src/notes/pages.js';
+import type { Note } from '../../src/models/note.js';
+import { toNote } from '../../src/domains/notes/note.js';
+import type { NoteList } from '../../src/domains/notes/paging/pager.js';
 
 /** What a cursor may be: the key of the last row, the offset of the next row, or the number of the next page. */
 export type CursorKind = 'key' | 'offset' | 'page';

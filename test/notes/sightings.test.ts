@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSightings, type PagePlace } from '../../src/notes/sightings.js';
+import { createSightings, type PagePlace } from '../../src/domains/notes/paging/page-index.js';
 import { heapInUse, mebibyte } from '../support/memory.js';
 import { noteOf } from './service.js';
 

@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/lib/clock.js';
 import {
   createPaymentsClient,
   type PaymentsClient,
   type PaymentsSettings,
-} from '../../src/payments/client.js';
-import { LightAbortController } from '../../src/signal.js';
-import { createTelemetry } from '../../src/telemetry.js';
+} from '../../src/domains/payments/client.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { abortedSignal } from '../support/endings.js';
 
 interface Seen {

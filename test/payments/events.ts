@@ -1,4 +1,4 @@
-import type { PaymentEvent } from '../../src/payments/model.js';
+import type { PaymentEvent } from '../../src/models/payment.js';
 
 let made = 0;
 

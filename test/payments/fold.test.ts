@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/instant.js';
-import type { PaymentEvent } from '../../src/payments/model.js';
+import { instant } from '../../src/lib/iso-instant.js';
+import type { PaymentEvent } from '../../src/models/payment.js';
 import {
   createPaymentFold,
   paymentPosition,
   toPayment,
   type PaymentState,
-} from '../../src/payments/state.js';
+} from '../../src/domains/payments/state.js';
 import { foldContract, statesAfter } from '../events/fold.contract.js';
 import { paymentEvent } from './events.js';
 

@@ -3,18 +3,22 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/caller.js';
-import { systemClock } from '../../src/clock.js';
-import { createSecrets, type Secrets } from '../../src/events/secrets.js';
+import type { Caller } from '../../src/graphql/caller.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { createSecrets, type Secrets } from '../../src/events/secrets/secrets.js';
 import type { PaymentUpdateFilter } from '../../src/generated/resolvers.js';
-import { createPaymentsClient, type PaymentsClient } from '../../src/payments/client.js';
-import { paymentNodes, paymentsResolvers, type PaymentsContext } from '../../src/payments/resolvers.js';
-import { createPayments } from '../../src/payments/state.js';
-import { toGlobalId } from '../../src/relay.js';
-import { createSealer } from '../../src/seal.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createPaymentsClient, type PaymentsClient } from '../../src/domains/payments/client.js';
+import {
+  paymentNodes,
+  paymentsResolvers,
+  type PaymentsContext,
+} from '../../src/domains/payments/resolvers.js';
+import { createPayments } from '../../src/domains/payments/state.js';
+import { toGlobalId } from '../../src/graphql/relay/relay.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf } from '../support/events.js';
 import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../support/live.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../src/generated/resolvers.js';
-import { createPayments, paymentPosition, type Payments } from '../../src/payments/state.js';
-import type { EntityPosition } from '../../src/events/entity-pages.js';
-import type { RowQuery } from '../../src/relay.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
+import { createPayments, paymentPosition, type Payments } from '../../src/domains/payments/state.js';
+import type { EntityPosition } from '../../src/events/projections/entity-pages.js';
+import type { RowQuery } from '../../src/graphql/relay/relay.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { openLogAndFeed } from '../support/live.js';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EventBody } from '../../src/events/body.js';
-import { createdTime, createPaymentFamily, readPaymentEvent } from '../../src/payments/webhook.js';
+import type { EventBody } from '../../src/events/webhooks/body.js';
+import { createdTime, createPaymentFamily, readPaymentEvent } from '../../src/domains/payments/webhook.js';
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 const receivedMs = Date.parse(receivedAt);

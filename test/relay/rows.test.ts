@@ -2,8 +2,13 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { buildSchema, graphql, type GraphQLResolveInfo } from 'graphql';
 import { expect, test } from 'vitest';
-import { createCursors, rowConnection, type PageArguments, type RowQuery } from '../../src/relay.js';
-import { createSealer } from '../../src/seal.js';
+import {
+  createCursors,
+  rowConnection,
+  type PageArguments,
+  type RowQuery,
+} from '../../src/graphql/relay/relay.js';
+import { createSealer } from '../../src/lib/sealer.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const place = { connection: 'numbers' };

@@ -12,7 +12,7 @@ const executions = vi.hoisted(() => new Map<string, number>());
 const total = () => [...executions.values()].reduce((sum, count) => sum + count, 0);
 
 // Replaces nothing, and counts each rendering.
-vi.mock(import('../../src/events/multicast.js'), async (load) => {
+vi.mock(import('../../src/events/feed/multicast.js'), async (load) => {
   const { createMulticast, ...real } = await load();
   return {
     ...real,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusalTypeFor } from '../../src/server/accept.js';
+import { refusalTypeFor } from '../../src/server/operation/content-negotiation.js';
 
 const accepted = 'application/graphql-response+json,application/json;q=0.9';
 

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { canSendUpdate, sendAnswer } from '../../src/server/backlog.js';
+import { canSendUpdate, sendAnswer } from '../../src/server/ws/socket/backpressure.js';
 
 const megabyte = 1024 * 1024;
 const long = 'x'.repeat(32 * megabyte);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createCallers, ownOrigins } from '../../src/server/callers.js';
+import { createCallers, ownOrigins } from '../../src/server/operation/authenticate.js';
 import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 

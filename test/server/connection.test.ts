@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { Connection } from '../../src/server/connection.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { Connection } from '../../src/server/ws/socket/connection.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 test('is closed with 4500 if a message cannot be handled, and the log says why', async () => {
   const server = new WebSocketServer({ port: 0 });

@@ -1,7 +1,7 @@
 import { getIntrospectionQuery, parse, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/schema.js';
-import { createCosts } from '../../src/server/cost.js';
+import { createSchema } from '../../src/api/schema.js';
+import { createCosts } from '../../src/server/operation/cost/query-cost.js';
 
 const costs = createCosts(createSchema());
 

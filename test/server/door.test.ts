@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { oneAtATime } from '../../src/server/door.js';
+import { oneAtATime } from '../../src/server/http/request-guards.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDrain } from '../../src/server/drain.js';
+import { createDrain } from '../../src/server/http/graceful-shutdown.js';
 import { openConnection } from '../drain/raw-connection.js';
 import { collect } from '../support/memory.js';
 

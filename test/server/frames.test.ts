@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import { createFrameMessenger } from '../../src/server/frames.js';
-import { plainMessenger, type Messenger } from '../../src/server/messenger.js';
+import { createFrameMessenger } from '../../src/server/ws/fanout/frames.js';
+import { plainMessenger, type Messenger } from '../../src/server/ws/fanout/ws-sender.js';
 
 const upgrade = [
   'GET / HTTP/1.1',

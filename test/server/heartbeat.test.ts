@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { Heartbeat } from '../../src/server/heartbeat.js';
+import { Heartbeat } from '../../src/server/ws/heartbeat.js';
 import { openThrottledProxy } from './throttled-proxy.js';
 
 const megabyte = 1_000_000;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { createRequestClass } from '../../src/server/incoming-request.js';
+import { createRequestClass } from '../../src/server/http/incoming-request.js';
 
 const kibibyte = 1024;
 

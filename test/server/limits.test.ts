@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GraphQLError } from 'graphql';
-import { OperationTooComplex } from '../../src/errors.js';
-import { isTooLong, refuseAnswer, refuseVariables } from '../../src/server/limits.js';
+import { OperationTooComplex } from '../../src/graphql/errors.js';
+import { isTooLong, refuseAnswer, refuseVariables } from '../../src/server/operation/cost/document-limits.js';
 import { nested } from './documents.js';
 
 const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariables(variables)?.message;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/schema.js';
-import { createRules } from '../../src/server/rules.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createSchema } from '../../src/api/schema.js';
+import { createRules } from '../../src/server/operation/operation-rules.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { watchApollo } from '../support/apollo.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { heapInUse, mebibyte } from '../support/memory.js';

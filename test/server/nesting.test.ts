@@ -1,9 +1,9 @@
 import { GraphQLError, NoFragmentCyclesRule, parse, validate } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/schema.js';
-import { parseOptions, refuseText } from '../../src/server/limits.js';
-import { createRules } from '../../src/server/rules.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createSchema } from '../../src/api/schema.js';
+import { parseOptions, refuseText } from '../../src/server/operation/cost/document-limits.js';
+import { createRules } from '../../src/server/operation/operation-rules.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { chain, deepFragments } from './documents.js';
 
 const schema = createSchema();

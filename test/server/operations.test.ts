@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Operations } from '../../src/server/operations.js';
+import { Operations } from '../../src/server/ws/socket/operation-ids.js';
 
 const message = (type: string) => JSON.stringify({ type, id: '1' });
 

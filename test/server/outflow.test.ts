@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { createOutflow } from '../../src/server/outflow.js';
+import { createOutflow } from '../../src/server/http/response-budget.js';
 
 const mebibyte = 1024 * 1024;
 const respond = (closed = false) =>

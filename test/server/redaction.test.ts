@@ -1,7 +1,7 @@
 import { getVariableValues, GraphQLError, parse, validate, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/schema.js';
-import { withoutValue } from '../../src/server/redaction.js';
+import { createSchema } from '../../src/api/schema.js';
+import { withoutValue } from '../../src/server/operation/redact-values.js';
 
 const schema = createSchema();
 

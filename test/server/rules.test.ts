@@ -1,10 +1,10 @@
 import { GraphQLError } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { GatewayError, SessionEnded } from '../../src/errors.js';
-import { createSchema } from '../../src/schema.js';
-import { refuseText } from '../../src/server/limits.js';
-import { createRules } from '../../src/server/rules.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { GatewayError, SessionEnded } from '../../src/graphql/errors.js';
+import { createSchema } from '../../src/api/schema.js';
+import { refuseText } from '../../src/server/operation/cost/document-limits.js';
+import { createRules } from '../../src/server/operation/operation-rules.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 const lines: string[] = [];
 const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });

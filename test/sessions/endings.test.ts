@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createSealer } from '../../src/seal.js';
-import type { Session } from '../../src/sessions/session.js';
-import { createSessions } from '../../src/sessions/sessions.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import type { Session } from '../../src/domains/sessions/session.js';
+import { createSessions } from '../../src/domains/sessions/sessions.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { engines } from '../support/engines.js';
 
 const telemetry = createTelemetry('silent');

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { NotesClient } from '../../src/notes/client.js';
-import { createSealer } from '../../src/seal.js';
-import { createSessions, type Sessions, type SignedIn } from '../../src/sessions/sessions.js';
-import { LightAbortController } from '../../src/signal.js';
+import type { NotesClient } from '../../src/domains/notes/service/client.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import { createSessions, type Sessions, type SignedIn } from '../../src/domains/sessions/sessions.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
 import { openDatabase } from '../../src/store/database.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { engines } from '../support/engines.js';
 import { heapInUse, mebibyte } from '../support/memory.js';
 

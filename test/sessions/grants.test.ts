@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { grantsOf, type GrantTable } from '../../src/sessions/grants.js';
+import { grantsOf, type GrantTable } from '../../src/domains/sessions/grants.js';
 
 const table: GrantTable = new Map([
   ['ann@example.com', ['WEBHOOKS_ROTATE']],

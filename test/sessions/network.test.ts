@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { networkOf } from '../../src/sessions/network.js';
+import { networkOf } from '../../src/domains/sessions/network.js';
 
 describe('a client’s address counts', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Environment } from '../../src/environment.js';
+import type { Environment } from '../../src/config/environment.js';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { codesOf, demo, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 

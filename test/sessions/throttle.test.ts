@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createThrottle, type Throttle } from '../../src/sessions/throttle.js';
+import { createThrottle, type Throttle } from '../../src/domains/sessions/sign-in-throttle.js';
 
 const windowMs = 60_000;
 const isWrong = (outcome: string) => outcome === 'wrong';

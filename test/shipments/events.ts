@@ -1,4 +1,4 @@
-import { stages, type ShipmentEvent } from '../../src/shipments/model.js';
+import { stages, type ShipmentEvent } from '../../src/models/shipment.js';
 
 let made = 0;
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stages, type ShipmentEvent } from '../../src/shipments/model.js';
-import { createShipmentFold, toShipment } from '../../src/shipments/state.js';
+import { stages, type ShipmentEvent } from '../../src/models/shipment.js';
+import { createShipmentFold, toShipment } from '../../src/domains/shipments/state.js';
 import { foldContract, statesAfter } from '../events/fold.contract.js';
 import { shipmentEvent } from './events.js';
 

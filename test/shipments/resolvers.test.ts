@@ -1,12 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/caller.js';
+import type { Caller } from '../../src/graphql/caller.js';
 import type { ShipmentUpdateFilter } from '../../src/generated/resolvers.js';
-import { toGlobalId } from '../../src/relay.js';
-import { shipmentNodes, shipmentsResolvers, type ShipmentsContext } from '../../src/shipments/resolvers.js';
-import { createShipments } from '../../src/shipments/state.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
+import { toGlobalId } from '../../src/graphql/relay/relay.js';
+import {
+  shipmentNodes,
+  shipmentsResolvers,
+  type ShipmentsContext,
+} from '../../src/domains/shipments/resolvers.js';
+import { createShipments } from '../../src/domains/shipments/state.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { createTestFile } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../support/live.js';

@@ -1,11 +1,11 @@
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
-import type { EntityPosition } from '../../src/events/entity-pages.js';
-import type { RowQuery } from '../../src/relay.js';
-import { createShipments, shipmentPosition, type Shipments } from '../../src/shipments/state.js';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
+import type { EntityPosition } from '../../src/events/projections/entity-pages.js';
+import type { RowQuery } from '../../src/graphql/relay/relay.js';
+import { createShipments, shipmentPosition, type Shipments } from '../../src/domains/shipments/state.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
 import { engines } from '../support/engines.js';
 import { deliveryOf, skippedDelivery } from '../support/events.js';
 import { openLogAndFeed } from '../support/live.js';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EventBody } from '../../src/events/body.js';
-import { stages } from '../../src/shipments/model.js';
-import { createShipmentFamily, readShipmentEvent } from '../../src/shipments/webhook.js';
+import type { EventBody } from '../../src/events/webhooks/body.js';
+import { stages } from '../../src/models/shipment.js';
+import { createShipmentFamily, readShipmentEvent } from '../../src/domains/shipments/webhook.js';
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 

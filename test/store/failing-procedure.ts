@@ -1,4 +1,4 @@
-import type { Procedure } from '../../src/store/procedure.js';
+import type { Procedure } from '../../src/store/sql/writer-procedure.js';
 
 /** Answers, then makes its thread fail. */
 export const procedure: Procedure<null, null, string> = {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
-import { keyBeside } from '../../src/store/keys.js';
+import { keyBeside } from '../../src/store/key-file.js';
 import { createTestFile } from '../support/engines.js';
 import { silent } from './open-database.js';
 

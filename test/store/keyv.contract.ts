@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createSealer } from '../../src/seal.js';
+import { createSealer } from '../../src/lib/sealer.js';
 import type { Database } from '../../src/store/database.js';
-import { createKeyv } from '../../src/store/keyv.js';
+import { createKeyv } from '../../src/store/sealed-keyv.js';
 import { open } from './open-database.js';
 
 const secret = randomBytes(32);

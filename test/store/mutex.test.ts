@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMutex } from '../../src/store/mutex.js';
+import { createMutex } from '../../src/lib/async/mutex.js';
 
 test('a mutex has one holder at a time, in the order of requests', async () => {
   const mutex = createMutex(1_000);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { prepare, type MakePlaceholder } from '../../src/store/prepared.js';
+import { prepare, type MakePlaceholder } from '../../src/store/sql/prepared.js';
 import { engines } from '../support/engines.js';
 import { open } from './open-database.js';
 

@@ -8,8 +8,8 @@ import {
   fixedRows,
   type Columns,
   type Row,
-} from '../../src/store/rows.js';
-import { keyText } from '../../src/store/text.js';
+} from '../../src/store/sql/bulk-rows.js';
+import { keyText } from '../../src/store/sql/key-text.js';
 import { engines } from '../support/engines.js';
 import { open } from './open-database.js';
 

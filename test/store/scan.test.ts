@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { LightAbortController } from '../../src/signal.js';
-import { Reads } from '../../src/store/reads.js';
-import { readInSteps, type Scan } from '../../src/store/scan.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { Reads } from '../../src/store/sql/read-budget.js';
+import { readInSteps, type Scan } from '../../src/store/sql/stepwise-scan.js';
 
 /** A table of rows in order, which may change during a scan; a row whose name ends with `!` matches. */
 type Table = string[];

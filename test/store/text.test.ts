@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromKeyText, keyText } from '../../src/store/text.js';
+import { fromKeyText, keyText } from '../../src/store/sql/key-text.js';
 import { engines } from '../support/engines.js';
 import { open } from './open-database.js';
 

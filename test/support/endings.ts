@@ -1,4 +1,4 @@
-import { LightAbortController } from '../../src/signal.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
 
 /** The signal of an operation that has ended. */
 export function abortedSignal(): LightAbortController {

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../src/events/delivery.js';
+import type { Delivery } from '../../src/events/webhooks/delivery.js';
 
 /** What the events of both families have in common. */
 interface AnyEvent {

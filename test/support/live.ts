@@ -4,19 +4,19 @@ import { makeExecutableSchema } from '@graphql-tools/schema';
 // The same file that Node resolves 'graphql' to: Vite takes another, and two graphqls refuse each other's schemas.
 import { execute, parse, validate, type GraphQLSchema } from 'graphql/index.js';
 import type { WebSocket } from 'ws';
-import type { Caller } from '../../src/caller.js';
-import { systemClock } from '../../src/clock.js';
-import { createFeed, type Feed } from '../../src/events/feed.js';
-import { createLog } from '../../src/events/log.js';
+import type { Caller } from '../../src/graphql/caller.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { createFeed, type Feed } from '../../src/events/feed/feed.js';
+import { createLog } from '../../src/events/log/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
-import { procedure as recording } from '../../src/recording.js';
-import { createCursors } from '../../src/relay.js';
-import { createSealer } from '../../src/seal.js';
-import { createFanout } from '../../src/server/fanout.js';
-import type { Messenger } from '../../src/server/messenger.js';
-import { createRules } from '../../src/server/rules.js';
+import { procedure as recording } from '../../src/api/recording.js';
+import { createCursors } from '../../src/graphql/relay/relay.js';
+import { createSealer } from '../../src/lib/sealer.js';
+import { createFanout } from '../../src/server/ws/fanout/fanout.js';
+import type { Messenger } from '../../src/server/ws/fanout/ws-sender.js';
+import { createRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from '../../src/store/database.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The gateway's own log and feed, on the database at `url`. */
 export async function openLogAndFeed(url: string) {

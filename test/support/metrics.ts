@@ -1,4 +1,4 @@
-import type { Metrics } from '../../src/metrics.js';
+import type { Metrics } from '../../src/lib/telemetry/metrics.js';
 
 /** The value of a series as it is scraped, such as `trivium_webhooks_total{family="shipments",outcome="stored"}`; or 0. */
 export async function scrape(metrics: Metrics, series: string): Promise<number> {

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, type Client } from 'graphql-ws';
 import WebSocket from 'ws';
-import { readConfig, type GatewayConfig } from '../../src/config.js';
-import type { Environment } from '../../src/environment.js';
+import { readConfig, type GatewayConfig } from '../../src/config/config.js';
+import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { createTelemetry, type Telemetry } from '../../src/telemetry.js';
+import { createTelemetry, type Telemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The demo user's credentials. */
 export const demo = { email: 'demo@example.com', password: 'demo-password' };

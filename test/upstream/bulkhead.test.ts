@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/clock.js';
-import { LightAbortController } from '../../src/signal.js';
-import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
-import { createTelemetry } from '../../src/telemetry.js';
-import { UpstreamError } from '../../src/upstream/failure.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/client.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+import { UpstreamError } from '../../src/upstream/errors.js';
 import { abortedSignal } from '../support/endings.js';
 import { answerOf, type FakeService, startFakeService } from './fake-service.js';
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/clock.js';
-import { LightAbortController } from '../../src/signal.js';
-import { createTelemetry } from '../../src/telemetry.js';
-import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { LightAbortController } from '../../src/lib/async/abort.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/client.js';
 import { abortedSignal } from '../support/endings.js';
 import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../../src/upstream/http.js';
+import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../../src/upstream/client.js';
 
 /** A request as the service received it. */
 export interface Received {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LightAbortController, type Signal } from '../../src/signal.js';
-import { createFlights } from '../../src/upstream/flights.js';
+import { LightAbortController, type Signal } from '../../src/lib/async/abort.js';
+import { createFlights } from '../../src/upstream/shared-calls.js';
 import { abortedSignal } from '../support/endings.js';
 
 /** A call that the test settles. */

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { util } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/clock.js';
-import { LightAbortController, type Signal } from '../../src/signal.js';
-import { createTelemetry } from '../../src/telemetry.js';
-import { UpstreamError } from '../../src/upstream/failure.js';
-import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/http.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { LightAbortController, type Signal } from '../../src/lib/async/abort.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+import { UpstreamError } from '../../src/upstream/errors.js';
+import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/client.js';
 import { scrape, seriesIn } from '../support/metrics.js';
 import { answering, answerOf, cutting, type FakeService, startFakeService } from './fake-service.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createQuota } from '../../src/upstream/quota.js';
-import { createRecords } from '../../src/upstream/records.js';
+import { createQuota } from '../../src/upstream/hourly-quota.js';
+import { createRecords } from '../../src/upstream/per-caller.js';
 
 const minute = 60_000;
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Keyv } from 'keyv';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSealer } from '../../src/seal.js';
+import { createSealer } from '../../src/lib/sealer.js';
 import { type Database, openDatabase } from '../../src/store/database.js';
-import { createKeyv } from '../../src/store/keyv.js';
-import { createTelemetry } from '../../src/telemetry.js';
+import { createKeyv } from '../../src/store/sealed-keyv.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { createTokens, type Tokens } from '../../src/upstream/tokens.js';
 import { abortedSignal } from '../support/endings.js';
 import { engines } from '../support/engines.js';

@@ -1,0 +1,170 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import type { AppointmentsContext } from '../domains/appointments/resolvers.js';
+import type { Feed } from '../events/feed/feed.js';
+import type { Place } from '../events/log/log-position.js';
+import type { NotesOperation } from '../domains/notes/notes.js';
+import type { NotesContext } from '../domains/notes/resolvers.js';
+import type { PaymentsContext } from '../domains/payments/resolvers.js';
+import type { SessionsContext } from '../domains/sessions/resolvers.js';
+import type { Session } from '../domains/sessions/session.js';
+import type { ShipmentsContext } from '../domains/shipments/resolvers.js';
+import { LightAbortController, type Signal } from '../lib/async/abort.js';
+
+/** Counts, in one run of an operation, what lists of unknown length add to its estimated cost. */
+export interface Tally {
+  /** Adds rows beyond the estimate for the list being resolved; returns whether the operation now asks for too much. */
+  exceeds(more: number, info: GraphQLResolveInfo): boolean;
+  /** Whether the operation has been found to ask for too much. */
+  readonly exceeded: boolean;
+}
+
+/** The context of one operation: the domains' slices, combined. */
+export type Context = SessionsContext &
+  NotesContext &
+  AppointmentsContext &
+  ShipmentsContext &
+  PaymentsContext & {
+    readonly feed: Feed;
+    /** A place in the log taken before anything else of the operation was read. */
+    readonly logPlace: Place;
+    /** When the operation began, by `performance.now()`. */
+    readonly began: number;
+    /** The id under which the operation is logged. */
+    readonly requestId: string;
+    readonly tally: Tally;
+    /** To be called when the notes service no longer knows the session's token. */
+    endSession(): void;
+    /** To be called before a second run: keeps what was read, and resets the tally unless it is exceeded. */
+    prepareRerun(): void;
+    /** Aborts the operation's signal, since its result is no longer wanted: work that still waits is dropped. */
+    abort(): void;
+    /** A new context of the same caller for work that outlives this operation: no deadline or disconnect aborts it. */
+    detached(): Context;
+  };
+
+/** What the HTTP or websocket side knows of an operation when it begins. */
+export interface OperationRequest {
+  readonly session: Session | undefined;
+  /**
+   * Makes the signal, aborted at the operation's end or deadline, or when its client is gone; called once at most. The
+   * deadline counts from this call, so whatever may take long uses the signal first: the fields of a mutation, which
+   * run one after the other, then share one deadline.
+   */
+  readonly signal: () => LightAbortController;
+  /** The client's address, as trusted proxies report it; absent where nobody can sign in. */
+  readonly ip?: string;
+  readonly requestId: string;
+  readonly cookie?: Context['cookie'];
+}
+
+/** Makes the context of one operation. */
+export type MakeContext = (request: OperationRequest) => Context;
+
+type SharedName =
+  'sessions' | 'grantsOf' | 'ledger' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
+
+/** What all operations share. */
+export type Shared = Pick<Context, SharedName>;
+
+/** The read models of one operation, which share its database reads. */
+type Stored = Pick<Context, 'appointments' | 'shipments' | 'payments'>;
+
+/** Makes the parts of a context that belong to one operation alone. */
+export interface PerOperation {
+  me(token: string, signal: Signal): ReturnType<Context['me']>;
+  notes(operation: NotesOperation): Context['notes'];
+  stored(signal: Signal): Stored;
+  endSession(sessionId: string): void;
+  tally(): Tally;
+}
+
+/** Makes contexts; the parts that belong to one operation are made at their first use. */
+export function createContexts(shared: Shared, perOperation: PerOperation): MakeContext {
+  // A class, since an object literal with getters is far slower to make. Its fields are `private` rather than `#`:
+  // Apollo Server copies own properties to a new object of the same prototype.
+  class Operation implements Omit<Context, SharedName> {
+    caller: Context['caller'];
+    readonly requestId: string;
+    readonly logPlace = shared.feed.place();
+    readonly began = performance.now();
+    private readonly request: OperationRequest;
+    private readonly token: string;
+    private madeSignal: LightAbortController | undefined;
+    private madeNotes: Context['notes'] | undefined;
+    private madeStored: Stored | undefined;
+    private madeMe: ReturnType<Context['me']> | undefined;
+    private madeTally: Tally | undefined;
+
+    constructor(request: OperationRequest) {
+      this.request = request;
+      this.token = request.session?.notesToken ?? '';
+      this.caller = request.session?.caller ?? null;
+      this.requestId = request.requestId;
+    }
+
+    get ip() {
+      return this.request.ip;
+    }
+
+    get cookie() {
+      return this.request.cookie;
+    }
+
+    get signal(): LightAbortController {
+      return (this.madeSignal ??= this.request.signal());
+    }
+
+    get notes() {
+      const { sessionId = '', userId = '' } = this.caller ?? {};
+      return (this.madeNotes ??= perOperation.notes({
+        token: this.token,
+        sessionId,
+        userId,
+        signal: this.signal,
+      }));
+    }
+
+    get appointments() {
+      return this.stored.appointments;
+    }
+
+    get shipments() {
+      return this.stored.shipments;
+    }
+
+    get payments() {
+      return this.stored.payments;
+    }
+
+    private get stored() {
+      return (this.madeStored ??= perOperation.stored(this.signal));
+    }
+
+    me() {
+      return (this.madeMe ??= perOperation.me(this.token, this.signal));
+    }
+
+    get tally() {
+      return (this.madeTally ??= perOperation.tally());
+    }
+
+    prepareRerun() {
+      if (!this.madeTally?.exceeded) this.madeTally = undefined;
+    }
+
+    abort() {
+      this.signal.abort();
+    }
+
+    endSession() {
+      if (this.caller) perOperation.endSession(this.caller.sessionId);
+    }
+
+    detached() {
+      return make({ ...this.request, signal: () => new LightAbortController() });
+    }
+  }
+  Object.setPrototypeOf(Operation.prototype, shared);
+  const make = (request: OperationRequest) => new Operation(request) as Operation & Shared;
+  return make;
+}

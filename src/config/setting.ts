@@ -1,0 +1,149 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { isSendable } from '../lib/header-token.js';
+
+const grantNames = {
+  'appointments:read': 'APPOINTMENTS_READ',
+  'appointments:write': 'APPOINTMENTS_WRITE',
+  'shipments:read': 'SHIPMENTS_READ',
+  'payments:read': 'PAYMENTS_READ',
+  'webhooks:rotate': 'WEBHOOKS_ROTATE',
+} as const;
+
+/** An http or https address; slashes at its end are dropped. */
+export const httpUrl = z
+  .string()
+  .refine((text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text), 'must be an http or https URL')
+  .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment')
+  .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'must not contain a user name or password')
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** An http or https address without a path. */
+export const origin = httpUrl
+  .refine((text) => !URL.canParse(text) || new URL(text).pathname === '/', 'must have no path')
+  .transform((text) => new URL(text).origin);
+
+/** A whole number within bounds. */
+export const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
+
+/** A token that can be sent in a header: visible ASCII. */
+export const sendable = z
+  .string()
+  .refine(isSendable, 'must consist of visible ASCII characters, without spaces');
+
+/** A member of a JSON object, or the path of one inside others (`user.token`). */
+export const memberPath = z
+  .string()
+  .regex(/^[^.]+(\.[^.]+)*$/, 'must be the name of a member, or names joined by single dots');
+
+/** Items, separated by commas; empty ones are dropped. */
+export const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/** `id=secret` pairs, split at the first `=`. */
+export const endpoints = list.transform((pairs, context): ReadonlyMap<string, string> => {
+  const map = new Map<string, string>();
+  for (const [place, pair] of pairs.entries()) {
+    const at = pair.indexOf('=');
+    const [id, secret] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    if (at < 1 || id === '' || secret === '')
+      context.addIssue(`pair ${place + 1} is not of the form id=secret`);
+    else if (map.has(id)) context.addIssue(`the id ${id} is given twice`);
+    else map.set(id, secret);
+  }
+  if (pairs.length === 0) context.addIssue('must have at least one id=secret pair');
+  return map;
+});
+
+/** The address of a database. */
+export const databaseUrl = z
+  .string()
+  .refine(
+    (text) => /^sqlite:.+/.test(text) || /^postgres(ql)?:\/\//.test(text),
+    'must be sqlite:<path> or postgres://…',
+  );
+
+/** Keys of 32 bytes, in base64. */
+export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
+  if (keys.length === 0) context.addIssue('must have at least one key');
+  return keys.map((text, place) => {
+    const key = Buffer.from(text, 'base64');
+    if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
+      context.addIssue(`key ${place + 1} is not 32 bytes in base64`);
+    return key;
+  });
+});
+
+const grantee = /^(\*|\*@[^*@]+|[^*@]+@[^*@]+)$/;
+const grantLists = z.record(
+  z.string(),
+  z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames])),
+  'must be a JSON object',
+);
+
+type Granted = (typeof grantNames)[keyof typeof grantNames];
+
+/** E-mail address, `*@domain` or `*`, lower-cased → grants; those of several spellings are merged. */
+type Grants = ReadonlyMap<string, readonly Granted[]>;
+
+/** Who may do what, as JSON. */
+export const grants = z.string().transform((text, context): Grants => {
+  const { data = {}, error } = grantLists.safeParse(parseJson(text));
+  for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
+  for (const who of Object.keys(data))
+    if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
+    else if (who !== who.trim()) context.addIssue(`"${who}" has white space around it`);
+  for (const who of repeatedNames(text)) context.addIssue(`${who} is given twice`);
+  const table = new Map<string, readonly Granted[]>();
+  for (const [spelling, names] of Object.entries(data)) {
+    const who = spelling.toLowerCase();
+    table.set(who, [...(table.get(who) ?? []), ...names.map((name) => grantNames[name])]);
+  }
+  return table;
+});
+
+/** The names that occur more than once in an object of lists: `JSON.parse` silently keeps the last of them. */
+function repeatedNames(json: string): ReadonlySet<string> {
+  const names = Array.from(json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g))
+    .filter(([, , colon]) => colon !== undefined)
+    .map(([, name]) => String(parseJson(name!)));
+  return new Set(names.filter((name, at) => names.indexOf(name) !== at));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a text is an IP address or a range of them in CIDR notation. */
+function isRange(text: string): boolean {
+  const [address = '', prefix = '0', ...more] = text.split('/');
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && /^\d+$/.test(prefix) && Number(prefix) <= bits;
+}
+
+/** Which proxies are trusted: their addresses, or how many there are. */
+export const trustProxy = list.transform((proxies, context): number | readonly string[] => {
+  const [only, ...more] = proxies;
+  if (only !== undefined && more.length === 0 && /^\d{1,3}$/.test(only)) return Number(only);
+  for (const proxy of proxies) {
+    const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
+    if (!known && !isRange(proxy))
+      context.addIssue(
+        `${proxy} is not an IP address, an address range, loopback, linklocal, uniquelocal or a count`,
+      );
+  }
+  return proxies;
+});

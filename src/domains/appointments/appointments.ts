@@ -1,0 +1,72 @@
+import DataLoader from 'dataloader';
+import type { Database } from '../../store/database.js';
+import type { Reads } from '../../store/sql/read-budget.js';
+import type { Store } from '../../store/store.js';
+import { keyText } from '../../store/sql/key-text.js';
+import { toAppointment } from './store/booking-store.js';
+import { listBookings, type BookingQuery } from './store/list-bookings.js';
+import type { Appointment } from '../../models/appointment.js';
+import { selectRows, toBookings } from './store/booking-rows.js';
+
+/** The appointments booked through this gateway, for one operation and within its limits. */
+export interface Appointments {
+  /** The matching ones, newest first. */
+  list(query: BookingQuery): Promise<readonly Appointment[]>;
+  /**
+   * The one with this id, of this user where one is given; null where there is none. Requests of the same tick are read
+   * together, and repeated ones share one read.
+   */
+  find(ledgerId: string, userId?: string): Promise<Appointment | null>;
+}
+
+const maxIds = 100;
+
+/** Returns a function that gives an operation the appointments of this database, read through its `reads`. */
+export function createAppointments({
+  database,
+}: {
+  readonly database: Database;
+}): (reads: Reads) => Appointments {
+  return (reads) => new OperationAppointments(database, reads);
+}
+
+/** A class, so that a loader is only created when it is first needed. */
+class OperationAppointments implements Appointments {
+  private readonly store: Store;
+  private readonly reads: Reads;
+  /** By whose appointments they find. */
+  private loaders: Map<string | undefined, DataLoader<string, Appointment | null>> | undefined;
+
+  constructor(store: Store, reads: Reads) {
+    this.store = store;
+    this.reads = reads;
+  }
+
+  async list(query: BookingQuery): Promise<readonly Appointment[]> {
+    for (;;) {
+      const rows = await listBookings(this.store, query, this.reads);
+      const bookings = await toBookings(this.store, rows, this.reads);
+      // Else one was erased meanwhile: another may have come into the page.
+      if (bookings.length === rows.length) return bookings.map(toAppointment);
+    }
+  }
+
+  find(ledgerId: string, userId?: string): Promise<Appointment | null> {
+    this.loaders ??= new Map();
+    const loader =
+      this.loaders.get(userId) ??
+      new DataLoader((ids: readonly string[]) => this.readAll(ids, userId), { maxBatchSize: maxIds });
+    this.loaders.set(userId, loader);
+    return loader.load(ledgerId);
+  }
+
+  private async readAll(ids: readonly string[], userId: string | undefined): Promise<(Appointment | null)[]> {
+    const query = selectRows(this.store, ids.length)
+      .where('id', 'in', ids.map(keyText))
+      .$if(userId !== undefined, (rows) => rows.where('user_id', '=', keyText(userId!)));
+    const rows = await this.reads.next(() => query.execute());
+    const bookings = await toBookings(this.store, rows, this.reads);
+    const found = new Map(bookings.map((booking) => [booking.id, toAppointment(booking)]));
+    return ids.map((id) => found.get(keyText(id)) ?? null);
+  }
+}

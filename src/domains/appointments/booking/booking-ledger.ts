@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../../../lib/clock.js';
+import { cutInstant, instant } from '../../../lib/iso-instant.js';
+import { digest } from '../../../lib/sealer.js';
+import { LightAbortController } from '../../../lib/async/abort.js';
+import type { Database } from '../../../store/database.js';
+import { keyText, keyTextIf } from '../../../store/sql/key-text.js';
+import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
+import { type Refused, UpstreamError } from '../../../upstream/errors.js';
+import { createBookings, toAppointment } from '../store/booking-store.js';
+import {
+  type AppointmentsClient,
+  type BookingOutcome,
+  type NewAppointment,
+  NotSent,
+} from '../service/client.js';
+import { type Booking, type Done, isInDoubt, type Step } from '../store/booking-transaction.js';
+import type { Appointment } from '../../../models/appointment.js';
+import { createOnce, type Keyed } from './idempotency.js';
+import { createSettling } from './outcome-writer.js';
+
+/** Who books what. An idempotency key belongs to its user. */
+export interface BookingRequest {
+  readonly userId: string;
+  readonly email: string;
+  readonly appointment: NewAppointment;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A booking that was, or may have been, made; or a refusal (4xx); or a key used before with another input. */
+export type BookingResult = { readonly appointment: Appointment } | Refused | { readonly conflict: true };
+
+/** Books appointments, and keeps what was booked. */
+export interface Ledger {
+  /**
+   * Books once. If its user has given the same key and input before, returns the first answer and posts nothing; while
+   * the first request is under way, here or on another replica, it waits. If the outcome cannot be known, the
+   * appointment is `UNCONFIRMED`, and is never posted again. A known outcome is returned even while the database is
+   * down, and written once it is back. Rejects only if nothing was booked.
+   */
+  book(request: BookingRequest): Promise<BookingResult>;
+  /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
+  stop(): Promise<void>;
+}
+
+const bookingMs = 30_000;
+const pollMs = 100;
+/** Added to the time of the call, for storing the row before it and settling it after. */
+const settlingMs = 5_000;
+/** Short enough to be over before the process is killed, even after the longest drain. */
+const patienceMs = 3_000;
+
+/** A ledger; each booking has `timeoutMs` of its own, and goes on when its client disconnects. */
+export function createLedger({
+  client,
+  database,
+  commit,
+  clock,
+  telemetry,
+  timeoutMs = bookingMs,
+}: {
+  readonly client: AppointmentsClient;
+  readonly database: Database;
+  /** Carries out steps in one transaction: the procedure of `commit.ts`. */
+  commit(steps: readonly Step[]): Promise<readonly Done[]>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly timeoutMs?: number;
+}): Ledger {
+  const bookings = createBookings(database, commit);
+  const settling = createSettling(telemetry);
+  const once = createOnce<BookingResult>();
+  const underWay = new Set<Promise<unknown>>();
+
+  /** Whether a booking that is not under way here may be so on another replica: an embedded database has none. */
+  function mayBeUnderWay({ state, pending_ms: ms }: Booking): boolean {
+    return database.engine === 'postgres' && state === 'PENDING' && ms > 0;
+  }
+
+  function toPending(
+    { userId, email, appointment, idempotencyKey }: BookingRequest,
+    inputDigest: string,
+    id: string,
+  ): Booking {
+    const { status, start, end, participants } = appointment;
+    return {
+      id,
+      user_id: keyText(userId),
+      email: keyText(email),
+      idempotency_key: keyTextIf(idempotencyKey),
+      input_digest: inputDigest,
+      state: 'PENDING',
+      pending_ms: timeoutMs + settlingMs,
+      upstream_id: null,
+      status,
+      start_text: start,
+      start_instant: cutInstant(instant(start)!), // it has been checked
+      end_text: end,
+      participants: JSON.stringify(participants),
+      booked_at: Math.floor(clock.now()),
+    };
+  }
+
+  /** Deletes a row stored too late: the call could outlast those who wait, and the client may have booked again. */
+  async function eraseLate(booking: Booking): Promise<Error> {
+    await settling.settle(booking.id, () => bookings.erase(booking));
+    return new Error('The database took too long to store the booking.');
+  }
+
+  /** Stores the row. If it is in doubt whether it is stored, it is deleted: nothing was, or will be, posted for it. */
+  async function store(booking: Booking): Promise<boolean> {
+    try {
+      const kept = await bookings.insert(booking);
+      if (kept && clock.now() > booking.booked_at + settlingMs) throw await eraseLate(booking);
+      return kept;
+    } catch (error) {
+      if (isInDoubt(error)) await settling.settle(booking.id, () => bookings.undo(booking));
+      throw error;
+    }
+  }
+
+  /** Posts a booking whose row is stored, then settles the row: after a crash in between it reads as unconfirmed. */
+  async function postAndSettle(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
+    const outcome = await post(appointment).catch((error: unknown) => ({ error }));
+    if ('error' in outcome || 'refused' in outcome) {
+      await settling.settle(booking.id, () => bookings.erase(booking));
+      if ('error' in outcome) throw outcome.error;
+      return { refused: outcome.refused };
+    }
+    const { state, upstreamId } = outcome;
+    await settling.settle(booking.id, () => bookings.settle(booking.id, state, upstreamId));
+    return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
+  }
+
+  /** Rejects only where it is certain that nothing was booked. */
+  async function post(appointment: NewAppointment): Promise<Settlement | Refused> {
+    // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
+    const ending = new LightAbortController();
+    const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
+    try {
+      return settlementOf(await client.book(appointment, ending));
+    } catch (error) {
+      if (error instanceof NotSent || (error instanceof UpstreamError && !error.uncertain)) throw error;
+      telemetry.log.warn({ err: error }, 'the outcome of a booking is unknown');
+      return { state: 'UNCONFIRMED', upstreamId: null };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The result of another booking with this key, once known; undefined if there is none. Only reads while it waits. */
+  async function outcomeOf({ userId, key, inputDigest }: Keyed): Promise<BookingResult | undefined> {
+    for (;;) {
+      const other = await bookings.withKey(userId, key);
+      if (!other) return undefined;
+      if (other.input_digest !== inputDigest) return { conflict: true };
+      if (!mayBeUnderWay(other)) return { appointment: toAppointment(other) };
+      await pause(pollMs * (0.5 + Math.random()));
+    }
+  }
+
+  /** Takes the key, or waits for the booking that has it, and tries again if that came to nothing. */
+  async function bookOnce(
+    request: BookingRequest,
+    keyed: Keyed,
+    id: string,
+    hold: () => void,
+  ): Promise<BookingResult> {
+    for (;;) {
+      // Looked up first: an outcome that is known is returned even while the writer is busy with others.
+      const outcome = await outcomeOf(keyed);
+      if (outcome) return outcome;
+      const booking = toPending(request, keyed.inputDigest, id);
+      if (await store(booking)) {
+        hold();
+        return postAndSettle(booking, request.appointment);
+      }
+    }
+  }
+
+  async function begin(request: BookingRequest, id: string): Promise<BookingResult> {
+    const { userId, appointment, idempotencyKey: key } = request;
+    const inputDigest = digestOf(appointment);
+    if (key !== undefined) {
+      const keyed = { userId, key, inputDigest };
+      const start = (hold: () => void) => bookOnce(request, keyed, id, hold);
+      return once.join(keyed, { start, settled: () => settling.pending(id) }) ?? { conflict: true };
+    }
+    const booking = toPending(request, inputDigest, id);
+    await store(booking);
+    return postAndSettle(booking, appointment);
+  }
+
+  return {
+    book(request) {
+      const id = randomUUID();
+      const result = begin(request, id);
+      const written = Promise.allSettled([result])
+        .then(() => settling.pending(id))
+        .finally(() => underWay.delete(written));
+      underWay.add(written);
+      return result;
+    },
+    async stop() {
+      settling.retryNow();
+      await Promise.race([Promise.all(underWay), pause(patienceMs, undefined, { ref: false })]);
+      settling.stop();
+    },
+  };
+}
+
+interface Settlement {
+  readonly state: 'CONFIRMED' | 'UNCONFIRMED';
+  readonly upstreamId: string | null;
+}
+
+function settlementOf(outcome: BookingOutcome): Settlement | Refused {
+  return 'refused' in outcome ? outcome : { state: 'CONFIRMED', upstreamId: outcome.upstreamId };
+}
+
+/** Equal for equal inputs, in whatever order their members came. */
+function digestOf({ status, start, end, participants }: NewAppointment): string {
+  const people = participants.map(({ actor, status: reply }) => [actor.reference, reply]);
+  return digest(JSON.stringify([status, start, end, people]));
+}

@@ -1,0 +1,147 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { type Caller, type OperationContext, requireGrant, requireCaller } from '../../graphql/caller.js';
+import { GatewayError, userError } from '../../graphql/errors.js';
+import type {
+  AppointmentFilter,
+  CreateAppointmentInput,
+  Resolvers,
+  UserError,
+} from '../../generated/resolvers.js';
+import { cutInstant, instant } from '../../lib/iso-instant.js';
+import {
+  type Connection,
+  type CursorPlace,
+  type Cursors,
+  type Edge,
+  type PageArguments,
+  rowConnection,
+  toEdge,
+  toGlobalId,
+} from '../../graphql/relay/relay.js';
+import { readBooking } from './validation.js';
+import type { Ledger } from './booking/booking-ledger.js';
+import type { BookingPosition, BookingQuery } from './store/list-bookings.js';
+import type { Appointment } from '../../models/appointment.js';
+import type { Appointments } from './appointments.js';
+
+/** The context of the appointment resolvers. */
+export interface AppointmentsContext extends OperationContext {
+  readonly ledger: Ledger;
+  readonly appointments: Appointments;
+  readonly cursors: Cursors;
+}
+
+/** The resolvers of `schema/appointments.graphql`. */
+export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
+  Query: {
+    appointments: (_, { filter, ...page }, context, info) =>
+      listAppointments(filter ?? {}, page, context, info),
+  },
+  Mutation: {
+    createAppointment: (_, { input }, context) => createAppointment(input, context),
+  },
+  Appointment: {
+    id: ({ ledgerId }) => toGlobalId('Appointment', ledgerId),
+  },
+  Reference: {
+    resourceType: ({ reference }) => reference.slice(0, reference.indexOf('/')),
+    resourceId: ({ reference }) => reference.slice(reference.indexOf('/') + 1),
+  },
+};
+
+/** Bookings by the id in their global id: the caller's own, or anybody's with `APPOINTMENTS_READ`; else null. */
+export const appointmentNodes = {
+  Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
+    context.appointments.find(ledgerId, readableUser(requireCaller(context))),
+};
+
+type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
+
+async function listAppointments(
+  input: AppointmentFilter,
+  page: PageArguments,
+  context: AppointmentsContext,
+  info: GraphQLResolveInfo,
+): Promise<Connection<Appointment>> {
+  const caller = requireCaller(context);
+  const filter = readFilter(input);
+  const { appointments, cursors } = context;
+  return rowConnection(cursors, placeOf(caller, filter), page, info, {
+    read({ after, before, ...rest }) {
+      const query: BookingQuery = {
+        ...filter,
+        ...rest,
+        userId: readableUser(caller),
+        after: after === undefined ? undefined : unpack(after),
+        before: before === undefined ? undefined : unpack(before),
+      };
+      return appointments.list(query);
+    },
+    position: pack,
+  });
+}
+
+/** A booking goes on without its client once it has begun, but none begins after the operation has ended. */
+async function createAppointment(
+  input: CreateAppointmentInput,
+  context: AppointmentsContext,
+): Promise<{
+  readonly appointment?: Appointment;
+  readonly appointmentEdge?: Edge<Appointment>;
+  readonly errors: readonly UserError[];
+}> {
+  const caller = requireGrant(context, 'APPOINTMENTS_WRITE');
+  const booking = readBooking(input);
+  if ('errors' in booking) return booking;
+  if (context.signal.aborted)
+    throw new GatewayError(
+      'UPSTREAM_TIMEOUT',
+      'This appointment was not booked: the operation had ended before its turn.',
+    );
+  const { userId, email } = caller;
+  const result = await context.ledger.book({ userId, email, ...booking });
+  if ('conflict' in result)
+    return {
+      errors: [
+        userError('CONFLICT', 'This key was already used for a different appointment.', 'idempotencyKey'),
+      ],
+    };
+  if ('refused' in result)
+    return { errors: [userError('INVALID', 'The appointment service did not accept this appointment.')] };
+  const { appointment } = result;
+  const appointmentEdge = toEdge(appointment, () =>
+    context.cursors.seal(placeOf(caller, {}), pack(appointment)),
+  );
+  return { appointment, appointmentEdge, errors: [] };
+}
+
+/** The only user whose bookings the caller may read; undefined for everybody's. */
+function readableUser({ userId, grants }: Caller): string | undefined {
+  return grants.has('APPOINTMENTS_READ') ? undefined : userId;
+}
+
+function placeOf({ userId }: Caller, filter: BookingFilter): CursorPlace {
+  return { connection: 'appointments', userId, filter };
+}
+
+function readFilter({ status, participant, from, to }: AppointmentFilter): BookingFilter {
+  return {
+    status: status ?? undefined,
+    participant: participant ?? undefined,
+    from: toStored(from),
+    to: toStored(to),
+  };
+}
+
+/** A bound of the start, as starts are stored. */
+function toStored(dateTime: string | null | undefined): string | undefined {
+  return dateTime == null ? undefined : cutInstant(instant(dateTime)!);
+}
+
+function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {
+  return [bookedAt, ledgerId];
+}
+
+function unpack([bookedAt, id]: ReturnType<typeof pack>): BookingPosition {
+  return { bookedAt: Date.parse(bookedAt), id };
+}

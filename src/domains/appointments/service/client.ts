@@ -1,0 +1,210 @@
+import type { Keyv } from 'keyv';
+import { isSendable } from '../../../lib/header-token.js';
+import type { Clock } from '../../../lib/clock.js';
+import { member } from '../../../lib/json.js';
+import { digest } from '../../../lib/sealer.js';
+import type { Database } from '../../../store/database.js';
+import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
+import { type FailureReason, faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
+import { createUpstream, type UpstreamAnswer } from '../../../upstream/client.js';
+import { createTokens, type Issued } from '../../../upstream/tokens.js';
+import type { Appointment } from '../../../models/appointment.js';
+import type { Signal } from '../../../lib/async/abort.js';
+
+/** Where the appointment service and its token issuer are, and who we are there. */
+export interface AppointmentsSettings {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Scope names, separated by blanks. */
+  readonly scope: string;
+}
+
+/** What to book (`apis/appointments.md` §2); date-times go out as they are written. */
+export type NewAppointment = Pick<Appointment, 'status' | 'start' | 'end' | 'participants'>;
+
+/** Booked, with the service's id if its answer has one; or refused by the service. */
+export type BookingOutcome = { readonly booked: true; readonly upstreamId: string | null } | Refused;
+
+/** The appointment service (`apis/appointments.md`). */
+export interface AppointmentsClient {
+  /**
+   * Sends the booking once, or twice if its token is refused the first time. If it rejects, nothing is booked where the
+   * error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other error the outcome is unknown.
+   */
+  book(appointment: NewAppointment, signal?: Signal): Promise<BookingOutcome>;
+  stop(): Promise<void>;
+}
+
+/** The gateway itself failed before anything was sent. */
+export class NotSent extends Error {
+  constructor(cause: unknown) {
+    super('The booking was not sent: no access token could be looked up.', { cause });
+    this.name = 'NotSent';
+  }
+}
+
+/** Statuses that blame the input, not who sends it or where. */
+const blamedOnInput: readonly number[] = [400, 409, 422];
+/** Statuses that blame the gateway's credentials or account, not the input. */
+const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
+  401: 'locked',
+  402: 'misshapen',
+  403: 'locked',
+};
+
+/** The least time between two tokens that are replaced because of a 403. */
+const forbiddenPauseMs = 60_000;
+
+/** A client of the appointment service; its token is shared by all replicas on this database. */
+export function createAppointmentsClient(
+  options: AppointmentsSettings & {
+    readonly keyv: Keyv;
+    readonly database: Database;
+    readonly telemetry: Telemetry;
+    readonly clock: Clock;
+    readonly timeoutMs?: number;
+  },
+): AppointmentsClient {
+  const { authUrl, clientId, clientSecret, scope, telemetry, clock } = options;
+  const service = createUpstream({ ...options, name: 'appointments' });
+  const issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
+  const key = digest(JSON.stringify([authUrl, clientId, scope]));
+  const tokens = createTokens({ ...options, issuer: 'issuer', key, obtain });
+  let forbiddenAt = -Infinity;
+
+  /** `apis/appointments.md` §4, `POST {auth_url}/oauth/token`. */
+  async function obtain(signal: Signal): Promise<Issued> {
+    const body = {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+      scope,
+    };
+    const request = { method: 'POST', path: '/oauth/token', body, signal } as const;
+    const outcome = await issuer.ask(request, ({ status, body: answer }) => {
+      if (status >= 400) return { refused: status };
+      warnOfMissingScope(answer);
+      return readIssued(answer);
+    });
+    if ('token' in outcome) return outcome;
+    telemetry.log.error(
+      { status: outcome.refused },
+      'the token issuer refused the client credentials or the scope',
+    );
+    throw new UpstreamError('issuer', 'locked');
+  }
+
+  /** A token. If none can be had, the error leaves no doubt that nothing was booked. */
+  async function authorize(signal: Signal | undefined): Promise<string> {
+    try {
+      return await tokens.get(signal);
+    } catch (cause) {
+      if (!(cause instanceof UpstreamError)) throw new NotSent(cause);
+      const { reason, retryAfter } = cause;
+      throw new UpstreamError('issuer', reason, { cause, retryAfter });
+    }
+  }
+
+  function post(body: unknown, token: string, signal: Signal | undefined): Promise<UpstreamAnswer> {
+    const request = { method: 'POST', path: '/appointments', body, token, signal } as const;
+    return service.ask(request, (answer) => answer);
+  }
+
+  /** Warns of scopes that the operator has to have granted: bookings may be refused until then. */
+  function warnOfMissingScope(answer: unknown): void {
+    const granted = member(answer, 'scope');
+    if (typeof granted !== 'string') return;
+    const names = granted.split(' ');
+    const missing = scope.split(' ').filter((name) => name !== '' && !names.includes(name));
+    if (missing.length > 0)
+      telemetry.log.warn({ missing }, 'the token issuer granted less than the requested scope');
+  }
+
+  /** Replaces a token after a 403, as a scope may have been granted since; not often, as there may be other reasons. */
+  function replaceForbidden(token: string): void {
+    const now = clock.now();
+    if (now - forbiddenAt < forbiddenPauseMs) return;
+    forbiddenAt = now;
+    tokens.suspect(token);
+  }
+
+  /** A 404 may mean an unknown patient, of which the user is told, or a wrong base address, which is for the log. */
+  function warnOfRefusal(status: number): void {
+    if (status < 400 || blamedOnInput.includes(status)) return;
+    telemetry.log.warn(
+      { status },
+      'the appointment service refused a booking, perhaps for a reason other than its content',
+    );
+  }
+
+  return {
+    async book(appointment, signal) {
+      const body = toBody(appointment);
+      let token = await authorize(signal);
+      let answer = await post(body, token, signal);
+      if (answer.status === 401) {
+        tokens.discard(token);
+        token = await authorize(signal);
+        answer = await post(body, token, signal);
+      }
+      const { status } = answer;
+      if (status === 403) replaceForbidden(token);
+      warnOfRefusal(status);
+      const reason = blamedOnGateway[status] ?? faultOfCall(status);
+      if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
+      if (status >= 400) return { refused: status };
+      return { booked: true, upstreamId: readId(answer) };
+    },
+    async stop() {
+      tokens.stop();
+      await Promise.all([service.stop(), issuer.stop()]);
+    },
+  };
+}
+
+/** In the service's own names and values. */
+function toBody({ status, start, end, participants }: NewAppointment) {
+  const participant = participants.map(({ actor, status: reply }) => ({
+    actor: { reference: actor.reference },
+    status: reply.toLowerCase().replace('_', '-'),
+  }));
+  return { status: status.toLowerCase(), start, end, participant };
+}
+
+const defaultLifetimeSeconds = 3600;
+/** A year: an issuer may give a number that no date can hold. */
+const maxLifetimeSeconds = 365 * 24 * 3600;
+
+function readIssued(body: unknown): Issued | undefined {
+  const token = member(body, 'access_token');
+  if (typeof token !== 'string') return undefined;
+  if (!isSendable(token)) throw new UpstreamError('issuer', 'unsendable');
+  const seconds = Number(member(body, 'expires_in'));
+  return {
+    token,
+    lifetimeSeconds: seconds > 0 ? Math.min(seconds, maxLifetimeSeconds) : defaultLifetimeSeconds,
+  };
+}
+
+/** The answer of a booking is not documented: the id is looked for in the usual places, and may be absent. */
+function readId({ body, location }: UpstreamAnswer): string | null {
+  const places = [body, member(body, 'data'), member(body, 'appointment')];
+  const id = places.map((place) => member(place, 'id')).find((found) => found != null);
+  const text = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
+  return typeof text === 'string' && text !== '' ? text : idAt(location);
+}
+
+/** `/v1/appointments/<id>`, with or without a host, and with or without FHIR's version: `/_history/<number>`. */
+const locationForm = /(?:^|\/)appointments?\/([^/?#]+)\/?(?:_history\/[^/?#]*)?(?:[?#].*)?$/i;
+
+function idAt(location = ''): string | null {
+  const segment = locationForm.exec(location)?.[1];
+  if (segment === undefined) return null;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,172 @@
+import { sql, type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely';
+import type { Reads } from '../../../store/sql/read-budget.js';
+import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../../store/sql/stepwise-scan.js';
+import type { BookingTable, Tables } from '../../../store/sql/schema.js';
+import type { Store } from '../../../store/store.js';
+import { keyText } from '../../../store/sql/key-text.js';
+import type { Appointment } from '../../../models/appointment.js';
+import { selectRows, type BookingRow } from './booking-rows.js';
+
+/** Where a booking stands in the order: newest first, then by id. */
+export interface BookingPosition {
+  readonly bookedAt: number;
+  readonly id: string;
+}
+
+/** Which bookings to list; all conditions apply together. */
+export interface BookingQuery {
+  /** Only this user's; everybody's when absent. */
+  readonly userId?: string | undefined;
+  readonly status?: Appointment['status'] | undefined;
+  readonly participant?: string | undefined;
+  /** Instants of the start, cut (`src/lib/iso-instant.ts`): `from ≤ start < to`. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** Only bookings strictly after and before these positions, newest first. */
+  readonly after?: BookingPosition | undefined;
+  readonly before?: BookingPosition | undefined;
+  /** Lists in the reverse order, so that `limit` counts from the end. */
+  readonly backward: boolean;
+  readonly limit: number;
+}
+
+/** What is looked at of a booking, to tell whether it belongs to the page. */
+type Looked = Pick<BookingTable, (typeof looked)[number]>;
+type LookedRows = SelectQueryBuilder<Tables, 'bookings', Looked>;
+const looked = ['id', 'user_id', 'status', 'start_instant', 'booked_at'] as const;
+
+/**
+ * The rows of a page of bookings. Everybody's, and each user's, have an index in the order of the page. The others are
+ * read at once if they are among few by their participant or their start, and else looked for in that order.
+ */
+export async function listBookings(
+  store: Store,
+  query: BookingQuery,
+  reads: Pick<Reads, 'next'>,
+): Promise<readonly BookingRow[]> {
+  const { limit, status } = query;
+  const narrowed = narrow(store, query);
+  if (narrowed.length === 0 && status === undefined) {
+    const page = selectRows(store, limit).where((row) => row.and(ofPage(row, query)));
+    return reads.next(() => inOrder(page, query).limit(limit).execute());
+  }
+  for (const { ids, oneTooMany } of narrowed)
+    if ((await reads.next(() => oneTooMany.execute())).length === 0) {
+      const rows = store.kysely.selectFrom('bookings').select(looked).where('id', 'in', ids);
+      return reads.next(() => matching(store, rows, query));
+    }
+  return readInSteps(reads, [scan(store, query)], { limit, keyOf: ({ id }) => id });
+}
+
+/** Bookings are few if one statement can look at all of them, wherever they are in the table. */
+const few = 2_000;
+
+/** The ids that one condition leaves by itself; they are few unless there is one too many. */
+interface Narrowed {
+  readonly ids: Expression<string>;
+  readonly oneTooMany: { execute(): Promise<readonly unknown[]> };
+}
+
+function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): readonly Narrowed[] {
+  const toNarrowed = <T extends keyof Tables>(
+    ids: SelectQueryBuilder<Tables, T, Pick<BookingTable, 'id'>>,
+  ): Narrowed => ({ ids: ids.$asScalar(), oneTooMany: ids.limit(1).offset(few) });
+  const taking = kysely.selectFrom('booking_participants').select('booking_id as id');
+  const starting = kysely.selectFrom('bookings').select('id');
+  return [
+    ...(participant === undefined ? [] : [toNarrowed(taking.where('reference', '=', keyText(participant)))]),
+    ...(from === undefined && to === undefined
+      ? []
+      : [toNarrowed(starting.where((row) => row.and(startsWithin(row, { from, to }))))]),
+  ];
+}
+
+function scan(store: Store, query: BookingQuery): Scan<BookingPosition, BookingRow> {
+  const { backward } = query;
+  const rowsIn = (part: BookingQuery) => {
+    const rows = store.kysely.selectFrom('bookings').select(looked);
+    return inOrder(
+      rows.where((row) => row.and(ofPage(row, part))),
+      query,
+    );
+  };
+  const startingAt = (from: BookingPosition | undefined) =>
+    from ? { ...query, [backward ? 'before' : 'after']: from } : query;
+  return {
+    async end(from) {
+      const last = rowsIn(startingAt(from)).offset(rowsPerStep[store.engine] - 1);
+      const row = await last.limit(1).executeTakeFirst();
+      return row && { bookedAt: row.booked_at, id: row.id };
+    },
+    match(from, to, limit) {
+      const step = rowsIn(startingAt(from)).$if(to !== undefined, (rows) =>
+        rows.where((row) => row(placeOf(row), backward ? '<=' : '>=', tupleOf(row, to!))),
+      );
+      return matching(store, step, { ...query, limit });
+    },
+  };
+}
+
+/** The bookings among `rows` that meet all conditions, in page order. */
+function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<readonly BookingRow[]> {
+  const found = store.kysely
+    .selectFrom(rows.limit(unlimited).as('bookings'))
+    .select('id')
+    .where((row) => row.and([...ofPage(row, query), ...filters(row, query)]));
+  const ids = inOrder(found, query).limit(query.limit);
+  return inOrder(selectRows(store, query.limit).where('id', 'in', ids), query).execute();
+}
+
+type Row = ExpressionBuilder<Tables, 'bookings'>;
+type Conditions = readonly Expression<SqlBool>[];
+
+/** What an index in page order finds. */
+function ofPage(row: Row, { userId, after, before }: BookingQuery): Conditions {
+  return [
+    ...(userId === undefined ? [] : [row('user_id', '=', keyText(userId))]),
+    ...(after === undefined ? [] : [row(placeOf(row), '<', tupleOf(row, after))]),
+    ...(before === undefined ? [] : [row(placeOf(row), '>', tupleOf(row, before))]),
+  ];
+}
+
+function placeOf(row: Row) {
+  return row.refTuple('booked_at', 'id');
+}
+
+function tupleOf(row: Row, { bookedAt, id }: BookingPosition) {
+  return row.tuple(bookedAt, id);
+}
+
+function filters(row: Row, { status, participant, from, to }: BookingQuery): Conditions {
+  return [
+    ...(status === undefined ? [] : [row('status', '=', status)]),
+    ...(participant === undefined ? [] : [takesPart(row, participant)]),
+    ...startsWithin(row, { from, to }),
+  ];
+}
+
+function startsWithin(row: Row, { from, to }: Pick<BookingQuery, 'from' | 'to'>): Conditions {
+  return [
+    ...(from === undefined ? [] : [row('start_instant', '>=', from)]),
+    ...(to === undefined ? [] : [row('start_instant', '<', to)]),
+  ];
+}
+
+/** Looked up for one booking at a time: a practitioner may have very many. */
+function takesPart(row: Row, participant: string): Expression<SqlBool> {
+  return row.exists(
+    row
+      .selectFrom('booking_participants')
+      .select('booking_id')
+      .where('reference', '=', keyText(participant))
+      .whereRef('booking_id', '=', 'bookings.id'),
+  );
+}
+
+function inOrder<DB extends Pick<Tables, 'bookings'>, O>(
+  rows: SelectQueryBuilder<DB, 'bookings', O>,
+  { backward }: Pick<BookingQuery, 'backward'>,
+): SelectQueryBuilder<DB, 'bookings', O> {
+  const direction = backward ? 'asc' : 'desc';
+  return rows.orderBy(sql.ref('booked_at'), direction).orderBy(sql.ref('id'), direction);
+}

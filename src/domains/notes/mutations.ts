@@ -1,0 +1,149 @@
+import { userError } from '../../graphql/errors.js';
+import type {
+  CreateNoteInput,
+  DeleteNoteInput,
+  ShareNoteInput,
+  UpdateNoteInput,
+  UserError,
+} from '../../generated/resolvers.js';
+import { type Edge, idOf } from '../../graphql/relay/relay.js';
+import { faultOfCall, type Refused, UpstreamError } from '../../upstream/errors.js';
+import type { NotesAccess } from './notes.js';
+import {
+  checkBlank,
+  checkNewNote,
+  checkNoteChange,
+  checkShare,
+  exceedsBytes,
+  tooLong,
+} from './validation.js';
+import type { Note } from '../../models/note.js';
+import { encodeSegment, type NoteChange } from './service/requests.js';
+
+/** The result of a write, or the errors that the user can correct. */
+type Outcome<T> = { readonly errors: readonly UserError[] } & Partial<T>;
+
+const pinnedAtMost = 50;
+const permissions = { READ: 'read', COMMENT: 'comment', EDIT: 'edit' } as const;
+
+/** Creates a note; errors in the input are found before the call where possible. */
+export async function createNote(
+  notes: NotesAccess,
+  input: CreateNoteInput,
+): Promise<Outcome<{ note: Note; noteEdge: Edge<Note> }>> {
+  const errors = checkNewNote(input);
+  const { title, content } = input;
+  if (errors.length > 0 || title == null || content == null) return { errors };
+  const note = { ...changeOf(input), title, content };
+  const answer = await notes.create(note);
+  if ('refused' in answer) return { errors: await explain(notes, answer, note) };
+  return { note: answer, noteEdge: notes.edge(answer), errors };
+}
+
+/** Changes the members that are given; without any, writes nothing and returns the note as it is. */
+export async function updateNote(
+  notes: NotesAccess,
+  input: UpdateNoteInput,
+): Promise<Outcome<{ note: Note }>> {
+  const id = idOf('Note', input.id);
+  const errors = [...(id === undefined ? [notFound()] : []), ...checkNoteChange(input)];
+  if (errors.length > 0 || id === undefined) return { errors };
+  const change = changeOf(input);
+  if (Object.keys(change).length === 0) {
+    const note = await notes.note(id);
+    return note ? { note, errors } : { errors: [notFound()] };
+  }
+  const answer = await notes.update(id, change);
+  if (!('refused' in answer)) return { note: answer, errors };
+  return { errors: answer.refused === 404 ? [notFound()] : await explain(notes, answer, change, id) };
+}
+
+/** Deletes a note; a refusal that the user can correct is in `errors`. */
+export async function deleteNote(
+  notes: NotesAccess,
+  { id: deletedNoteId }: DeleteNoteInput,
+): Promise<Outcome<{ deletedNoteId: string }>> {
+  const id = idOf('Note', deletedNoteId);
+  if (id === undefined) return { errors: [notFound()] };
+  const refusal = await notes.remove(id);
+  if (!refusal) return { deletedNoteId, errors: [] };
+  failWhereCallIsAtFault(refusal);
+  return { errors: [refusal.refused === 404 ? notFound() : refused('id')] };
+}
+
+/** Shares a note. Which errors the service answers is not documented (apis/notes.md §4). */
+export async function shareNote(
+  notes: NotesAccess,
+  input: ShareNoteInput,
+): Promise<Outcome<{ sharedNoteId: string }>> {
+  const { id: sharedNoteId, email, permission } = input;
+  const id = idOf('Note', sharedNoteId);
+  const errors = [...(id === undefined ? [notFound()] : []), ...checkShare(input)];
+  if (errors.length > 0 || id === undefined || !email || !permission) return { errors };
+  const refusal = await notes.share(id, { email, permission: permissions[permission] });
+  if (!refusal) return { sharedNoteId, errors };
+  failWhereCallIsAtFault(refusal);
+  if (refusal.refused === 409)
+    return { errors: [userError('CONFLICT', 'The note is already shared with this person.', 'email')] };
+  return { errors: [refusal.refused === 404 ? await explainNotFound(notes, id) : refused('email')] };
+}
+
+/** The members that were given; `createNote` takes a null for an absent member. */
+function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChange {
+  return {
+    ...(title != null && { title }),
+    ...(content != null && { content }),
+    ...(tags != null && { tags }),
+    ...(isPinned != null && { isPinned }),
+  };
+}
+
+/** Why the service refused a write that the documents allow: its errors have no known shape (apis/notes.md §7). */
+async function explain(
+  notes: NotesAccess,
+  refusal: Refused,
+  change: NoteChange,
+  id?: string,
+): Promise<readonly UserError[]> {
+  const empty = checkBlank(change);
+  if (empty.length > 0 && !faultOfCall(refusal.refused)) return empty;
+  if (change.isPinned === true && (await notes.hasPinned(pinnedAtMost, id)))
+    return [
+      userError('TOO_MANY_PINNED', `${pinnedAtMost} notes are already pinned: unpin one first.`, 'isPinned'),
+    ];
+  failWhereCallIsAtFault(refusal);
+  const blankTag = change.tags?.findIndex((tag) => tag.trim() === '') ?? -1;
+  if (blankTag >= 0) return [refused('tags', String(blankTag))];
+  if (exceedsBytes(change.content)) return [tooLong()];
+  const members = Object.keys(change);
+  return [refused(...(members.length === 1 ? members : []))];
+}
+
+/** Throws if the status says nothing about the input; after `hasPinned`, as too many pins may get any 4xx. */
+function failWhereCallIsAtFault({ refused: status }: Refused): void {
+  const reason = faultOfCall(status);
+  if (reason) throw new UpstreamError('notes', reason, { cause: { status } });
+}
+
+/** What a 404 to a share is about, which the service does not say: the person, if the note is there. */
+async function explainNotFound(notes: NotesAccess, id: string): Promise<UserError> {
+  if (encodeSegment(id) === undefined) return notFound(); // refused without a call
+  const note = await notes.note(id).catch(() => undefined);
+  if (note === null) return notFound();
+  const person = 'The notes service has no user with this e-mail address.';
+  return note ? userError('NOT_FOUND', person, 'email') : noteOrPersonNotFound;
+}
+
+/** Which of the two is not known, so the input as a whole is at fault. */
+const noteOrPersonNotFound = userError(
+  'NOT_FOUND',
+  'There is no such note, or the notes service has no user with this e-mail address.',
+);
+
+function notFound(): UserError {
+  return userError('NOT_FOUND', 'There is no such note.', 'id');
+}
+
+function refused(...path: readonly string[]): UserError {
+  return userError('INVALID', 'The notes service did not accept this.', ...path);
+}

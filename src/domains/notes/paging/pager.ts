@@ -1,0 +1,148 @@
+import { GatewayError } from '../../../graphql/errors.js';
+import { type Refused, UpstreamError } from '../../../upstream/errors.js';
+import type { NotePage } from '../service/responses.js';
+import type { PageQuery } from '../service/requests.js';
+
+/** Which notes a list holds. */
+export type NoteFilter = Pick<PageQuery, 'tag' | 'pinned'>;
+
+/** Which page of a list. */
+export type PageStart = Pick<PageQuery, 'limit' | 'cursor'>;
+
+/** A page larger than the gateway accepts, with the error to report if a smaller limit does not help. */
+export interface TooLarge {
+  readonly tooLarge: UpstreamError;
+}
+
+/** One of the service's lists. */
+export interface NoteList {
+  readonly filter: NoteFilter;
+  read(start: PageStart): Promise<NotePage | Refused | TooLarge>;
+}
+
+/** A page, and how it was asked for; `cursor` is undefined for the first one. */
+export interface Page extends NotePage {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+/** Reads the service's pages. */
+export interface Pager {
+  /** One page of at most `limit` notes; with a smaller limit if that one is refused or the page is too large. */
+  read(list: NoteList, limit: number, cursor?: string): Promise<Page>;
+  /**
+   * That page and those after it, each read when it is asked for. The last has no next cursor, whatever the service
+   * gave. Cursors that lead in a cycle are an error, except where the last page leads to itself. A limit once lowered
+   * stays lowered: if the service's cursors count pages, a greater limit would skip notes.
+   */
+  walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void>;
+}
+
+/** The greatest `limit` requested. */
+export const maxLimit = 100;
+/** How many pages of that limit are scanned for a note whose page is not known. */
+export const maxScannedPages = 50;
+const smallerLimits = [50, 20];
+/** Consecutive pages without a new note. */
+const maxRepeatedPages = 200;
+/**
+ * How many consecutive empty pages count as the end: a service may give next cursors for ever behind its last note. Not
+ * fewer, since a service may cut its pages before it leaves out deleted notes, or those of other tags.
+ */
+const maxEmptyPages = { whole: 30, filtered: 100 };
+
+/** A pager that remembers which limit the service accepts: the greatest one is not documented (apis/notes.md §8). */
+export function createPager(): Pager {
+  let acceptedLimit = maxLimit;
+
+  async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
+    const first = Math.min(limit, acceptedLimit);
+    let failure: UpstreamError | undefined;
+    for (const tried of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
+      const answer = await list.read({ limit: tried, cursor });
+      if ('refused' in answer) {
+        if (answer.refused !== 400) throw unusable('refused to list notes');
+        continue;
+      }
+      // A page that is too large says nothing about the limit that the service accepts for others.
+      if (tried < first && !failure) acceptedLimit = Math.min(acceptedLimit, tried);
+      if ('notes' in answer) return { ...answer, cursor, limit: tried };
+      failure = answer.tooLarge;
+    }
+    throw failure ?? invalidQuery(list.filter, cursor);
+  }
+
+  async function* walk(list: NoteList, firstLimit: number, start?: string): AsyncGenerator<Page, void> {
+    const judge = createEndJudge(list.filter);
+    for (let cursor = start, limit = firstLimit; ;) {
+      const page = await read(list, limit, cursor);
+      const verdict = judge(page);
+      if (verdict === 'last' || verdict === 'last again') {
+        yield { ...page, notes: verdict === 'last' ? page.notes : [], nextCursor: undefined };
+        return;
+      }
+      yield page;
+      if (verdict === 'endless') throw unusable('returned an endless series of pages');
+      cursor = page.nextCursor;
+      limit = page.limit;
+    }
+  }
+
+  return { read, walk };
+}
+
+/** What follows a page. `last again` is the last page, read once more; `endless` pages are an error. */
+type Verdict = 'more' | 'last' | 'last again' | 'endless';
+
+/** Judges the pages of one walk, in their order: how a list ends is not documented. */
+function createEndJudge(filter: NoteFilter): (page: Page) => Verdict {
+  const askedCursors = new Set<string>();
+  const givenIds = new Set<string>();
+  const emptyCursors = new Set<string | undefined>(); // of consecutive empty pages
+  const emptyPagesAllowed = maxEmptyPages[isFiltered(filter) ? 'filtered' : 'whole'];
+  let repeated = 0;
+  let wasNew = false; // whether the page before had notes not given until then
+
+  return ({ notes, cursor, nextCursor }) => {
+    if (notes.length > 0) emptyCursors.clear();
+    else emptyCursors.add(cursor);
+    if (nextCursor === undefined || emptyCursors.has(nextCursor)) return 'last';
+    if (emptyCursors.size >= emptyPagesAllowed) return 'last';
+    const isNew = notes.some(({ upstreamId }) => !givenIds.has(upstreamId));
+    // The last page may lead to itself. Read again, it holds nothing new.
+    if (nextCursor === cursor && askedCursors.has(cursor) && wasNew && !isNew) return 'last again';
+    wasNew = isNew;
+    if (notes.length > 0) repeated = isNew ? 0 : repeated + 1;
+    for (const { upstreamId } of notes) givenIds.add(upstreamId);
+    if (askedCursors.has(nextCursor) || repeated > maxRepeatedPages) return 'endless';
+    if (cursor !== undefined) askedCursors.add(cursor);
+    return 'more';
+  };
+}
+
+/** Whether a list holds only some of the notes. */
+export function isFiltered({ tag, pinned }: NoteFilter): boolean {
+  return tag !== undefined || pinned !== undefined;
+}
+
+/** For `catch`: turns a page that is too large into an outcome; rethrows any other error. */
+export function orTooLarge(error: unknown): TooLarge {
+  if (error instanceof UpstreamError && error.reason === 'oversized') return { tooLarge: error };
+  throw error;
+}
+
+/** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what was sent. */
+function invalidQuery({ tag }: NoteFilter, cursor: string | undefined): GatewayError {
+  if (cursor !== undefined)
+    return new GatewayError(
+      'CURSOR_EXPIRED',
+      'The notes service no longer accepts this cursor: start again from the first page.',
+    );
+  if (tag !== undefined)
+    return new GatewayError('BAD_USER_INPUT', 'The notes service does not accept this tag.');
+  return unusable('refused to list notes');
+}
+
+function unusable(what: string): GatewayError {
+  return new GatewayError('UPSTREAM_INVALID_RESPONSE', `The notes service ${what}.`);
+}

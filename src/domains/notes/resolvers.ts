@@ -1,0 +1,77 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { type CallerContext, requireCaller } from '../../graphql/caller.js';
+import type { NoteFilter as NoteFilterInput, Resolvers } from '../../generated/resolvers.js';
+import { asksFor } from '../../graphql/look-ahead.js';
+import { type Connection, toGlobalId } from '../../graphql/relay/relay.js';
+import type { NotesAccess, NotesConnectionName } from './notes.js';
+import type { ForwardPage } from './paging/note-connection.js';
+import type { Note, Tag } from '../../models/note.js';
+import { createNote, deleteNote, shareNote, updateNote } from './mutations.js';
+
+/** The context of the note and tag resolvers; `notes` is used for signed-in callers only. */
+export interface NotesContext extends CallerContext {
+  readonly notes: NotesAccess;
+}
+
+/** The resolvers of `schema/notes.graphql`. */
+export const notesResolvers: Resolvers<NotesContext> = {
+  Query: {
+    notes: (_, { filter, ...page }, context, info) => listNotes('notes', filter, page, context, info),
+    tags: (_, page, context, info) => accessOf(context).tagPage(page, info),
+    tag: async (_, { name }, context) => (await accessOf(context).tags()).get(name.toLowerCase()) ?? null,
+  },
+  Mutation: {
+    createNote: (_, { input }, context) => createNote(accessOf(context), input),
+    updateNote: (_, { input }, context) => updateNote(accessOf(context), input),
+    deleteNote: (_, { input }, context) => deleteNote(accessOf(context), input),
+    shareNote: (_, { input }, context) => shareNote(accessOf(context), input),
+  },
+  Note: {
+    tags({ tags }, _, context, info) {
+      if (tags.every(isCounted)) return tags;
+      const notes = accessOf(context);
+      return asksFor(info, 'count') ? notes.counted(tags) : notes.spelled(tags);
+    },
+  },
+  Tag: {
+    id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),
+    notes: ({ name }, { pinned, ...page }, context, info) =>
+      listNotes('Tag.notes', { tag: name, pinned: pinned ?? null }, page, context, info),
+  },
+};
+
+/** Notes and tags by the id in their global id; null for what does not exist or is not the caller's. */
+export const noteNodes = {
+  Note: (upstreamId: string, context: NotesContext): Promise<Note | null> =>
+    accessOf(context).note(upstreamId),
+  Tag: async (key: string, context: NotesContext): Promise<Tag | null> =>
+    (await accessOf(context).tags()).get(key) ?? null,
+};
+
+function accessOf(context: NotesContext): NotesAccess {
+  requireCaller(context);
+  return context.notes;
+}
+
+function listNotes(
+  connection: NotesConnectionName,
+  filter: NoteFilterInput | null | undefined,
+  page: ForwardPage,
+  context: NotesContext,
+  info: GraphQLResolveInfo,
+): Promise<Connection<Note>> {
+  const notes = accessOf(context);
+  const { tag, pinned } = filter ?? {};
+  const withCounts =
+    asksFor(info, 'nodes', 'tags', 'count') || asksFor(info, 'edges', 'node', 'tags', 'count');
+  return notes.page(
+    connection,
+    { ...(tag != null && { tag }), ...(pinned != null && { pinned }) },
+    page,
+    withCounts,
+  );
+}
+
+function isCounted({ count }: Tag): boolean {
+  return count !== undefined;
+}

@@ -1,0 +1,197 @@
+import { isSendable } from '../../../lib/header-token.js';
+import type { Clock } from '../../../lib/clock.js';
+import { SessionEnded } from '../../../graphql/errors.js';
+import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
+import { faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
+import { createFlights, type Flights } from '../../../upstream/shared-calls.js';
+import { createUpstream, type UpstreamAnswer, type UpstreamRequest } from '../../../upstream/client.js';
+import {
+  type NotePage,
+  type Profile,
+  readDeleted,
+  readNote,
+  readPage,
+  readProfile,
+  readTags,
+  readToken,
+} from './responses.js';
+import type { Note, Tag } from '../../../models/note.js';
+import {
+  encodeSegment,
+  type NewNote,
+  type NoteChange,
+  type PageQuery,
+  type Share,
+  toBody,
+  toParameters,
+} from './requests.js';
+import type { Signal } from '../../../lib/async/abort.js';
+
+/** The notes service's address, and settings for what its documents leave open. */
+export interface NotesSettings {
+  readonly baseUrl: string;
+  readonly emailField: string;
+  readonly passwordField: string;
+  /** The member of the token call's answer that holds the token, or its path; by default one of the usual names. */
+  readonly tokenField: string | undefined;
+  /** The life of a token where the answer does not tell it. */
+  readonly tokenLifetimeSeconds: number;
+}
+
+/** A notes token; it must not leave the server. */
+export interface IssuedToken {
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** A page, and the size of its answer in bytes. */
+export interface ListedPage extends NotePage {
+  readonly bytes: number;
+}
+
+/**
+ * The notes service (`apis/notes.md`). Every call but `signIn` rejects with `SessionEnded` on a 401, and with an
+ * `UpstreamError` if there is no usable answer. Equal reads that are in flight share one call; a read that begins after
+ * a write has ended sees that write.
+ */
+export interface NotesClient {
+  signIn(email: string, password: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
+  me(token: string, signal?: Signal): Promise<Profile>;
+  list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
+  tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
+  create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refused>;
+  /** Changes only what is given. */
+  update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refused>;
+  remove(token: string, id: string, signal?: Signal): Promise<Refused | undefined>;
+  share(token: string, id: string, share: Share, signal?: Signal): Promise<Refused | undefined>;
+  stop(): Promise<void>;
+}
+
+/** `apis/notes.md` §8. */
+const callsPerHour = 1_000;
+/** Per session, so that nobody waits for the calls of others, even if those hang. */
+const callsAtOnce = 8;
+const defaultTokenFields = ['access_token', 'accessToken', 'token'];
+const wrongCredentials: readonly number[] = [400, 401, 403, 422];
+
+/** A client of the notes service at `baseUrl`. */
+export function createNotesClient(
+  options: NotesSettings & {
+    readonly telemetry: Telemetry;
+    readonly clock: Clock;
+    readonly timeoutMs?: number;
+  },
+): NotesClient {
+  const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock, telemetry } = options;
+  const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
+  const pages = createFlights<ListedPage | Refused>('notes');
+  const profiles = createFlights<Profile>('notes');
+  const tagLists = createFlights<readonly Tag[]>('notes');
+  const tokenFields = tokenField === undefined ? defaultTokenFields : [tokenField];
+  const readIssued = orUnusable((body) => {
+    const issued = readToken(body, tokenFields);
+    if (issued && !isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
+    return issued;
+  });
+
+  function ask<T>(request: UpstreamRequest, readAnswer: ReadAnswer<T>): Promise<T> {
+    return upstream.ask(request, (answer) => {
+      if (answer.status === 401) throw new SessionEnded();
+      return readAnswer(answer);
+    });
+  }
+
+  function read<T>(
+    flights: Flights<T>,
+    { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    readAnswer: ReadAnswer<T>,
+  ): Promise<T> {
+    const start = (shared: Signal) => ask({ method: 'GET', path, token, signal: shared }, readAnswer);
+    return flights.share(token, path, start, signal);
+  }
+
+  /** Logs a refusal that is no fault of what was written. */
+  function logFaultOfCall(status: number): void {
+    if (faultOfCall(status))
+      telemetry.log.warn({ status }, 'the notes service refused a write for a reason other than its content');
+  }
+
+  async function write<T>(
+    request: UpstreamRequest & { readonly token: string },
+    readBody: ReadBody<T>,
+  ): Promise<T | Refused> {
+    try {
+      return await ask(request, (answer) => {
+        logFaultOfCall(answer.status);
+        return orRefused(readBody)(answer);
+      });
+    } finally {
+      // A read that began before the write ended may show the state before it: later callers must not share it.
+      for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);
+    }
+  }
+
+  async function writeNote<T>(
+    { id, path, ...request }: UpstreamRequest & { readonly token: string; readonly id: string },
+    readBody: ReadBody<T>,
+  ): Promise<T | Refused> {
+    const segment = encodeSegment(id);
+    return segment === undefined
+      ? { refused: 404 }
+      : write({ ...request, path: `/notes/${segment}${path}` }, readBody);
+  }
+
+  return {
+    async signIn(email, password) {
+      const askedAt = clock.now();
+      const body = { [emailField]: email, [passwordField]: password };
+      const outcome = await upstream.ask({ method: 'POST', path: '/auth/token', body }, (answer) =>
+        wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : readIssued(answer),
+      );
+      if (outcome === 'WRONG_CREDENTIALS') return outcome;
+      const { token, lifetime = tokenLifetimeSeconds } = outcome;
+      return { token, expiresAt: askedAt + lifetime * 1000 };
+    },
+    me: (token, signal) => read(profiles, { path: '/me', token, signal }, orUnusable(readProfile)),
+    tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, orUnusable(readTags)),
+    list: (token, query, signal) =>
+      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readListed)),
+    create: (token, note, signal) =>
+      write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote),
+    update: (token, id, change, signal) =>
+      writeNote({ method: 'PATCH', id, path: '', body: toBody(change), token, signal }, readNote),
+    async remove(token, id, signal) {
+      return refusal(await writeNote({ method: 'DELETE', id, path: '', token, signal }, readDeleted));
+    },
+    async share(token, id, body, signal) {
+      // apis/notes.md §4: "empty body and a success status"; any success will do.
+      return refusal(
+        await writeNote({ method: 'POST', id, path: '/share', body, token, signal }, () => true),
+      );
+    },
+    stop: () => upstream.stop(),
+  };
+}
+
+/** Reads an answer; undefined if it is not as documented. */
+type ReadAnswer<T> = (answer: UpstreamAnswer) => T | undefined;
+type ReadBody<T> = (body: unknown, bytes: number) => T | undefined;
+
+function orRefused<T>(read: ReadBody<T>): ReadAnswer<T | Refused> {
+  return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : { refused: status });
+}
+
+/** For a call with no documented refusal: every answer but a success counts as unusable. */
+function orUnusable<T>(read: ReadBody<T>): ReadAnswer<T> {
+  return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : undefined);
+}
+
+function readListed(body: unknown, bytes: number): ListedPage | undefined {
+  const page = readPage(body);
+  return page && { ...page, bytes };
+}
+
+function refusal(outcome: true | Refused): Refused | undefined {
+  return outcome === true ? undefined : outcome;
+}

@@ -1,0 +1,65 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { type Connection, type Cursors, rowConnection, type RowQuery } from '../../graphql/relay/relay.js';
+import { UpstreamError } from '../../upstream/errors.js';
+import { isCount } from './service/responses.js';
+import type { ForwardPage } from './paging/note-connection.js';
+import type { Tag } from '../../models/note.js';
+
+/**
+ * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). A tag that was
+ * already `shown`, without a count, keeps the spelling shown.
+ */
+export function byName(tags: readonly Tag[], shown?: ReadonlyMap<string, Tag>): ReadonlyMap<string, Tag> {
+  const known = new Map<string, Tag>();
+  for (const tag of tags) {
+    const key = tag.name.toLowerCase();
+    const before = known.get(key) ?? shown?.get(key);
+    known.set(key, before ? merge(before, tag) : tag);
+  }
+  return known;
+}
+
+function merge(one: Tag, other: Tag): Tag {
+  const count = (one.count ?? 0) + (other.count ?? 0);
+  if (!isCount(count)) throw new UpstreamError('notes', 'misshapen');
+  return { ...one, count };
+}
+
+/** The tag in the spelling first `shown`; if it was not shown before, this spelling is recorded as such. */
+export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
+  const key = tag.name.toLowerCase();
+  const first = shown.get(key) ?? tag;
+  shown.set(key, first);
+  return first;
+}
+
+type TagPosition = readonly [key: string, index: number];
+
+/** A page of tags; the cursor of a tag that is gone stands for the index where it was. */
+export function tagConnection(
+  cursors: Cursors,
+  userId: string,
+  { first = null, after = null }: ForwardPage,
+  info: GraphQLResolveInfo,
+  readTags: () => Promise<ReadonlyMap<string, Tag>>,
+): Promise<Connection<Tag>> {
+  let keys: readonly string[] = [];
+  const toIndex = ([key, index]: TagPosition, offset: number) => {
+    const at = keys.indexOf(key);
+    return at < 0 ? index : at + offset;
+  };
+  return rowConnection(cursors, { connection: 'tags', userId }, { first, after }, info, {
+    async read({ limit, backward, after: behind, before }: RowQuery<TagPosition>) {
+      const tags = await readTags();
+      keys = [...tags.keys()];
+      const start = behind === undefined ? 0 : toIndex(behind, 1);
+      const end = before === undefined ? keys.length : toIndex(before, 0);
+      const rows = [...tags.values()].slice(start, end);
+      return (backward ? rows.toReversed() : rows).slice(0, limit);
+    },
+    position({ name }): TagPosition {
+      const key = name.toLowerCase();
+      return [key, keys.indexOf(key)];
+    },
+  });
+}

@@ -1,0 +1,92 @@
+import { type Caller, requireCaller, type OperationContext } from '../../graphql/caller.js';
+import { userError } from '../../graphql/errors.js';
+import type { Grant, Resolvers, SignInInput, UserError } from '../../generated/resolvers.js';
+import type { User } from '../../models/user.js';
+import type { Session } from './session.js';
+import type { Sessions } from './sessions.js';
+
+/** The context of the session resolvers. */
+export interface SessionsContext extends OperationContext {
+  /** Null after `signOut`: the rest of the document is anonymous. */
+  caller: Caller | null;
+  readonly sessions: Sessions;
+  /** The signed-in user, read at most once per operation; used for signed-in callers only. */
+  me(): Promise<User>;
+  readonly grantsOf: (email: string) => ReadonlySet<Grant>;
+  /** The client's address, for throttling; present on transports where one may sign in. */
+  readonly ip?: string | undefined;
+  /** The browser's session cookie, on transports that have one. */
+  readonly cookie?: SessionCookie | undefined;
+}
+
+/** The session cookie of the browser that sent the operation. */
+interface SessionCookie {
+  /** The live session that the browser sent it for. */
+  session(): Session | undefined | Promise<Session | undefined>;
+  set(token: string, expiresAt: number): void;
+  clear(): void;
+}
+
+function credentialErrors(input: SignInInput): UserError[] {
+  return (['email', 'password'] as const)
+    .filter((name) => !input[name])
+    .map((name) => userError('REQUIRED', `Enter your ${name}.`, name));
+}
+
+const failed = (errors: readonly UserError[]) => ({
+  sessionToken: null,
+  expiresAt: null,
+  viewer: null,
+  errors,
+});
+
+/** Sign-in, sign-out and the viewer. */
+export const sessionsResolvers: Resolvers<SessionsContext> = {
+  Query: {
+    viewer: (_, __, context) => (context.caller ? context.me() : null),
+  },
+  Mutation: {
+    async signIn(_, { input }, { sessions, ip, cookie, signal }) {
+      const { email, password } = input;
+      if (!email || !password) return failed(credentialErrors(input));
+      if (ip === undefined)
+        throw new Error('Sign-in needs the IP address of the client, which is not known here.');
+      const outcome = await sessions.signIn({ email, password, ip, signal });
+      if (outcome === 'WRONG_CREDENTIALS')
+        return failed([userError(outcome, 'The e-mail address or the password is wrong.')]);
+      const { token, session, user } = outcome;
+      // Once its cookie is replaced, nobody could end that session, nor its live updates.
+      const replaced = await cookie?.session();
+      if (replaced) await sessions.end(replaced.caller.sessionId);
+      cookie?.set(token, session.expiresAt);
+      return {
+        sessionToken: token,
+        expiresAt: new Date(session.expiresAt).toISOString(),
+        viewer: user,
+        errors: [],
+      };
+    },
+    async signOut(_, __, context) {
+      const { sessionId } = requireCaller(context);
+      const byCookie = await context.cookie?.session();
+      await context.sessions.end(sessionId);
+      context.caller = null;
+      // A bearer token may be that of another session, which the browser keeps.
+      if (!byCookie || byCookie.caller.sessionId === sessionId) context.cookie?.clear();
+      return { signedOut: true, errors: [] };
+    },
+  },
+  User: {
+    // A session has the grants of the address that it began with, even if the user's address has changed since.
+    grants: ({ upstreamId, email }, _, { caller, grantsOf }) => [
+      ...(caller?.userId === upstreamId ? caller.grants : grantsOf(email)),
+    ],
+  },
+};
+
+/** Users by the id in their global id: the caller themself, else null. */
+export const sessionNodes = {
+  async User(id: string, context: SessionsContext): Promise<User | null> {
+    return id === context.caller?.userId ? context.me() : null;
+  },
+};

@@ -1,0 +1,108 @@
+import type { Clock } from '../../lib/clock.js';
+import { GatewayError } from '../../graphql/errors.js';
+
+/** The attempts under one key. */
+interface Attempts {
+  /** When the failures of the window happened, oldest first. */
+  failures: number[];
+  running: number;
+  /** Attempts that run or wait. */
+  present: number;
+  /** In order of arrival. */
+  readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[];
+}
+
+/** Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. */
+export interface Throttle {
+  /**
+   * Runs an attempt; `failed` tells from its outcome whether it failed. No more attempts run at once than failures are
+   * left; the others wait. `RATE_LIMITED` with `retryAfter` if none is left.
+   */
+  attempt<T>(key: string, run: () => Promise<T>, failed: (outcome: T) => boolean): Promise<T>;
+}
+
+const maxKeys = 10_000;
+const clockStepMs = 5 * 60_000;
+
+/** A throttle in this process; it remembers a limited number of keys, and forgets the least recently used first. */
+export function createThrottle(options: {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly clock: Clock;
+  /** Called for each attempt that is refused. */
+  readonly onRefused?: () => void;
+}): Throttle {
+  const { limit, windowMs, clock, onRefused } = options;
+  const byKey = new Map<string, Attempts>();
+
+  function enter(key: string): Attempts {
+    const attempts = byKey.get(key) ?? { failures: [], running: 0, present: 0, waiting: [] };
+    attempts.present += 1;
+    byKey.delete(key);
+    byKey.set(key, attempts);
+    return attempts;
+  }
+
+  function leave(key: string, attempts: Attempts): void {
+    attempts.present -= 1;
+    if (attempts.present === 0 && attempts.failures.length === 0) byKey.delete(key);
+    for (const [oldest, { present }] of byKey) {
+      if (byKey.size <= maxKeys) return;
+      if (present === 0) byKey.delete(oldest);
+    }
+  }
+
+  /** Counts one more as running if there is room, and returns whether; `RATE_LIMITED` where waiting would not help. */
+  function admit(attempts: Attempts): boolean {
+    const now = clock.now();
+    // A failure in the future was dated by a wrong clock, and would count until then; small steps are allowed.
+    attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + clockStepMs);
+    const [oldest] = attempts.failures;
+    if (oldest !== undefined && attempts.failures.length >= limit) {
+      onRefused?.();
+      const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
+      throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
+    }
+    if (attempts.failures.length + attempts.running >= limit) return false;
+    attempts.running += 1;
+    return true;
+  }
+
+  /** Lets those that wait run, as far as there is room, or refuses them. */
+  function admitWaiting(attempts: Attempts): void {
+    for (let [next] = attempts.waiting; next; [next] = attempts.waiting) {
+      try {
+        if (!admit(attempts)) return;
+        next.resolve();
+      } catch (error) {
+        next.reject(error);
+      }
+      attempts.waiting.shift();
+    }
+  }
+
+  /** Runs an attempt that was admitted. */
+  async function runCounted<T>(attempts: Attempts, run: () => Promise<T>, failed: (outcome: T) => boolean) {
+    try {
+      const outcome = await run();
+      if (failed(outcome)) attempts.failures.push(clock.now());
+      return outcome;
+    } finally {
+      attempts.running -= 1;
+      admitWaiting(attempts);
+    }
+  }
+
+  return {
+    async attempt(key, run, failed) {
+      const attempts = enter(key);
+      try {
+        if (!admit(attempts))
+          await new Promise<void>((resolve, reject) => attempts.waiting.push({ resolve, reject }));
+        return await runCounted(attempts, run, failed);
+      } finally {
+        leave(key, attempts);
+      }
+    },
+  };
+}

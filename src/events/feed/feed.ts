@@ -1,0 +1,124 @@
+import type { Cursors } from '../../graphql/relay/relay.js';
+import type { Database } from '../../store/database.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { createRetrier, type GiveUpLimit } from './retrier.js';
+import { isSelected, type Selection } from './filter-index.js';
+import type { Log, LogEntry } from '../log/log.js';
+import { createMulticast, type Multicast } from './multicast.js';
+import { createPast } from './past-pages.js';
+import { expired, type Place } from '../log/log-position.js';
+import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
+import { startTail } from './log-tail.js';
+import type { Signal } from '../../lib/async/abort.js';
+import { createPace } from '../../lib/async/turn-limit.js';
+
+/** The log as clients follow it. */
+export interface Feed {
+  /** The cursor of a place (every entry is one): the same on every replica, valid for every family and filter. */
+  cursor(place: Place): string;
+  /**
+   * The number that a cursor stands for. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the log no longer
+   * has everything after it or was restored from a backup without its entry. While the database does not answer, this
+   * retries, as every subscription does, until `signal` is aborted.
+   */
+  position(cursor: string, signal?: Signal): Promise<number>;
+  /** How far this process has followed the log: all of that is committed, so any later read shows it. */
+  place(): Place;
+  /**
+   * What a subscription's resolver hands to the fan-out: the entries that `request` and all of the selections match, as
+   * `view` shows them. The most selective selection comes first.
+   */
+  follow<T>(
+    request: SubscriptionRequest,
+    view: View<T>,
+    selected?: readonly Selection[],
+  ): SubscriptionSource<T>;
+  /** Where subscribers join: each gets every event once, in log order, or `CURSOR_EXPIRED` if one is gone. */
+  readonly multicast: Multicast;
+  /** Ends every subscription. */
+  stop(): void;
+}
+
+/** What a subscription wants: a family's events after a position, or only future ones; never skipped ones. */
+export interface SubscriptionRequest {
+  readonly family: string;
+  readonly after?: number;
+}
+
+/** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
+export type View<T> = (entry: LogEntry, replayed: boolean) => T;
+
+/**
+ * The description of a subscription, so that many can share one. It is an iterable because graphql-js accepts nothing
+ * else from a subscription's resolver; updates are not pulled, so iterating it throws.
+ */
+export interface SubscriptionSource<T> extends AsyncIterable<T> {
+  readonly request: SubscriptionRequest;
+  /** Undefined if the entry is not selected. */
+  readonly view: View<T | undefined>;
+  /** The selections that an entry must match, the most selective first; empty for all of the family. */
+  readonly selected: readonly Selection[];
+}
+
+/** What a feed works with. */
+export interface FeedOptions {
+  readonly log: Log;
+  readonly database: Database;
+  readonly cursors: Cursors;
+  readonly telemetry: Telemetry;
+  /** How many recent events stay in memory for subscribers that are a little behind. */
+  readonly recent?: number;
+  /** When to give up on an event that cannot be read or rendered; the retrier has a default. */
+  readonly giveUpLimit?: GiveUpLimit;
+}
+
+const connection = { connection: 'log' };
+/** How many group members get a stretch of past events in one turn of the event loop. */
+const replaysPerTurn = 32;
+
+/** A feed of this log. */
+export async function createFeed(options: FeedOptions): Promise<Feed> {
+  const { log, cursors, telemetry } = options;
+  const retrier = createRetrier(options);
+  const tail = await startTail({ ...options, retrier });
+  const past = createPast(log, tail);
+  // Clients that reconnect at the same time share one read.
+  const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, maxWaiting: Infinity });
+  const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
+  let stopped = false;
+  telemetry.metrics.gauge(
+    'trivium_log_position',
+    'The number of the last event in the log that this replica has read.',
+    tail.position,
+  );
+  return {
+    cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
+    async position(cursor, signal) {
+      const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
+      const retryOptions = { isWanted: () => !stopped && !signal?.aborted };
+      const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), retryOptions);
+      if (!read) return seq;
+      const [bounds, found] = read;
+      if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
+      // Another entry at this place means, like a place past the head, that the database was restored from a backup.
+      if (found && found.witness !== witness) throw expired();
+      return seq;
+    },
+    place: tail.place,
+    follow: (request, view, selected = []) => ({
+      request,
+      view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),
+      selected,
+      [Symbol.asyncIterator]: refuseToIterate,
+    }),
+    multicast: createMulticast({ past, pace: createPace(replaysPerTurn), tail, retrier }),
+    stop() {
+      stopped = true;
+      tail.stop();
+    },
+  };
+}
+
+function refuseToIterate(): never {
+  throw new Error('Updates cannot be pulled: a follower joins the multicast.');
+}

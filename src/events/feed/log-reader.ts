@@ -1,0 +1,57 @@
+import type { Pace } from '../../lib/async/turn-limit.js';
+import type { Retrier } from './retrier.js';
+import type { LogEntry } from '../log/log.js';
+import { entryOf, type Past } from './past-pages.js';
+import { expired } from '../log/log-position.js';
+import type { Tail } from './log-tail.js';
+
+/** What readers read from: the newest entries in memory, and the log before them. */
+export interface Sources {
+  readonly past: Past;
+  readonly tail: Tail;
+  readonly retrier: Retrier;
+  /** The pace shared by all who read the past. */
+  readonly pace: Pace;
+}
+
+/** Reads the log entry by entry, from memory or the database; holds one small page of what the tail no longer has. */
+export interface Reader {
+  /**
+   * The entry with this number, which the tail must have reached: synchronously if it is in memory. Undefined once the
+   * reader is no longer wanted. Rejects with `CURSOR_EXPIRED` if the entry is no longer kept.
+   */
+  entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
+  /** The same entry, if it is in memory. */
+  atHand(seq: number): LogEntry | undefined;
+}
+
+/** How many characters of events a slow reader may hold. */
+const maxHeld = 1_000_000;
+
+/** A reader that retries while the database does not answer, for as long as `isWanted` returns true. */
+export function createReader({ past, tail, retrier }: Sources, isWanted: () => boolean): Reader {
+  let page: readonly LogEntry[] = [];
+
+  async function read(seq: number): Promise<LogEntry | undefined> {
+    const entries = (await retrier.retry(() => past.page(seq), { isWanted })) ?? [];
+    const entry = entryOf(entries, seq);
+    page = holdable(entries, seq);
+    // The log has no gaps: a missing entry has been pruned.
+    if (!entry && isWanted()) throw expired();
+    return entry;
+  }
+
+  function atHand(seq: number): LogEntry | undefined {
+    const recent = tail.entry(seq);
+    if (!recent) return entryOf(page, seq);
+    page = [];
+    return recent;
+  }
+
+  return { entry: (seq) => atHand(seq) ?? read(seq), atHand };
+}
+
+function holdable(entries: readonly LogEntry[], from: number): readonly LogEntry[] {
+  let weight = 0;
+  return entries.filter(({ seq, weight: more }) => seq >= from && (weight += more) <= maxHeld);
+}

@@ -1,0 +1,120 @@
+import { answers, type Database } from '../../store/database.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+
+/** Retries whatever fails of what one feed reads and renders. */
+export interface Retrier {
+  /**
+   * Retries a read from the database until it succeeds, with increasing pauses. Never rejects: resolves with undefined
+   * once nobody waits for it any more. Failures are logged, at most one line a second.
+   */
+  retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
+  /**
+   * The same for rendering one event, which may fail because of a bug, or because it is corrupt: rejects with
+   * `Unrenderable` once it has failed for as long as `GiveUpLimit` allows, a minute by default.
+   */
+  render<T>(seq: number, work: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
+  /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
+  wake(): void;
+}
+
+/** How long to keep trying. */
+interface RetryOptions {
+  /** Whether somebody still waits for the result. */
+  isWanted(): boolean;
+  readonly maxPauseMs?: number;
+}
+
+/** When to give up on an event: after so many failures in a row, over so long, while the database answered. */
+export interface GiveUpLimit {
+  readonly failures: number;
+  readonly ms: number;
+}
+
+/** What a retrier works with. */
+export interface RetrierOptions {
+  readonly database: Pick<Database, 'ping'>;
+  readonly telemetry: Telemetry;
+  readonly giveUpLimit?: GiveUpLimit | undefined;
+}
+
+/** This process cannot read or render an event; one of another version may be able to. */
+export class Unrenderable extends Error {
+  override readonly name = 'Unrenderable';
+}
+
+const logAway = 'the event log cannot be read; retrying';
+const eventFailed = 'an event could not be read or rendered; retrying';
+const firstPauseMs = 100;
+const defaultMaxPauseMs = 10_000;
+const defaultGiveUpLimit: GiveUpLimit = { failures: 10, ms: 60_000 };
+
+/** A retrier whose pauses all end together. */
+export function createRetrier(options: RetrierOptions): Retrier {
+  const { database, telemetry, giveUpLimit = defaultGiveUpLimit } = options;
+  const pauses = new Set<() => void>();
+  const warn = createWarnings(telemetry);
+
+  function wake(): void {
+    for (const endEarly of pauses) endEarly();
+  }
+
+  /** Resolves with whether `wake` ended the pause early. */
+  function pause(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (early: boolean) => {
+        clearTimeout(timer);
+        pauses.delete(endEarly);
+        resolve(early);
+      };
+      const endEarly = () => end(true);
+      const timer = setTimeout(() => end(false), ms).unref();
+      pauses.add(endEarly);
+    });
+  }
+
+  async function keepTrying<T>(
+    work: () => Promise<T>,
+    { isWanted, maxPauseMs = defaultMaxPauseMs }: RetryOptions,
+    failure: string,
+    onFailure?: (error: unknown) => Promise<void>,
+  ): Promise<T | undefined> {
+    let pauseMs = 0;
+    while (isWanted()) {
+      try {
+        const result = await work();
+        if (pauseMs > 0) wake();
+        return result;
+      } catch (err) {
+        if (!isWanted()) return undefined;
+        await onFailure?.(err);
+        pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), maxPauseMs);
+        warn(failure, () => ({ err, pauseMs }));
+        if (await pause(pauseMs)) pauseMs = firstPauseMs / 2;
+      }
+    }
+    return undefined;
+  }
+
+  /** Returns a failure handler, which rejects once `giveUpLimit` is reached while the database answers. */
+  function createGiveUp(seq: number) {
+    let failures = 0;
+    let since = 0;
+    return async (cause: unknown) => {
+      failures = (await answers(database)) ? failures + 1 : 0;
+      if (failures <= 1) since = performance.now();
+      if (failures < giveUpLimit.failures || performance.now() - since < giveUpLimit.ms) return;
+      telemetry.log.error(
+        { err: cause, seq },
+        'an event cannot be read or rendered; its subscribers are disconnected',
+      );
+      throw new Unrenderable(`The event ${seq} cannot be read or rendered.`, { cause });
+    };
+  }
+
+  return {
+    retry: (read, retryOptions) => keepTrying(read, retryOptions, logAway),
+    render: (seq, work, retryOptions) => keepTrying(work, retryOptions, eventFailed, createGiveUp(seq)),
+    wake,
+  };
+}

@@ -1,0 +1,36 @@
+import { GatewayError } from '../../graphql/errors.js';
+import { digest } from '../../lib/sealer.js';
+
+/** A place in the log: just after the entry with this number. */
+export interface Place {
+  /** 0 before the first entry. */
+  readonly seq: number;
+  /** Distinguishes the entry from one that got the same number after a restore from a backup; '' without an entry. */
+  readonly witness: string;
+}
+
+/** The error for a place that the log can no longer be read from. */
+export function expired(): GatewayError {
+  return new GatewayError(
+    'CURSOR_EXPIRED',
+    'The cursor has expired: the log can no longer be read from there. Query again and use the new `liveCursor`.',
+  );
+}
+
+const witnessLength = 8;
+
+/** The witness of an entry, the same on every replica: a digest of its family, stored id and time of receipt. */
+export function witnessOf(family: string, eventKey: string, receivedAt: number): string {
+  return digest(JSON.stringify([family, eventKey, receivedAt])).slice(0, witnessLength);
+}
+
+/** A place as the text that a signal carries. */
+export function placeText({ seq, witness }: Place): string {
+  return `${seq} ${witness}`;
+}
+
+/** The place that a signal names; undefined if the signal only says that there may be something new. */
+export function placeFrom(text: string): Place | undefined {
+  const [seq, witness] = text.split(' ');
+  return witness === undefined ? undefined : { seq: Number(seq), witness };
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '../../lib/clock.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { answers, type Database } from '../../store/database.js';
+import { prepare, type MakePlaceholder } from '../../store/sql/prepared.js';
+import type { Executor } from '../../store/store.js';
+import { fromKeyText } from '../../store/sql/key-text.js';
+import type { Commit, Outcome } from './commit.js';
+import type { Delivery } from '../webhooks/delivery.js';
+import { placeText, witnessOf, type Place } from './log-position.js';
+import { createQueue } from '../../lib/async/batch-queue.js';
+import { createReport } from './delivery-metrics.js';
+import { startRetention } from './retention.js';
+
+/** An event in the log; as a `Place`, it is the place just after the event. */
+export interface LogEntry extends Place {
+  /** Its number: 1 for the first event ever, then without a gap, in the order of commits. */
+  readonly seq: number;
+  readonly family: string;
+  readonly eventId: string;
+  /** Null if the event was skipped. Of a very long id this is only a digest; the event has it in full. */
+  readonly entityId: string | null;
+  /** The domain's event; null if it was skipped. Throws if it is corrupt (no longer JSON). */
+  readonly event: unknown;
+  /** The state of the entity as folded just after this event; null if it was skipped. Throws like `event`. */
+  readonly entity: unknown;
+  /** The length of event and entity together, as JSON, for callers that bound their memory. */
+  readonly weight: number;
+}
+
+/** The durable, ordered log of events, each stored once. */
+export interface Log {
+  /** Resolves once the event is durable. Rejects if that is not certain: then the sender should retry. */
+  append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
+  /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
+  place(seq: number): Promise<Place | undefined>;
+  bounds(): Promise<Bounds>;
+  /** The events after this number, in order, at most `limit`; skipped and corrupt ones are included. */
+  read(after: number, limit: number): Promise<readonly LogEntry[]>;
+  /** The same, together with the place at `after`. */
+  readOn(after: number, limit: number): Promise<Onward>;
+  /** Deletes the events past the retention period; this also happens in the background. */
+  prune(): Promise<void>;
+  /** Stores the deliveries accepted so far, then stops. */
+  stop(): Promise<void>;
+}
+
+/** What comes after a place. */
+export interface Onward {
+  /** As `Log.place`. */
+  readonly place: Place | undefined;
+  readonly entries: readonly LogEntry[];
+}
+
+/** Where the log begins and ends at the time of reading. */
+export interface Bounds {
+  /** Identifies the log: random, created with the database. A position in another log means nothing in this one. */
+  readonly id: string;
+  /** The greatest number committed; 0 before the first event. */
+  readonly head: number;
+  /** Events up to this number are gone (retention). */
+  readonly pruned: number;
+}
+
+/** What a log works with. */
+export interface LogOptions {
+  readonly database: Database;
+  /** Appends deliveries in one transaction (`createCommit`). */
+  commit(deliveries: readonly Delivery[]): Promise<Commit>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** How long events stay readable. */
+  readonly retentionDays: number;
+}
+
+const maxBatch = { items: 256, weight: 8_000_000 };
+const maxQueue = { items: 10_000, weight: 64_000_000 };
+
+/** The log in this database. */
+export function createLog(options: LogOptions): Log {
+  const { database, telemetry } = options;
+  const report = createReport(telemetry);
+  const retention = startRetention(options);
+  const readRows = prepareRead(database.kysely);
+  const queue = createQueue<Delivery, Outcome>({
+    commit,
+    worthRetrying: () => answers(database),
+    weigh: ({ body }) => body.length,
+    maxBatch,
+    maxQueue,
+  });
+
+  async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
+    const { outcomes, head } = await options.commit(batch);
+    // On Postgres the commit itself has sent this signal.
+    if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
+    batch.forEach((delivery, at) => report(delivery, outcomes[at]!));
+    return outcomes;
+  }
+
+  return {
+    append: async (delivery) => ((await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate'),
+    bounds: () => readBounds(database.kysely),
+    place: (seq) => readPlace(database.kysely, seq),
+    read: async (after, limit) => (await readRows(database.kysely, { after, limit })).map(entryOf),
+    async readOn(after, limit) {
+      const rows = await readRows(database.kysely, { after: after - 1, limit: limit + 1 });
+      const at = rows[0]?.seq === after ? rows[0] : undefined;
+      return { place: at && placeOf(at), entries: rows.slice(at ? 1 : 0).map(entryOf) };
+    },
+    prune: () => retention.prune(),
+    async stop() {
+      await Promise.all([queue.stop(), retention.stop()]);
+    },
+  };
+}
+
+function readBounds(db: Executor): Promise<Bounds> {
+  return db
+    .selectFrom('log_head')
+    .select(['log_id as id', 'seq as head', 'pruned'])
+    .where('log_head.id', '=', 1)
+    .executeTakeFirstOrThrow();
+}
+
+async function readPlace(db: Executor, seq: number): Promise<Place | undefined> {
+  const row = await db
+    .selectFrom('events')
+    .select(['seq', 'family', 'event_id', 'received_at'])
+    .where('seq', '=', seq)
+    .executeTakeFirst();
+  return row && placeOf(row);
+}
+
+type PlaceRow = Pick<EventRow, 'seq' | 'family' | 'event_id' | 'received_at'>;
+
+function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
+  return { seq, witness: witnessOf(family, event_id, received_at) };
+}
+
+/** Where to read the log, and how much of it. */
+interface Range {
+  /** The number before that of the first entry. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+function prepareRead(db: Executor) {
+  return prepare(db, (range: MakePlaceholder<Range>) =>
+    db
+      .selectFrom('events')
+      .select(['seq', 'family', 'event_id', 'entity_id', 'received_at', 'event', 'entity'])
+      .where(
+        'seq',
+        '>',
+        range(({ after }) => after),
+      )
+      .orderBy('seq')
+      .limit(range(({ limit }) => limit)),
+  );
+}
+
+type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
+
+function entryOf(row: EventRow): LogEntry {
+  const { family, event_id, entity_id, event, entity } = row;
+  const known = {
+    ...placeOf(row),
+    family,
+    eventId: fromKeyText(event_id),
+    entityId: entity_id === null ? null : fromKeyText(entity_id),
+    weight: (event?.length ?? 0) + (entity?.length ?? 0),
+  };
+  try {
+    return { ...known, event: parse(event), entity: parse(entity) };
+  } catch (cause) {
+    return corrupt(known, cause);
+  }
+}
+
+function parse(json: string | null): unknown {
+  return json === null ? null : JSON.parse(json);
+}
+
+/** Only whoever wants the event is told: those who do not can pass it. */
+function corrupt(known: Omit<LogEntry, 'event' | 'entity'>, cause: unknown): LogEntry {
+  return {
+    ...known,
+    get event(): never {
+      throw cause;
+    },
+    get entity(): never {
+      throw cause;
+    },
+  };
+}

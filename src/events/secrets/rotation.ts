@@ -1,0 +1,129 @@
+import type { Clock } from '../../lib/clock.js';
+import type { Database } from '../../store/database.js';
+import { leaseReleased, withLease } from '../../store/leases.js';
+import { keyText } from '../../store/sql/key-text.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { type HeldSecrets, endpointKey } from './secret-cache.js';
+import { overlapMs, replacedBy } from './secret-versions.js';
+import type { EndpointSecrets, Vault } from './secret-store.js';
+
+/** What a rotation changed. The secret itself is never handed out. */
+export interface Rotation {
+  /** ISO 8601. */
+  readonly rotatedAt: string;
+  /** ISO 8601; from this moment on the replaced secret is no longer valid. */
+  readonly previousValidUntil: string;
+}
+
+/**
+ * Rotates an endpoint's secret: gets the new one from `obtain` and stores it; the replaced one stays valid for 24 hours,
+ * while it is among the last ten. An endpoint has one rotation at a time across all replicas; others wait. If `obtain`
+ * returns something other than a secret, that is passed on. Obtains nothing, and resolves with undefined, if the
+ * endpoint is not configured or does not rotate. Rejects with `SecretLost` if the new secret cannot be taken into use.
+ * Success and failure are both logged.
+ */
+export type Rotate = <Other extends object>(
+  family: string,
+  endpointId: string,
+  obtain: () => Promise<string | Other>,
+) => Promise<Rotation | Other | undefined>;
+
+/**
+ * The sender has a new secret that is not in use here: it could not be stored, or was overtaken by a later rotation; or
+ * what was obtained is valid already, so that it is not the new one. Those before it keep working.
+ */
+export class SecretLost extends Error {
+  readonly why: 'NOT_STORED' | 'NOT_NEW';
+
+  constructor(why: SecretLost['why'], cause?: unknown) {
+    super(`The new secret is lost (${why}).`, { cause });
+    this.name = 'SecretLost';
+    this.why = why;
+  }
+}
+
+/** What rotations work with. */
+export interface RotationOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly held: HeldSecrets;
+  /** Whether this endpoint is configured, and its secrets rotate. */
+  rotates(family: string, endpointId: string): boolean;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+const leaseMs = 10_000;
+
+/** Rotates the secrets in this vault, and tells the other replicas. */
+export function createRotate({ database, vault, held, rotates, clock, telemetry }: RotationOptions): Rotate {
+  /** Stores a secret only over what was there `before`: a rotation that outlived its lease may have been overtaken. */
+  async function takeIntoUse(
+    family: string,
+    endpointId: string,
+    secret: string,
+    before: EndpointSecrets | undefined,
+  ): Promise<Rotation> {
+    held.put(family, endpointId, before);
+    if (held.valid(family, endpointId)?.includes(secret)) throw new SecretLost('NOT_NEW');
+    const now = clock.now();
+    const stored = vault.change(family, endpointId, (kept) => {
+      if (kept?.changedAt !== before?.changedAt)
+        throw new Error('The secrets changed during their rotation.');
+      return replacedBy(secret, kept ?? held.get(family, endpointId)!, now);
+    });
+    held.put(family, endpointId, await stored.catch(cannotStore));
+    database.signal('secrets', signalOf(family, endpointId));
+    const previousValidUntil = isoText(now + overlapMs);
+    telemetry.log.info({ family, endpointId, previousValidUntil }, 'rotated a webhook secret');
+    return { rotatedAt: isoText(now), previousValidUntil };
+  }
+
+  return async (family, endpointId, obtain) => {
+    if (!rotates(family, endpointId)) return undefined;
+    const tellFailure = (why: { readonly err: unknown } | { readonly refusal: object }) =>
+      telemetry.log.warn({ family, endpointId, ...why }, 'failed to rotate a webhook secret');
+    // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
+    const rotation = withLease(database, leaseKeyOf(family, endpointId), { ttlMs: leaseMs }, async () => {
+      const before = await vault.read(family, endpointId); // rejects if it cannot be opened, and so not replaced
+      const obtained = await obtain();
+      if (typeof obtained === 'string') return takeIntoUse(family, endpointId, obtained, before);
+      tellFailure({ refusal: obtained });
+      return obtained;
+    });
+    return rotation.catch((err: unknown) => {
+      tellFailure({ err });
+      throw err;
+    });
+  };
+}
+
+function cannotStore(cause: unknown): never {
+  throw new SecretLost('NOT_STORED', cause);
+}
+
+/**
+ * Resolves once the rotation in progress on any replica has ended; if there is one, `markLong` is called before it is
+ * waited for. Later ones are not waited for.
+ */
+export function rotationEnded(
+  database: Database,
+  family: string,
+  endpointId: string,
+  markLong: () => void,
+): Promise<void> {
+  return leaseReleased(database, leaseKeyOf(family, endpointId), markLong);
+}
+
+function leaseKeyOf(family: string, endpointId: string): string {
+  return `rotation ${endpointKey(family, endpointId)}`;
+}
+
+/** The endpoint's name in the signal that its secrets have changed: short printable ASCII. */
+export function signalOf(family: string, endpointId: string): string {
+  return `${family} ${keyText(endpointId)}`;
+}
+
+function isoText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,169 @@
+import type { Selectable } from 'kysely';
+import type { Sealer } from '../../lib/sealer.js';
+import type { Database } from '../../store/database.js';
+import type { WebhookSecretTable } from '../../store/sql/schema.js';
+import { keyText } from '../../store/sql/key-text.js';
+import { UnusableDatabase } from '../../store/sql/unusable-database.js';
+
+/** A secret that was replaced, and until when it is valid (milliseconds since the epoch). */
+export interface PreviousSecret {
+  readonly secret: string;
+  readonly until: number;
+}
+
+/** The secrets of one subscription or endpoint, opened. */
+export interface EndpointSecrets {
+  readonly current: string;
+  /** Those before it, the newest first. */
+  readonly previous: readonly PreviousSecret[];
+  /** The value configured at the last start, to detect that the operator has changed it. */
+  readonly configured: string;
+  /** When the current secret came into use; grows with every such change, so it orders them. */
+  readonly changedAt: number;
+}
+
+/** A row as it was read, still sealed. */
+export interface SealedRow {
+  /** Differs after each write. */
+  readonly version: string;
+  /** Whether it is sealed with the first of this process's keys. */
+  readonly isCurrent: boolean;
+  /** Throws if this process's keys do not open it. */
+  open(): EndpointSecrets;
+}
+
+/**
+ * The secrets at rest, sealed; each row is bound to its family and endpoint. One that this process's keys do not open
+ * is never treated as missing, and never overwritten: the call rejects with an `UnusableDatabase`.
+ */
+export interface Vault {
+  read(family: string, endpointId: string): Promise<EndpointSecrets | undefined>;
+  /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
+  readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined>;
+  /**
+   * Stores what `next` makes of the stored secrets, atomically across replicas, and returns it. If `next` returns the
+   * same object, it is only written to seal it anew, if another key than the first had sealed it.
+   */
+  change(
+    family: string,
+    endpointId: string,
+    next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
+  ): Promise<EndpointSecrets>;
+}
+
+const maxAttempts = 100;
+
+/** A vault on the table `webhook_secrets`. */
+export function createVault({ kysely }: Database, sealer: Sealer): Vault {
+  function find(family: string, endpointId: string) {
+    return kysely
+      .selectFrom('webhook_secrets')
+      .selectAll()
+      .where('family', '=', family)
+      .where('endpoint_id', '=', keyText(endpointId))
+      .executeTakeFirst();
+  }
+
+  function openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
+    const place = placeOf(row.family, row.endpoint_id);
+    const open = (sealed: string) => {
+      const secret = sealer.open(sealed, place);
+      if (secret === undefined) throw new UnusableDatabase(unopened(row));
+      return secret;
+    };
+    return {
+      current: open(row.current),
+      previous: row.previous === null ? [] : readPrevious(open(row.previous), row.previous_until),
+      configured: open(row.configured),
+      changedAt: row.changed_at,
+    };
+  }
+
+  function sealRow(family: string, endpointId: string, held: EndpointSecrets): WebhookSecretTable {
+    const key = keyText(endpointId);
+    const seal = (secret: string) => sealer.seal(secret, placeOf(family, key));
+    return {
+      family,
+      endpoint_id: key,
+      current: seal(held.current),
+      ...sealPrevious(held.previous, seal),
+      configured: seal(held.configured),
+      changed_at: held.changedAt,
+    };
+  }
+
+  /** Returns whether it was stored, not if another wrote first. A sealed text never repeats, so it is the version. */
+  async function swap(before: WebhookSecretTable | undefined, after: WebhookSecretTable): Promise<boolean> {
+    if (!before) {
+      const insert = kysely.insertInto('webhook_secrets').values(after);
+      const { numInsertedOrUpdatedRows } = await insert
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
+    }
+    const { numUpdatedRows } = await kysely
+      .updateTable('webhook_secrets')
+      .set(after)
+      .where('family', '=', before.family)
+      .where('endpoint_id', '=', before.endpoint_id)
+      .where('current', '=', before.current)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows === 1n;
+  }
+
+  return {
+    async read(family, endpointId) {
+      const row = await find(family, endpointId);
+      return row && openRow(row);
+    },
+    async readAll() {
+      const rows = await kysely.selectFrom('webhook_secrets').selectAll().execute();
+      const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
+      return (family, endpointId) => {
+        const row = stored.get(placeOf(family, keyText(endpointId)));
+        const open = () => openRow(row!);
+        return row && { version: row.current, isCurrent: sealer.isCurrent(row.current), open };
+      };
+    },
+    async change(family, endpointId, next) {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const row = await find(family, endpointId);
+        const kept = row && openRow(row);
+        const held = next(kept);
+        if (row && held === kept && sealer.isCurrent(row.current)) return held;
+        if (await swap(row, sealRow(family, endpointId, held))) return held;
+      }
+      throw new Error(
+        `The secrets of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
+      );
+    },
+  };
+}
+
+/** A single one is stored as it is, with its end in a column; several as JSON, with their ends inside. */
+function sealPrevious(previous: readonly PreviousSecret[], seal: (text: string) => string) {
+  const [first, ...others] = previous;
+  if (!first) return { previous: null, previous_until: null };
+  if (others.length === 0) return { previous: seal(first.secret), previous_until: first.until };
+  return { previous: seal(JSON.stringify(previous)), previous_until: null };
+}
+
+function readPrevious(opened: string, until: number | null): readonly PreviousSecret[] {
+  if (until !== null) return [{ secret: opened, until }];
+  try {
+    return JSON.parse(opened) as PreviousSecret[];
+  } catch {
+    throw new Error('The replaced secrets of a webhook endpoint are damaged.'); // a parser's words would repeat them
+  }
+}
+
+function unopened(row: Selectable<WebhookSecretTable>): string {
+  return (
+    `The stored secret of the webhook endpoint ${row.family}/${row.endpoint_id} was sealed with a key that is not in ` +
+    'SECRET_KEYS: add that key after the others.'
+  );
+}
+
+function placeOf(family: string, key: string): string {
+  return `webhook_secrets ${family} ${key}`;
+}

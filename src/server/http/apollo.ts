@@ -1,0 +1,214 @@
+import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from '@apollo/server/plugin/disabled';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
+import type { Context, MakeContext } from '../../api/context.js';
+import { NotSignedIn } from '../../graphql/errors.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
+import { cookieName, type Callers } from '../operation/authenticate.js';
+import type { Lane } from './compiled-queries.js';
+import type { Meter } from '../operation/operation-metrics.js';
+import { maybeApplied, refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
+import { operationSignal } from '../operation/operation-deadline.js';
+import { createClientAddress } from './client-address.js';
+import type { Outflow } from './response-budget.js';
+import type { Rules } from '../operation/operation-rules.js';
+
+/** GraphQL over HTTP, by Apollo Server. */
+export interface GraphqlHttp {
+  handle(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What Apollo Server gets in place of a document that is refused. */
+const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
+
+/**
+ * Headers that a page of another origin can send only after a preflight: Apollo's own, and `Authorization`, where what
+ * a browser adds by itself (Basic credentials) signs nobody in.
+ */
+const preflightedHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
+
+/** What GraphQL over HTTP works with. */
+interface GraphqlHttpOptions {
+  readonly schema: GraphQLSchema;
+  readonly rules: Rules;
+  readonly callers: Callers;
+  readonly makeContext: MakeContext;
+  readonly lane: Lane | undefined;
+  readonly outflow: Outflow;
+  readonly meter: Meter;
+  /** Whether browsers use https. */
+  readonly secure: boolean;
+  readonly publicUrl: string | undefined;
+  readonly telemetry: Telemetry;
+}
+
+/** Starts Apollo Server behind our own rules, contexts and cookies. */
+export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<GraphqlHttp> {
+  const { schema, rules, callers, makeContext, lane, outflow, meter, secure, telemetry } = options;
+  const addressOf = createClientAddress(options);
+  const contextOfError = new WeakMap<object, Context>();
+  const apollo = new ApolloServer<Context>({
+    schema,
+    csrfPrevention: { requestHeaders: preflightedHeaders },
+    persistedQueries: false,
+    documentStore: null, // `rules` caches documents, for websockets too
+    stopOnTerminationSignals: false,
+    includeStacktraceInErrorResponses: false,
+    logger: telemetry.log.child({ part: 'apollo' }),
+    formatError: (_, error) => rules.show(error, contextOfError.get(error as object)),
+    plugins: [
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginInlineTraceDisabled(), // only for federated subgraphs, and more code than all the rest
+      ApolloServerPluginLandingPageDisabled(), // it loads from Apollo's site; our explorer comes from the gateway alone
+      operationPlugin(contextOfError, options),
+    ],
+  });
+  await apollo.start();
+
+  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Context> {
+    return makeContext({
+      session: await callers.find(request.headers),
+      signal: () => operationSignal(reply.raw),
+      ip: addressOf(request),
+      requestId: request.id,
+      ...(callers.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
+    });
+  }
+
+  function cookieOf({ headers }: FastifyRequest, reply: FastifyReply): NonNullable<Context['cookie']> {
+    const attributes = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
+    return {
+      session: () => callers.find({ ...headers, authorization: undefined }),
+      set: (token, expiresAt) =>
+        void reply.setCookie(cookieName, token, { ...attributes, expires: new Date(expiresAt) }),
+      clear: () => void reply.clearCookie(cookieName, attributes),
+    };
+  }
+
+  return {
+    async handle(request, reply) {
+      const left = lane?.handedOver(request.raw)?.context;
+      left?.prepareRerun();
+      const context = left ?? (await begin(request, reply));
+      const headers = new HeaderMap();
+      for (const [name, value] of Object.entries(request.headers))
+        if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+      const {
+        status,
+        headers: answered,
+        body,
+      } = await apollo.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: {
+          method: request.method,
+          headers,
+          search: searchOf(request.url),
+          body: request.body,
+        },
+        context: () => Promise.resolve(context),
+      });
+      if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
+      // `server.ts` sets it to `no-store` where no other value is set.
+      answered.delete('cache-control');
+      reply.headers(Object.fromEntries(answered));
+      if (outflow.admits(reply.raw, body.string.length, context.caller?.userId))
+        await reply.code(status ?? 200).send(body.string);
+      else {
+        meter.refused('http', withheld.errors);
+        await reply.code(503).header('retry-after', retryAfterSeconds).send(withheld);
+      }
+    },
+    stop: () => apollo.stop(),
+  };
+}
+
+const retryAfterSeconds = 1;
+
+/** The answer in place of a long one while too many others wait for their clients. */
+const withheld = {
+  errors: [
+    {
+      message: `Too many long answers wait for their clients: ask again later, or for less. ${maybeApplied}`,
+      extensions: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds },
+    },
+  ],
+};
+
+/** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
+const absentParameters = [
+  ['operationName', ''],
+  ['variables', 'null'],
+  ['extensions', 'null'],
+] as const;
+
+function searchOf(target: string): string {
+  const { searchParams } = new URL(target, 'http://gateway');
+  for (const [name, value] of absentParameters) searchParams.delete(name, value);
+  return `?${searchParams}`;
+}
+
+/**
+ * Has our own rules prepare each document, as for websockets; refuses subscriptions, which go over those; tells
+ * whoever has to sign in what is wrong with their credentials; and remembers which operation an error belongs to, since
+ * `formatError` is not told.
+ */
+function operationPlugin(
+  contextOfError: WeakMap<object, Context>,
+  { rules, callers, lane, meter }: GraphqlHttpOptions,
+): ApolloServerPlugin<Context> {
+  return {
+    async requestDidStart() {
+      let refusals: readonly GraphQLError[] = [];
+      return {
+        async didResolveSource(request) {
+          const prepared = rules.prepare(request.source);
+          const isTaken = 'kind' in prepared;
+          if (!isTaken) refusals = prepared;
+          // Apollo Server parses and validates only where no document is set.
+          Object.assign(request, { document: isTaken ? prepared : emptyDocument });
+        },
+        async didResolveOperation({ operation, source, document, request, contextValue }) {
+          if (refusals[0]) throw refusals[0];
+          // Apollo Server would notice only after execution. It replaces this error with its own.
+          if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
+          // The lane may have run the operation, and found this.
+          const refusal = contextValue.tally.exceeded
+            ? tooComplex(tooManyFields)
+            : operation && rules.costs.tooCostly(document, operation, request.variables);
+          if (refusal) throw refusal;
+          if (operation?.operation !== 'subscription') return lane?.admit(source, document);
+          throw new GraphQLError('Send subscriptions over a websocket.', {
+            extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
+          });
+        },
+        async didEncounterErrors({ errors, request, contextValue }) {
+          for (const error of errors) contextOfError.set(error, contextValue);
+          const anonymous = errors.filter(({ originalError }) => originalError instanceof NotSignedIn);
+          if (anonymous.length === 0) return;
+          const fault = callers.faultOf(Object.fromEntries(request.http?.headers ?? []));
+          if (fault !== undefined) for (const error of anonymous) error.message = `Sign in first: ${fault}.`;
+        },
+        async willSendResponse({ request, response: { http, body }, errors = [], operation, contextValue }) {
+          if (body.kind !== 'single') return;
+          // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
+          const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
+          if (http.status === 200 && !('data' in body.singleResult) && !isLegacy) http.status = 400;
+          const { data = null } = body.singleResult;
+          const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);
+          const all = refusal ? [refusal] : refusals;
+          if (all.length > 0) {
+            http.status = 400;
+            body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
+          }
+          meter.answered({ transport: 'http', type: operation?.operation }, contextValue, body.singleResult);
+        },
+      };
+    },
+  };
+}

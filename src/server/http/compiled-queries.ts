@@ -1,0 +1,300 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import {
+  getVariableValues,
+  Kind,
+  OperationTypeNode,
+  visit,
+  type DocumentNode,
+  type ExecutionResult,
+  type FieldNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import type { CompiledQuery } from 'graphql-jit';
+import type { Context } from '../../api/context.js';
+import { isObject } from '../../lib/json.js';
+import { createCache } from '../../lib/cache/cache.js';
+import type { Costs } from '../operation/cost/query-cost.js';
+import { fragmentsOf } from '../operation/cost/cost-estimate.js';
+import { isTooLong, maxCharacters } from '../operation/cost/document-limits.js';
+import type { Meter } from '../operation/operation-metrics.js';
+import type { Outflow } from './response-budget.js';
+
+/**
+ * A fast path for repeated queries, in front of everything else: they are compiled to code on their second use, and
+ * answered with the same headers that the usual way gave to a request like it. It takes only what Apollo Server would
+ * answer with the same bytes, and leaves all else to it. The gateway works the same without it.
+ */
+export interface Lane {
+  /** Answers what it can; everything else goes to `next`. */
+  before(next: RequestListener): RequestListener;
+  /** What was done for a request before it was left to the usual way. */
+  handedOver(request: IncomingMessage): Readonly<Work> | undefined;
+  /** Must be called when Apollo Server takes a document, which is then parsed and valid. */
+  admit(source: string, document: DocumentNode): void;
+  /** Must be called when the usual way answers a request with status 200 and these headers. */
+  learn(request: IncomingMessage, headers: Readonly<Record<string, unknown>>): void;
+}
+
+/** A request that the lane has begun. */
+export interface Work {
+  readonly body: Buffer;
+  /** The context in which the operation has run: it keeps what was read, so that the services are not asked twice. */
+  context?: Context;
+}
+
+/** What a lane works with. */
+export interface LaneOptions {
+  readonly schema: GraphQLSchema;
+  readonly costs: Costs;
+  readonly outflow: Outflow;
+  readonly meter: Meter;
+  /** Makes the context of one operation. */
+  makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
+  /** Whether requests may be taken now. */
+  isOpen(): boolean;
+}
+
+/** How requests with the same body are answered, unless the document is forgotten. */
+interface Plan {
+  readonly source: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+interface Admitted {
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Whether it asks for a field repeatedly, so that the answer may be long however little data there is. */
+  readonly repeats: boolean;
+  /** Begun at the second use; concurrent uses share it. Null if the compiler refuses the document. */
+  compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
+}
+
+const maxDocuments = 300;
+/** Fields of a document, its fragments expanded, since the compiler expands them. */
+const maxFields = 1_000;
+/** The same of all documents together: compiled, each takes 2 to 3 KB. */
+const maxFieldsInAll = 10_000;
+const maxLearned = 200;
+/** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
+const maxBodyBytes = 16 * 1024;
+/** Headers that each answer has of its own. */
+const ownHeaders = new Set([
+  'content-length',
+  'date',
+  'connection',
+  'keep-alive',
+  'x-request-id',
+  'set-cookie',
+]);
+
+/** A lane over a schema. */
+export function createLane({ schema, costs, outflow, meter, makeContext, isOpen }: LaneOptions): Lane {
+  const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
+  const learned = createCache<readonly string[]>(maxLearned);
+  /** By the body of the request: clients repeat a query in the same bytes. */
+  const plans = createCache<Plan>(maxDocuments);
+  const left = new WeakMap<IncomingMessage, Work>();
+
+  function find(text: string): Plan | undefined {
+    const known = plans.get(text);
+    if (known) return known;
+    const plan = planOf(parsePlain(text));
+    if (plan) plans.set(text, plan);
+    return plan;
+  }
+
+  function planOf(request: PlainRequest | undefined): Plan | undefined {
+    const admitted = request && documents.get(request.query);
+    if (!admitted) return undefined;
+    const { document, operation } = admitted;
+    const variables = request.variables ?? {};
+    const isNamed = request.operationName == null || request.operationName === operation.name?.value;
+    const isAccepted =
+      isNamed && !costs.tooCostly(document, operation, variables) && areAccepted(operation, variables);
+    return isAccepted ? { source: request.query, variables } : undefined;
+  }
+
+  /** The compiler accepts more than GraphQL: a list for an input object, or null where only a default may stand. */
+  function areAccepted(
+    { variableDefinitions = [] }: OperationDefinitionNode,
+    variables: Plan['variables'],
+  ): boolean {
+    const isNull = variableDefinitions.some(
+      ({ variable, defaultValue }) => defaultValue && variables[variable.name.value] === null,
+    );
+    return !isNull && !getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors;
+  }
+
+  async function compileOnce(admitted: Admitted): Promise<CompiledQuery | null> {
+    try {
+      return (admitted.compiled = await compile(schema, admitted.document));
+    } catch (error) {
+      admitted.compiled = undefined; // and the next one tries again
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves to whether it has answered. On an error it has not: Apollo Server runs the operation again. Awaits only
+   * what is a promise, since each `await` takes time by itself.
+   */
+  async function attempt(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
+    const headers = isUtf8(work.body) ? learned.get(kindOf(request)) : undefined;
+    const plan = headers && find(work.body.toString());
+    const admitted = plan && documents.get(plan.source);
+    if (!admitted) return false;
+    if (admitted.compiled === undefined) admitted.compiled = compileOnce(admitted);
+    const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
+    if (!compiled) return false;
+    const making = makeContext(request, response);
+    const context = making instanceof Promise ? await making : making;
+    work.context = context;
+    const running = compiled.query(undefined, context, plan.variables);
+    const result = (running instanceof Promise ? await running : running) as ExecutionResult;
+    if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
+    const text = JSON.stringify(result);
+    if (text.length > maxCharacters) return false;
+    if (!outflow.admits(response, text.length, context.caller?.userId)) return false;
+    send(response, headers, context.requestId, text);
+    meter.answered({ transport: 'http', type: 'query' }, context, result);
+    return true;
+  }
+
+  return {
+    before: (next) => (request, response) => {
+      if (!isOpen() || !isPlain(request)) return next(request, response);
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const work: Work = { body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
+        const leave = () => {
+          left.set(request, work);
+          next(request, response);
+        };
+        attempt(request, response, work).then((answered) => (answered ? undefined : leave()), leave);
+      });
+    },
+    handedOver: (request) => left.get(request),
+    admit(source, document) {
+      const operation = documents.get(source) ? undefined : plainQuery(source, document);
+      if (!operation) return;
+      const { expandedFields: fields } = costs.of(document, operation);
+      if (fields > maxFields) return;
+      const repeats = !comeOnce(operation, document, fieldName);
+      documents.set(source, { document, operation, repeats }, fields);
+    },
+    learn(request, headers) {
+      if (!isPlain(request) || learned.get(kindOf(request))) return;
+      const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name));
+      const pairs = kept.flatMap(([name, value]) => [name, String(value)]);
+      learned.set(kindOf(request), pairs);
+    },
+  };
+}
+
+/** As a string, the body goes out in one write with the head; it ends with a newline, as Apollo Server's does. */
+function send(response: ServerResponse, headers: readonly string[], requestId: string, body: string): void {
+  const length = Buffer.byteLength(body);
+  const own = ['x-request-id', requestId, 'content-length', String(length + 1)];
+  // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
+  response.writeHead(200, [...headers, ...own]).end(`${body}\n`, length === body.length ? 'latin1' : 'utf8');
+}
+
+/** A POST of plain JSON whose length is given. */
+function isPlain({ method, url, headers }: IncomingMessage): boolean {
+  return (
+    method === 'POST' &&
+    url === '/graphql' &&
+    headers['content-type'] === 'application/json' &&
+    headers['content-encoding'] === undefined &&
+    headers['transfer-encoding'] === undefined &&
+    Number(headers['content-length']) <= maxBodyBytes
+  );
+}
+
+/** Requests of one kind get the same headers. */
+function kindOf({ headers: { accept = '', origin = '' } }: IncomingMessage): string {
+  return `${origin}\n${accept}`;
+}
+
+/** The compiler is loaded when it is first needed, which is not while a gateway starts. */
+async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<CompiledQuery | null> {
+  const { compileQuery, isCompiledQuery } = await import('graphql-jit');
+  const compiled = compileQuery(schema, document);
+  return isCompiledQuery(compiled) ? compiled : null;
+}
+
+/** Introspection; and a name by which the compiled code would set the prototype, and lose the value. */
+const unusual = /\b__(schema|type|proto__)\b/;
+/** Without the `@`: blanks, commas and comments may stand between it and the name. */
+const conditions = /\b(skip|include)\b/;
+
+/** The query of a document that has no other operation, if the compiler is sure to treat it as Apollo Server does. */
+function plainQuery(source: string, document: DocumentNode): OperationDefinitionNode | undefined {
+  const [only, ...others] = document.definitions.filter(
+    (definition) => definition.kind === Kind.OPERATION_DEFINITION,
+  );
+  const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
+  if (!plain || unusual.test(source)) return undefined;
+  const isSure =
+    !conditions.test(source) || (areSpreadOnce(document) && comeOnce(only, document, answerName));
+  return isSure ? only : undefined;
+}
+
+/** The compiler joins the conditions of all places where a fragment is spread, and has its fields meet all of them. */
+function areSpreadOnce(document: DocumentNode): boolean {
+  const spread: string[] = [];
+  visit(document, { FragmentSpread: ({ name }) => void spread.push(name.value) });
+  return new Set(spread).size === spread.length;
+}
+
+const fieldName = ({ name }: FieldNode): string => name.value;
+/** If a name is repeated, and a variable leaves out its first field, the compiler orders the fields differently. */
+const answerName = ({ name, alias = name }: FieldNode): string => alias.value;
+
+/** Whether `nameOf` gives every field a name of its own within its selection set, fragments expanded. */
+function comeOnce(
+  { selectionSet: root }: OperationDefinitionNode,
+  document: DocumentNode,
+  nameOf: (field: FieldNode) => string,
+): boolean {
+  const fragments = fragmentsOf(document);
+  const areNew = ({ selections }: SelectionSetNode, names: Set<string>): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) {
+        const name = nameOf(selection);
+        if (names.has(name)) return false;
+        names.add(name);
+        return !selection.selectionSet || areNew(selection.selectionSet, new Set());
+      }
+      const isInline = selection.kind === Kind.INLINE_FRAGMENT;
+      const spread = isInline ? selection : fragments.get(selection.name.value);
+      return spread !== undefined && areNew(spread.selectionSet, names);
+    });
+  return areNew(root, new Set());
+}
+
+interface PlainRequest {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>> | null;
+  readonly operationName?: string | null;
+}
+
+const plainNames: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
+
+/** The request, if nothing in it needs Apollo Server. */
+function parsePlain(text: string): PlainRequest | undefined {
+  const request: unknown = JSON.parse(text);
+  if (!isObject(request)) return undefined;
+  const { query, variables, operationName, extensions } = request;
+  const plain =
+    typeof query === 'string' &&
+    (variables == null || isObject(variables)) &&
+    (operationName == null || typeof operationName === 'string') &&
+    (extensions == null || (isObject(extensions) && !('persistedQuery' in extensions))) &&
+    Object.keys(request).every((name) => plainNames.has(name));
+  return plain ? (request as unknown as PlainRequest) : undefined;
+}

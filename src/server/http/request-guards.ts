@@ -1,0 +1,141 @@
+import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { maxDiscardedBytes } from '../../events/webhooks/request.js';
+
+/** Paths below this one are the webhook receiver's. */
+export const webhookPrefix = '/webhooks/';
+
+/** How many requests of a connection may wait for their turn: Node.js reads on while no answer does. */
+const maxPipelined = 100;
+
+/**
+ * Has `next` handle the requests of a connection one after the other: a client that pipelines them gets no further
+ * answer while it does not read the last one. Node.js gives a response the socket when its turn comes.
+ */
+export function oneAtATime(next: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  return (request, response) => {
+    if (response.socket) return next(request, response);
+    const { socket } = request;
+    const before = waiting.get(socket) ?? 0;
+    waiting.set(socket, before + 1);
+    if (before >= maxPipelined) return socket.destroy();
+    return response.once('socket', () => {
+      waiting.set(socket, waiting.get(socket)! - 1);
+      next(request, response);
+    });
+  };
+}
+
+/** The target as path and query, even if it came in absolute form (RFC 9112 §3.2.2). */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const path = target.replace(/^https?:\/\/[^/?]*/i, '');
+  return path === '' || path.startsWith('?') ? `/${path}` : path;
+}
+
+/** The target's path alone. */
+export function pathOf(target: string): string {
+  return originForm(target).split('?', 1)[0]!;
+}
+
+/** A complete answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A connection is kept if no more than this is announced of a body that nobody reads. */
+const smallBody = 1024 * 1024;
+const watchMs = 50;
+
+/**
+ * Answers, even if the body is not read. The connection is kept if the body is short; else it is closed once the body
+ * has ended, or `maxDiscardedBytes` of it have arrived: a sender that is cut off while it writes may never see the answer.
+ */
+export function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+) {
+  const length = { 'content-length': Buffer.byteLength(body) };
+  const allHeaders = { ...headers, ...length, 'x-content-type-options': 'nosniff' };
+  if (request.complete || request.destroyed || announcedLength(request) <= smallBody) {
+    response.writeHead(status, allHeaders).end(body);
+    return;
+  }
+  discard(request);
+  request.once('close', () => response.end());
+  response.writeHead(status, { ...allHeaders, connection: 'close' }).write(body);
+}
+
+/** The announced length of the body; Infinity if it is chunked, since nobody knows then. */
+function announcedLength({ headers }: IncomingMessage): number {
+  if (headers['transfer-encoding'] !== undefined) return Infinity;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** Reads on without keeping anything, and cuts off a sender that does not stop. */
+function discard(request: IncomingMessage): void {
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxDiscardedBytes) request.destroy();
+  });
+}
+
+/** Has `next` answer; if that leaves a body unread, bounds how much more of it is received, as `respond` does. */
+export function boundUnreadBody(next: RequestListener): RequestListener {
+  return (request, response) => {
+    if (announcedLength(request) > smallBody) response.once('finish', () => watchRest(request));
+    next(request, response);
+  };
+}
+
+/** Node.js discards an unread body without an event: only the socket tells how much of it has come. */
+function watchRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  const { socket } = request;
+  const most = socket.bytesRead + maxDiscardedBytes;
+  const watch = setInterval(() => socket.bytesRead > most && request.destroy(), watchMs).unref();
+  request.once('close', () => clearInterval(watch));
+}
+
+/** Refuses an unknown `Expect` header; `refuse` gives the answer to a request that is not the receiver's. */
+export function refuseExpectation(
+  refuse: (request: IncomingMessage, status: number, fault: string) => Answer,
+): RequestListener {
+  const fault = 'The only expectation that can be met here is 100-continue.';
+  const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
+  return (request, response) => {
+    const isDelivery = originForm(request.url!).startsWith(webhookPrefix);
+    respond(request, response, isDelivery ? ofReceiver : refuse(request, 417, fault));
+  };
+}
+
+/** Answers what is not an HTTP request, and closes the connection. */
+export function refuseMalformed({ code }: Error & { readonly code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const { status, headers, body } = malformed[code ?? ''] ?? notHttp;
+  const lines = Object.entries({
+    ...headers,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  });
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines.map((line) => line.join(': '))];
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
+}
+
+/** A refusal as the webhook receiver gives it; also used where the path of the request cannot be known. */
+function refusal(status: number, code: string, message: string): Answer {
+  const body = JSON.stringify({ error: { code, message } });
+  return { status, headers: { 'content-type': 'application/json' }, body };
+}
+
+const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a valid HTTP/1.1 request.');
+const malformed: Readonly<Record<string, Answer>> = {
+  HPE_HEADER_OVERFLOW: refusal(431, 'HEADERS_TOO_LARGE', 'The headers are too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.'),
+};

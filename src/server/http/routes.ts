@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { isCompressed } from '../../events/webhooks/request.js';
+import type { Database } from '../../store/database.js';
+import { refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
+import type { Drain } from './graceful-shutdown.js';
+import type { GraphqlHttp } from './apollo.js';
+import type { Lane } from './compiled-queries.js';
+import type { Pages } from './explorer-page.js';
+
+/** An error as Fastify reports it. */
+export type Fault = Error & { readonly statusCode?: number };
+
+/** The body of a refusal before any operation began, in the shape of a GraphQL response. */
+export function toErrors(status: number, fault: string, id: string) {
+  const [code, message] =
+    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Internal server error.'] : ['BAD_REQUEST', fault];
+  return { errors: [{ message, extensions: { code, requestId: id } }] };
+}
+
+/** Refuses a request in a form that GraphQL clients can read. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, status: number, fault: string) {
+  const type = refusalTypeFor(request.headers.accept, status);
+  return reply
+    .code(status)
+    .type(type)
+    .send(toErrors(status, fault, request.id));
+}
+
+/** `/graphql`: operations by GET and POST, the explorer for a browser's GET, and a refusal of all other methods. */
+export function serveGraphql(
+  routes: FastifyInstance,
+  parts: { readonly graphql: GraphqlHttp; readonly lane: Lane | undefined; readonly pages: Pages },
+): void {
+  const { graphql, lane, pages } = parts;
+  routes.addHook('preParsing', (request, _, payload, next) => {
+    const read = lane?.handedOver(request.raw)?.body;
+    next(null, read ? Readable.from([read]) : payload);
+  });
+  // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
+  const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
+  routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) =>
+    isUtf8(body) ? parseJson(request, body.toString(), done) : done(notUtf8()),
+  );
+  routes.addContentTypeParser('*', (_, __, done) => done(null));
+  routes.route({
+    method: ['GET', 'POST'],
+    url: '/graphql',
+    exposeHeadRoute: false,
+    onRequest: refuseContent,
+    async handler(request, reply) {
+      if (request.method === 'GET' && wantsPage(request.headers.accept)) return pages.explorer(reply);
+      await graphql.handle(request, reply);
+      return reply;
+    },
+  });
+  refuseOthers(routes, '/graphql', ['GET', 'POST'], 'Use GET or POST for GraphQL.');
+}
+
+/** Serves an address that is only read. */
+export function serveReading(routes: FastifyInstance, url: string, handler: RouteHandlerMethod): void {
+  routes.get(url, handler);
+  refuseOthers(routes, url, ['GET', 'HEAD'], 'Use GET or HEAD here.');
+}
+
+/** Refuses all methods but these at an address; OPTIONS names these to anybody, even to a page that is not allowed. */
+function refuseOthers(routes: FastifyInstance, url: string, methods: readonly string[], fault: string): void {
+  const allow = methods.join(', ');
+  const refuseMethod = async (request: FastifyRequest, reply: FastifyReply) =>
+    refuse(request, reply.header('allow', allow), 405, fault);
+  const others = routes.supportedMethods.filter((method) => ![...methods, 'OPTIONS'].includes(method));
+  routes.route({ method: others, url, onRequest: refuseMethod, handler: refuseMethod });
+  routes.options(url, (_, reply) => reply.code(204).header('allow', allow).send());
+}
+
+/** Refuses a body that is compressed, or declared to be in another charset than UTF-8. */
+async function refuseContent(request: FastifyRequest, reply: FastifyReply) {
+  if (isCompressed([request.headers['content-encoding'] ?? ''])) {
+    reply.header('accept-encoding', 'identity');
+    return refuse(request, reply, 415, 'The body must not be compressed.');
+  }
+  return isUtf8Told(request.headers) ? undefined : refuse(request, reply, 415, 'The body must be in UTF-8.');
+}
+
+/** Whether no charset but UTF-8 is declared. */
+function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
+  const charsets = type.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi);
+  return [...charsets].every(([, charset = '']) => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim()));
+}
+
+function notUtf8(): Fault {
+  return Object.assign(new Error('The body is not valid UTF-8.'), { statusCode: 400 });
+}
+
+/** `/livez`: the process is up. `/readyz`: it can serve. */
+export function serveHealth(
+  routes: FastifyInstance,
+  { drain, database }: { readonly drain: Drain; readonly database: Database },
+): void {
+  serveReading(routes, '/livez', (_, reply) => reply.send({ status: 'ok' }));
+  serveReading(routes, '/readyz', async (_, reply) => {
+    const status = drain.begun ? 'draining' : await databaseStatus(database);
+    return reply.code(status === 'ok' ? 200 : 503).send({ status });
+  });
+}
+
+function databaseStatus(database: Database): Promise<'ok' | 'no database'> {
+  return database.ready().then(
+    () => 'ok',
+    () => 'no database',
+  );
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createPace } from '../../lib/async/turn-limit.js';
+import type { Receiver } from '../../events/webhooks/receiver.js';
+import { respond, webhookPrefix } from './request-guards.js';
+
+const maxPerTurn = 8;
+
+/**
+ * Gives the receiver every request below `/webhooks/`, by whatever method, as it came: any content type will do, the
+ * signature covers the raw bytes, and the hooks of other routes are not wanted. All else goes to `next`. Requests that
+ * come together are begun a few in each turn of the event loop, so that a burst of deliveries holds up nobody else.
+ */
+export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
+  const pace = createPace(maxPerTurn);
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
+    const answered = await receiver.receive({
+      family,
+      endpointId: more.length === 0 ? decode(id) : '',
+      method: request.method!,
+      rawHeaders: request.rawHeaders,
+      body: request,
+    });
+    respond(request, response, answered);
+  }
+
+  return (request, response) => {
+    if (request.url!.startsWith(webhookPrefix)) pace(() => void take(request, response));
+    else next(request, response);
+  };
+}
+
+/** A segment of a path, decoded; empty, as no id is, where it cannot be. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
+}

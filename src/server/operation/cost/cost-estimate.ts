@@ -1,0 +1,178 @@
+import {
+  getNamedType,
+  getNullableType,
+  GraphQLIncludeDirective,
+  GraphQLSkipDirective,
+  isCompositeType,
+  isListType,
+  isObjectType,
+  Kind,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  valueFromASTUntyped,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { maxPageSize, defaultPageSize } from '../../../graphql/relay/relay.js';
+import type { Variables } from './document-limits.js';
+
+/** What an operation asks for, in fields. */
+export interface Cost {
+  /** About as many as the answer may have: a field below a page or a list counts once for each row. */
+  readonly fields: number;
+  /** As many as the operation has with its fragments expanded. */
+  readonly expandedFields: number;
+}
+
+/** By name. */
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** The fragments of a document. */
+export function fragmentsOf({ definitions }: DocumentNode): Fragments {
+  const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
+  return new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
+}
+
+/** Estimated for a list that is not a page, such as the tags of a note; a tally counts the rows beyond. */
+export const defaultRows = 5;
+/** How often a field below `__schema` or `__type` counts: GraphiQL's own query comes to some 20,000. */
+const schemaRows = 100;
+const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
+export const nothing: Cost = { fields: 0, expandedFields: 0 };
+
+/** Counts the fields that one operation, with these variables, asks for. */
+export class CostEstimate {
+  private readonly schema: GraphQLSchema;
+  private readonly variables: Variables;
+  private readonly fragments: Fragments;
+  /** How many rows a list of unknown length is estimated to have. */
+  private readonly openRows: number;
+  private readonly fragmentCosts = new Map<string, Cost>();
+
+  constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables, openRows = 0) {
+    this.schema = schema;
+    this.fragments = fragments;
+    this.variables = variables;
+    this.openRows = Math.max(openRows, defaultRows);
+  }
+
+  /** An object has one type: of the selections for several object types only the costliest counts. */
+  ofSet({ selections }: SelectionSetNode, type: GraphQLCompositeType): Cost {
+    let always = nothing;
+    const byType = new Map<GraphQLCompositeType, Cost>();
+    for (const selection of selections) {
+      const on = this.typeOf(selection, type);
+      const { fields, expandedFields } = this.ofSelection(selection, on);
+      const cost = { fields: this.isLeftOut(selection) ? 0 : fields, expandedFields };
+      if (on === type || !isObjectType(on)) always = plus(always, cost);
+      else byType.set(on, plus(byType.get(on) ?? nothing, cost));
+    }
+    return plus(always, [...byType.values()].reduce(costliest, nothing));
+  }
+
+  /** Whether its own `@skip` or `@include` leaves it out. */
+  private isLeftOut({ directives = [] }: SelectionNode): boolean {
+    return directives.some(({ name, arguments: given = [] }) => {
+      const [condition] = given.map(({ value }) => valueFromASTUntyped(value, this.variables));
+      if (name.value === GraphQLSkipDirective.name) return condition === true;
+      return name.value === GraphQLIncludeDirective.name && condition === false;
+    });
+  }
+
+  private typeOf(selection: SelectionNode, parent: GraphQLCompositeType): GraphQLCompositeType {
+    if (selection.kind === Kind.FIELD) return parent;
+    const { typeCondition } =
+      selection.kind === Kind.INLINE_FRAGMENT ? selection : (this.fragments.get(selection.name.value) ?? {});
+    const type = typeCondition && this.schema.getType(typeCondition.name.value);
+    return isCompositeType(type) ? type : parent;
+  }
+
+  private ofSelection(selection: SelectionNode, type: GraphQLCompositeType): Cost {
+    if (selection.kind === Kind.FIELD) return this.ofField(selection, type);
+    if (selection.kind === Kind.INLINE_FRAGMENT) return this.ofSet(selection.selectionSet, type);
+    const { value: name } = selection.name;
+    const set = this.fragments.get(name)?.selectionSet;
+    const cost = this.fragmentCosts.get(name) ?? (set ? this.ofSet(set, type) : nothing);
+    this.fragmentCosts.set(name, cost);
+    return cost;
+  }
+
+  private ofField(node: FieldNode, parent: GraphQLCompositeType): Cost {
+    const { value: name } = node.name;
+    const field = schemaFields.get(name) ?? ('getFields' in parent ? parent.getFields()[name] : undefined);
+    const type = field && getNamedType(field.type);
+    if (!field || !isCompositeType(type) || !node.selectionSet) return { fields: 1, expandedFields: 1 };
+    const { fields, expandedFields } = this.ofSet(node.selectionSet, type);
+    return { fields: 1 + this.rowsOf(node, field, parent) * fields, expandedFields: 1 + expandedFields };
+  }
+
+  /** How many rows a field may have; those of a page are counted at its connection, and all else has one. */
+  private rowsOf(
+    node: FieldNode,
+    field: GraphQLField<unknown, unknown>,
+    parent: GraphQLCompositeType,
+  ): number {
+    if (schemaFields.has(field.name)) return schemaRows;
+    const given = (name: string) => {
+      const argument = node.arguments?.find((each) => each.name.value === name);
+      return argument && valueFromASTUntyped(argument.value, this.variables);
+    };
+    const takes = (name: string) => field.args.some((argument) => argument.name === name);
+    if (takes('first')) return pageOf([given('first'), given('last')]);
+    if (takes('ids')) return bounded(toList(given('ids')).length);
+    return isOpenList(field, parent) ? this.openRows : 1;
+  }
+}
+
+/** An estimate of how many fields a row of the list being resolved has. */
+export function costOfRow(info: GraphQLResolveInfo): number {
+  const { fieldNodes, returnType, schema, fragments, variableValues } = info;
+  const type = getNamedType(returnType);
+  if (!isCompositeType(type)) return 1;
+  const selections = fieldNodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
+  const count = new CostEstimate(schema, new Map(Object.entries(fragments)), variableValues);
+  return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
+}
+
+/** Whether the length of this list is unknown beforehand; a page's, or that of `nodes(ids:)`, is in the arguments. */
+export function isOpenList(
+  { type, args }: GraphQLField<unknown, unknown>,
+  parent: GraphQLCompositeType,
+): boolean {
+  const isList = isListType(getNullableType(type)) && isCompositeType(getNamedType(type));
+  const isPart = parent.name.endsWith('Connection') || parent.name.startsWith('__');
+  return isList && !isPart && !args.some(({ name }) => name === 'first' || name === 'ids');
+}
+
+function pageOf(sizes: readonly unknown[]): number {
+  const given = sizes.filter((size) => typeof size === 'number');
+  return given.length === 0 ? defaultPageSize : bounded(Math.max(...given));
+}
+
+/** A number out of bounds is refused later, by the resolver. */
+function bounded(rows: number): number {
+  return Math.min(Math.max(rows, 1), maxPageSize);
+}
+
+/** GraphQL takes a single value for a list of one. */
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+function plus(one: Cost, other: Cost): Cost {
+  return { fields: one.fields + other.fields, expandedFields: one.expandedFields + other.expandedFields };
+}
+
+function costliest(one: Cost, other: Cost): Cost {
+  return {
+    fields: Math.max(one.fields, other.fields),
+    expandedFields: one.expandedFields + other.expandedFields,
+  };
+}

@@ -1,0 +1,132 @@
+import { GraphQLError, Source, TokenKind, type ExecutionResult, type OperationTypeNode } from 'graphql';
+import type { Context } from '../../../api/context.js';
+import { OperationTooComplex } from '../../../graphql/errors.js';
+import { tokensOf } from './tokens.js';
+import { nestingOf } from './document-depth.js';
+
+/** Values of variables, before coercion. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** How long a query or mutation may take; a subscription has no deadline. */
+export const operationMs = 30_000;
+/** Bounds the tokens of a document. */
+export const parseOptions = { maxTokens: 5_000 } as const;
+const maxDepth = 200;
+const maxLines = 10_000;
+/** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
+const maxName = 255;
+const maxFields = 10_000;
+/** In an answer. */
+export const maxCharacters = 32_000_000;
+/** How many fields an operation may ask for, and how many it may have with its fragments expanded. */
+export const maxCost = 50_000;
+export const tooManyFields = `The response could have more than ${maxCost} fields: request smaller pages, or fewer fields of each item.`;
+export const tooManyExpandedFields = `The operation has more than ${maxCost} fields once its fragments are expanded: spread them less often.`;
+export const maybeApplied = 'The mutation may still have taken effect.';
+const tooLong = `The response has more than ${maxCharacters} characters: request less.`;
+
+/** The error for an operation that is, or asks for, more than it may. */
+export function tooComplex(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'QUERY_TOO_COMPLEX', http: { status: 400 } } });
+}
+
+/**
+ * Why a document is refused before it is parsed: it is nested too deep for the parser or, with its fragments expanded,
+ * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for each error, would take seconds; or a
+ * name is so long that the errors in which GraphQL repeats it would be.
+ */
+export function refuseText(query: string): GraphQLError | undefined {
+  if (hasMore(query, /\r\n|[\n\r]/g, maxLines - 1))
+    return tooComplex(`The document has more than ${maxLines} lines: pass long texts as variables.`);
+  if (longWord.test(query) && hasLongName(query))
+    return tooComplex(`The document has a name of more than ${maxName} characters.`);
+  // Without fragments, and with few brackets, a document cannot be nested too deep; most are like that.
+  if (!hasMore(query, /[[({]/g, maxDepth) && !/\bfragment\b/.test(query)) return undefined;
+  const { depth, cycle } = nestingOf(new Source(query), maxDepth, parseOptions.maxTokens);
+  return depth > maxDepth ? tooComplex(`The operation is nested more than ${maxDepth} levels deep.`) : cycle;
+}
+
+/**
+ * Why variables are refused before they are checked against their types: they are nested too deep, or have so many
+ * fields that GraphQL, which prints a whole object for each error in it, would take seconds.
+ */
+export function refuseVariables(variables: Variables): GraphQLError | undefined {
+  let fields = 0;
+  let values: readonly object[] = [variables];
+  for (let depth = 0; values.length > 0; depth++) {
+    if (depth > maxDepth) return tooComplex(`The variables are nested more than ${maxDepth} levels deep.`);
+    const below: object[] = [];
+    for (const value of values) {
+      const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+      if (!Array.isArray(value)) fields += members.length;
+      if (fields > maxFields) return tooComplex(`The variables have more than ${maxFields} fields.`);
+      for (const member of members) if (typeof member === 'object' && member !== null) below.push(member);
+    }
+    values = below;
+  }
+  return undefined;
+}
+
+/** Whether an answer is too long, by a lower bound of its JSON: names, strings, and one character for all else. */
+export function isTooLong(data: unknown): boolean {
+  // Escaping, which is seldom worth counting, makes at most six characters of one.
+  return (
+    hasMoreCharacters(data, maxCharacters / 6, (text) => text.length) &&
+    hasMoreCharacters(data, maxCharacters, (text) => JSON.stringify(text).length - 2)
+  );
+}
+
+function hasMoreCharacters(data: unknown, most: number, measure: (text: string) => number): boolean {
+  let characters = 0;
+  const containers: object[] = [];
+  const count = (value: unknown) => {
+    characters += typeof value === 'string' ? measure(value) : 1;
+    if (typeof value === 'object' && value !== null) containers.push(value);
+  };
+  count(data);
+  // Grows during the loop.
+  for (const container of containers) {
+    if (Array.isArray(container)) container.forEach(count);
+    else
+      for (const name in container) {
+        characters += measure(name);
+        count((container as Record<string, unknown>)[name]);
+      }
+    if (characters > most) return true;
+  }
+  return false;
+}
+
+/**
+ * Why an answer is withheld as a whole: it is too long, or a field found that the operation asks for too much. Which
+ * field finds that is a matter of timing, so the rest is not given either. A mutation reports such fields one by one,
+ * since what it was to do may be done.
+ */
+export function refuseAnswer(
+  { data, errors = [] }: ExecutionResult,
+  { tally }: Pick<Context, 'tally'>,
+  operation: `${OperationTypeNode}` = 'query',
+): GraphQLError | undefined {
+  if (operation !== 'mutation') {
+    if (tally.exceeded) return tooComplex(tooManyFields);
+    const cause = errors.find(({ originalError }) => originalError instanceof OperationTooComplex);
+    if (cause) return tooComplex(cause.message);
+  }
+  if (!isTooLong(data)) return undefined;
+  return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
+}
+
+/** Also found within strings and comments, where it is no name. Sought from the beginning of each word only. */
+const longWord = new RegExp(`\\b\\w{${maxName + 1}}`);
+
+function hasLongName(query: string): boolean {
+  for (const { kind, value } of tokensOf(new Source(query), parseOptions.maxTokens))
+    if (kind === TokenKind.NAME && value.length > maxName) return true;
+  return false;
+}
+
+function hasMore(text: string, pattern: RegExp, most: number): boolean {
+  let count = 0;
+  for (const _ of text.matchAll(pattern)) if (++count > most) return true;
+  return false;
+}

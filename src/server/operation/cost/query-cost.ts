@@ -1,0 +1,74 @@
+import {
+  OperationTypeNode,
+  valueFromASTUntyped,
+  visit,
+  type DocumentNode,
+  type GraphQLError,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { CostEstimate, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
+import {
+  maxCost,
+  refuseVariables,
+  tooComplex,
+  tooManyFields,
+  tooManyExpandedFields,
+  type Variables,
+} from './document-limits.js';
+
+/** Estimates what operations of valid documents cost, in time linear in the document, however fragments are spread. */
+export interface Costs {
+  of(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Cost;
+  /** Why an operation must not run: it asks for more than one answer should have, or is too large itself. */
+  tooCostly(
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    variables?: Variables,
+  ): GraphQLError | undefined;
+}
+
+/** The costs over a schema. */
+export function createCosts(schema: GraphQLSchema): Costs {
+  const of: Costs['of'] = (document, operation, variables = {}) => {
+    const root = schema.getRootType(operation.operation);
+    if (!root) return nothing;
+    const given = { ...defaultsOf(operation), ...variables };
+    const rows = operation.operation === OperationTypeNode.MUTATION ? longestList(document, given) : 0;
+    return new CostEstimate(schema, fragmentsOf(document), given, rows).ofSet(operation.selectionSet, root);
+  };
+  return {
+    of,
+    tooCostly(document, operation, variables) {
+      const refusal = variables && refuseVariables(variables);
+      if (refusal) return refusal;
+      const { fields, expandedFields } = of(document, operation, variables);
+      if (fields > maxCost) return tooComplex(tooManyFields);
+      return expandedFields > maxCost ? tooComplex(tooManyExpandedFields) : undefined;
+    },
+  };
+}
+
+/** A mutation's answer may have lists as long as its input's: it must not prove too complex only once it is done. */
+function longestList(document: DocumentNode, variables: Variables): number {
+  let longest = 0;
+  const measure = (list: readonly unknown[]) => (longest = Math.max(longest, list.length));
+  visit(document, { ListValue: ({ values }) => void measure(values) });
+  // Grows during the loop.
+  const values: object[] = [variables];
+  for (const value of values) {
+    const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    if (Array.isArray(value)) measure(value);
+    for (const member of members) if (typeof member === 'object' && member !== null) values.push(member);
+  }
+  return longest;
+}
+
+function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
+  return Object.fromEntries(
+    variableDefinitions.map(({ variable, defaultValue }) => [
+      variable.name.value,
+      defaultValue && valueFromASTUntyped(defaultValue),
+    ]),
+  );
+}

@@ -1,0 +1,18 @@
+import type { ServerResponse } from 'node:http';
+import { LightAbortController, whenAborted } from '../../lib/async/abort.js';
+import { operationMs } from './cost/document-limits.js';
+
+/** Aborts it at an operation's deadline, unless it is aborted before; returns it. */
+export function withDeadline(ending: LightAbortController): LightAbortController {
+  const deadline = setTimeout(() => ending.abort(), operationMs).unref();
+  whenAborted(ending, () => clearTimeout(deadline));
+  return ending;
+}
+
+/** Aborted at the operation's deadline, when it is answered, or when its client leaves: work that waits is dropped. */
+export function operationSignal(response: ServerResponse): LightAbortController {
+  const ending = withDeadline(new LightAbortController());
+  if (response.closed) ending.abort();
+  else response.once('close', () => ending.abort());
+  return ending;
+}

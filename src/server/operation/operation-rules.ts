@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { unwrapResolverError } from '@apollo/server/errors';
+import {
+  GraphQLError,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
+  parse,
+  specifiedRules,
+  validate,
+  type DirectiveNode,
+  type DocumentNode,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  type SelectionSetNode,
+  type ValidationContext,
+  type ValidationRule,
+} from 'graphql';
+import type { Context } from '../../api/context.js';
+import { GatewayError, SessionEnded } from '../../graphql/errors.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { createCache } from '../../lib/cache/cache.js';
+import { createCosts, type Costs } from './cost/query-cost.js';
+import { parseOptions, refuseAnswer, refuseText, tooComplex } from './cost/document-limits.js';
+import { withoutValue } from './redact-values.js';
+
+/** What HTTP and websockets have in common: which operations are taken, and what clients see of an error. */
+export interface Rules {
+  readonly costs: Costs;
+  /** The document, parsed and validated, or what is wrong with it. Valid ones are cached, within bounds. */
+  prepare(query: string): DocumentNode | readonly GraphQLError[];
+  /**
+   * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
+   * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet, or a stream failed.
+   */
+  show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
+  /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
+  showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult;
+}
+
+const maxDocuments = 500;
+/** In characters: GraphQL repeats in its messages what it was given. */
+const maxMessage = 1_000;
+
+/** The rules over a schema. */
+export function createRules(options: {
+  readonly schema: GraphQLSchema;
+  readonly introspection: boolean;
+  readonly telemetry: Telemetry;
+}): Rules {
+  const { schema, introspection, telemetry } = options;
+  const validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
+  const documents = createCache<DocumentNode>(maxDocuments);
+
+  /** First those of `unconditionalRoot`: GraphQL's own rules would evaluate such a condition, and throw. */
+  function faultsOf(document: DocumentNode): readonly GraphQLError[] {
+    const conditions = validate(schema, document, [unconditionalRoot]);
+    if (conditions.length > 0) return conditions;
+    return validate(schema, document, validationRules);
+  }
+
+  function check(query: string): DocumentNode | readonly GraphQLError[] {
+    const refusal = refuseText(query);
+    if (refusal) return [refusal];
+    try {
+      const document = parse(query, parseOptions);
+      const faults = faultsOf(document);
+      return faults.length === 0
+        ? document
+        : faults.map((fault) => withCode(fault, 'GRAPHQL_VALIDATION_FAILED'));
+    } catch (error) {
+      if (error instanceof GraphQLError) return [withCode(error, 'GRAPHQL_PARSE_FAILED')];
+      throw error;
+    }
+  }
+
+  const show: Rules['show'] = (error, operation) => {
+    const origin = unwrapResolverError(error);
+    if (origin instanceof SessionEnded) operation?.endSession();
+    if (isShown(origin))
+      return toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin), schema);
+    const requestId = operation?.requestId ?? randomUUID();
+    telemetry.log.error({ err: origin, requestId }, 'an operation failed');
+    const { path, locations } = error instanceof GraphQLError ? error : {};
+    return {
+      message: 'Internal server error; the log has the details under this request id.',
+      ...(path && { path }),
+      ...(locations && { locations }),
+      extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },
+    };
+  };
+
+  return {
+    costs: createCosts(schema),
+    prepare(query) {
+      const known = documents.get(query);
+      if (known) return known;
+      const checked = check(query);
+      if ('kind' in checked) documents.set(query, checked);
+      return checked;
+    },
+    show,
+    showResult(result, operation) {
+      const refusal = refuseAnswer(result, operation);
+      if (refusal) return { errors: [show(refusal, operation)] };
+      const { errors, ...rest } = result;
+      return errors ? { errors: errors.map((error) => show(error, operation)), ...rest } : rest;
+    },
+  };
+}
+
+const noCondition =
+  'Neither the root field of a subscription nor a fragment around it can have `@skip` or `@include`.';
+
+/** A subscription's root field must not depend on its variables (specification of September 2025, §5.2.4.1). */
+const unconditionalRoot: ValidationRule = (context) => ({
+  OperationDefinition({ operation, selectionSet }) {
+    if (operation !== OperationTypeNode.SUBSCRIPTION) return false;
+    const condition = conditionAtRoot(selectionSet, context);
+    if (condition) context.reportError(new GraphQLError(noCondition, { nodes: condition }));
+    return false;
+  },
+  FragmentDefinition: () => false,
+});
+
+/** The first `@skip` or `@include` on one of these selections, or in fragments among them. */
+function conditionAtRoot(root: SelectionSetNode, context: ValidationContext): DirectiveNode | undefined {
+  // Grows during the loop.
+  const sets = new Set([root]);
+  for (const { selections } of sets)
+    for (const selection of selections) {
+      const condition = selection.directives?.find(({ name }) => /^(?:skip|include)$/.test(name.value));
+      if (condition) return condition;
+      if (selection.kind === Kind.FIELD) continue;
+      const isInline = selection.kind === Kind.INLINE_FRAGMENT;
+      const fragment = isInline ? selection : context.getFragment(selection.name.value);
+      if (fragment) sets.add(fragment.selectionSet);
+    }
+  return undefined;
+}
+
+/** Errors of ours, and those by which GraphQL itself tells the client what is wrong with the operation. */
+function isShown(origin: unknown): origin is GatewayError | GraphQLError {
+  return origin instanceof GatewayError || origin instanceof GraphQLError;
+}
+
+/** An error that belongs to no field, such as a stream's; it keeps its extensions. */
+function wrapInGraphQLError(originalError: GatewayError | GraphQLError): GraphQLError {
+  return new GraphQLError(originalError.message, { originalError });
+}
+
+const tooLongToValidate = tooComplex(
+  'The document takes too long to validate: select the same fields less often.',
+);
+
+/** With a code, whichever part of GraphQL the error came from; without `http`, which is meant for Apollo Server. */
+function toFormatted(error: GraphQLError, schema: GraphQLSchema): GraphQLFormattedError {
+  // Thrown by GraphQL when validation has used up its own budget.
+  if (error.message === 'Validation aborted.') return toFormatted(tooLongToValidate, schema);
+  const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
+  const message = cut(withoutValue(error, schema));
+  return { ...error.toJSON(), message, extensions: { ...extensions, code } };
+}
+
+function cut(message: string): string {
+  return message.length > maxMessage ? `${message.slice(0, maxMessage)}…` : message;
+}
+
+function withCode(error: GraphQLError, code: string): GraphQLError {
+  const { message, nodes = null, source = null, positions = null } = error;
+  return new GraphQLError(message, { nodes, source, positions, extensions: { code } });
+}

@@ -1,0 +1,228 @@
+import {
+  createSourceEventStream,
+  execute,
+  getOperationAST,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+} from 'graphql';
+import type { OperationResult } from 'graphql-ws';
+import type { WebSocket } from 'ws';
+import type { Context } from '../../../api/context.js';
+import type { SubscriptionSource } from '../../../events/feed/feed.js';
+import { GatewayError } from '../../../graphql/errors.js';
+import { Unrenderable } from '../../../events/feed/retrier.js';
+import type { Member, Rendering } from '../../../events/feed/subscription-group.js';
+import type { Multicast } from '../../../events/feed/multicast.js';
+import { isObject } from '../../../lib/json.js';
+import { canSendUpdate } from '../socket/backpressure.js';
+import { tryAgainLater } from '../socket/connection.js';
+import { createHoldings, weigh } from './subscription-quota.js';
+import type { Metrics } from '../../../lib/telemetry/metrics.js';
+import type { Messenger, Payloads } from './ws-sender.js';
+import type { Rules } from '../../operation/operation-rules.js';
+import { createSharingAnalysis } from './share-scope.js';
+
+/** A subscription, with the socket and the operation id that its messages are sent to. */
+export interface SocketSubscription extends ExecutionArgs {
+  readonly socket: WebSocket;
+  readonly operationId: string;
+}
+
+/** Executes each event once for all equal subscriptions; their sockets get the same bytes. */
+export interface Fanout {
+  /**
+   * As graphql-js `subscribe`, but the iterable never yields: messages are written straight to the socket. The iterable
+   * ends with the feed, rejects if the place to resume from is no longer kept, and leaves its group on `return()`.
+   */
+  subscribe(subscription: SocketSubscription): Promise<Awaited<OperationResult>>;
+}
+
+const ignore = (): void => undefined;
+const ended = { done: true, value: undefined } as const;
+
+/** Fan-out over the feed's multicast. */
+export function createFanout(options: {
+  readonly schema: GraphQLSchema;
+  readonly rules: Rules;
+  readonly multicast: Multicast;
+  readonly messenger: Messenger;
+  readonly metrics: Metrics;
+}): Fanout {
+  const { schema, rules, multicast, metrics } = options;
+  const sharingOf = createSharingAnalysis(schema);
+  const holdings = createHoldings();
+  let updates = 0;
+  const messenger: Messenger = {
+    send(socket, operationId, payloads, done) {
+      updates += payloads.length;
+      options.messenger.send(socket, operationId, payloads, done);
+    },
+  };
+  metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => holdings.size);
+  metrics.gauge(
+    'trivium_subscription_groups',
+    'Groups of equal subscriptions: each renders an event once.',
+    () => multicast.size,
+  );
+  metrics.counter(
+    'trivium_updates_total',
+    'Updates that were sent to subscribers, replayed ones included.',
+    () => updates,
+  );
+
+  /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
+  function parametersOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
+    const { isPersonal, cursorVariables } = sharingOf(document);
+    const variables = Object.entries(variableValues ?? {}).filter(([name]) => !cursorVariables.has(name));
+    const who = isPersonal ? userOf(contextValue) : null;
+    return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
+  }
+
+  /** The group's key, and a function that releases what is accounted for; `RATE_LIMITED` if that is too much. */
+  function hold(args: ExecutionArgs, { selected }: SubscriptionSource<unknown>) {
+    const { document } = args;
+    const operation = getOperationAST(document, args.operationName)!;
+    const { fields } = rules.costs.of(document, operation, args.variableValues ?? undefined);
+    const parameters = parametersOf(args);
+    const key = parameters + document.loc?.source.body;
+    const held = weigh({ document, key, parameters, selected, fields });
+    const release = holdings.take(userOf(args.contextValue), held);
+    if (!release) throw tooMuchHeld();
+    return { key, release };
+  }
+
+  function rendering(
+    { contextValue, ...shared }: ExecutionArgs,
+    { request, view, selected }: SubscriptionSource<unknown>,
+  ): Rendering {
+    // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
+    const base = (contextValue as Context).detached();
+    const toPayload = (result: ExecutionResult, context: Context): string => {
+      const answer = rules.showResult(result, context);
+      if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
+      return JSON.stringify(answer);
+    };
+    return {
+      family: request.family,
+      selection: selected[0],
+      render(entry, replayed) {
+        const rootValue = view(entry, replayed);
+        if (rootValue === undefined) return undefined;
+        const context = base.detached();
+        const result = execute({ ...shared, contextValue: context, rootValue });
+        return 'then' in result
+          ? result.then((later) => toPayload(later, context))
+          : toPayload(result, context);
+      },
+    };
+  }
+
+  return {
+    async subscribe({ socket, operationId, ...args }) {
+      const source = await createSourceEventStream(args);
+      if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
+      if (!isSubscriptionSource(source))
+        throw new Error('A subscription resolver must return what `Feed.follow` returns.');
+      const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
+      const { key, release } = hold(args, source);
+      try {
+        subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
+      } catch (error) {
+        release();
+        throw error;
+      }
+      subscriber.release = release;
+      return subscriber;
+    },
+  };
+}
+
+/**
+ * One subscription on one socket: a member of its group, and the iterable by which graphql-ws learns that it has ended,
+ * and says that the client has left. A class, since there are many: closures would take more memory than all the rest.
+ */
+class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
+  readonly after: number | undefined;
+  leave: () => void = ignore;
+  /** Releases the memory accounted for it. */
+  release: () => void = ignore;
+  readonly #messenger: Messenger;
+  readonly #socket: WebSocket;
+  readonly #operationId: string;
+  readonly #ended: Promise<typeof ended>;
+  #resolve!: (end: typeof ended | Promise<never>) => void;
+
+  constructor(messenger: Messenger, socket: WebSocket, operationId: string, after: number | undefined) {
+    this.#messenger = messenger;
+    this.#socket = socket;
+    this.#operationId = operationId;
+    this.after = after;
+    this.#ended = new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  replay(payloads: Payloads): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#messenger.send(this.#socket, this.#operationId, payloads, (error) => resolve(!error));
+    });
+  }
+
+  deliver(payloads: Payloads): boolean {
+    if (!canSendUpdate(this.#socket)) return false;
+    this.#messenger.send(this.#socket, this.#operationId, payloads);
+    return true;
+  }
+
+  end(reason?: unknown): void {
+    this.release();
+    this.release = ignore;
+    // The client reconnects, to another process if it can, and resumes from its last cursor: it misses nothing.
+    if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
+    if (reason === undefined) return this.#resolve(ended);
+    const failed = Promise.reject(reason);
+    // graphql-ws gets the rejection, unless the stream had ended before: it must not go unhandled then.
+    for (const promise of [failed, this.#ended]) promise.catch(ignore);
+    this.#resolve(failed);
+  }
+
+  next(): Promise<typeof ended> {
+    return this.#ended;
+  }
+
+  return(): Promise<typeof ended> {
+    this.leave();
+    this.end();
+    // Even after a failure: a client that leaves no longer wants to know.
+    return Promise.resolve(ended);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+function userOf(context: unknown): string {
+  return (context as Context).caller?.userId ?? '';
+}
+
+function tooMuchHeld(): GatewayError {
+  const message =
+    'Your subscriptions use all that a user may: complete some, or use shorter filters and fewer fields.';
+  return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
+}
+
+/** A failure on our side, which may pass: if it were sent as a message, the client would lose the event. */
+function isInternal({ extensions }: GraphQLFormattedError): boolean {
+  return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
+}
+
+function isSubscriptionSource(source: AsyncIterable<unknown>): source is SubscriptionSource<unknown> {
+  return 'request' in source && 'view' in source;
+}
+
+/** A replacer for `JSON.stringify` that sorts the members of objects by name. */
+function sortMembers(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,127 @@
+import type { DocumentNode } from 'graphql';
+import type { Selection } from '../../../events/feed/filter-index.js';
+import { maxCost } from '../../operation/cost/document-limits.js';
+
+/** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
+export interface Holdings {
+  /** How many subscriptions are charged. */
+  readonly size: number;
+  /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
+  take(user: string, items: readonly Holding[]): (() => void) | undefined;
+}
+
+/** Something kept in memory once, however many of a user's subscriptions share it. */
+export interface Holding {
+  /** Its identity: the same value for the same item. */
+  readonly key: unknown;
+  /** An estimate. */
+  readonly bytes: number;
+  /** How many fields are rendered for each event that concerns it, about; 0 for what renders nothing. */
+  readonly fields: number;
+  /** Which events concern it: those that have one of these values. */
+  readonly values: Iterable<unknown>;
+}
+
+/** What a user may take up on each replica: memory, and fields for any one value. A field takes about a microsecond. */
+const maxPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
+/** In place of a value, if all events of the family concern a group. */
+const everyEvent: readonly unknown[] = [undefined];
+/** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */
+const bytesPerToken = 300;
+const bytesPerValue = 250;
+/** For a character of the variables' JSON, kept as strings and arrays; an empty object takes 20 a character. */
+const bytesPerCharacter = 8;
+/** For a group that has one such value; for a subscription on its socket. */
+const bytesPerGroup = 3_500;
+const bytesPerSubscription = 4_000;
+
+interface Held {
+  bytes: number;
+  /** By value. */
+  readonly fields: Map<unknown, number>;
+  /** How many of the user's subscriptions share each item. */
+  readonly shares: Map<unknown, number>;
+}
+
+/** What a subscription is weighed by. */
+export interface Weighed {
+  readonly document: DocumentNode;
+  /** That of its group. */
+  readonly key: string;
+  /** The part of the key with the variables. */
+  readonly parameters: string;
+  readonly selected: readonly Selection[];
+  /** About how many fields a message may have. */
+  readonly fields: number;
+}
+
+/** What a subscription takes up: its document, its group, and itself. */
+export function weigh({ document, key, parameters, selected, fields }: Weighed): readonly Holding[] {
+  const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
+  return [
+    {
+      key: document,
+      bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
+      fields: 0,
+      values: [],
+    },
+    {
+      key,
+      bytes: bytesPerGroup + key.length + parameters.length * bytesPerCharacter + values * bytesPerValue,
+      fields,
+      values: selected[0]?.values ?? everyEvent,
+    },
+    { key: Symbol('a subscription'), bytes: bytesPerSubscription, fields: 0, values: [] },
+  ];
+}
+
+/** Holdings of at most this much a user. */
+export function createHoldings(most = maxPerUser): Holdings {
+  const users = new Map<string, Held>();
+  let size = 0;
+
+  return {
+    get size() {
+      return size;
+    },
+    take(user, items) {
+      const held = users.get(user) ?? { bytes: 0, fields: new Map(), shares: new Map<unknown, number>() };
+      const { shares } = held;
+      const fresh = items.filter(({ key }) => !shares.has(key));
+      const bytes = held.bytes + fresh.reduce((all, item) => all + item.bytes, 0);
+      if (bytes > most.bytes || fresh.some((item) => mostFields(held, item) > most.fields)) return undefined;
+      held.bytes = bytes;
+      for (const item of fresh) addFields(held, item, item.fields);
+      for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
+      users.set(user, held);
+      size += 1;
+      return () => {
+        size -= 1;
+        for (const item of items) {
+          const left = shares.get(item.key)! - 1;
+          if (left > 0) shares.set(item.key, left);
+          else if (shares.delete(item.key)) {
+            held.bytes -= item.bytes;
+            addFields(held, item, -item.fields);
+          }
+        }
+        if (shares.size === 0) users.delete(user);
+      };
+    },
+  };
+}
+
+/** The most fields that any of its values would have with it. */
+function mostFields({ fields: held }: Held, { fields, values }: Holding): number {
+  let most = 0;
+  for (const value of values) most = Math.max(most, (held.get(value) ?? 0) + fields);
+  return most;
+}
+
+function addFields({ fields: held }: Held, { values }: Holding, more: number): void {
+  for (const value of values) {
+    const fields = (held.get(value) ?? 0) + more;
+    if (fields > 0) held.set(value, fields);
+    else held.delete(value);
+  }
+}

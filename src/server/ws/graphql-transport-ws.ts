@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import {
+  getOperationAST,
+  GraphQLError,
+  type ExecutionResult,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { CloseCode, makeServer, type Context as GraphqlSocket, type SubscribePayload } from 'graphql-ws';
+import type { Context, MakeContext } from '../../api/context.js';
+import type { Session } from '../../domains/sessions/session.js';
+import type { Sessions } from '../../domains/sessions/sessions.js';
+import { LightAbortController } from '../../lib/async/abort.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { Callers } from '../operation/authenticate.js';
+import { tryAgainLater, type Connection } from './socket/connection.js';
+import type { Fanout, SocketSubscription } from './fanout/fanout.js';
+import type { Variables } from '../operation/cost/document-limits.js';
+import type { Meter } from '../operation/operation-metrics.js';
+import { withDeadline } from '../operation/operation-deadline.js';
+import type { Rules } from '../operation/operation-rules.js';
+
+type Credentials = Readonly<Record<string, unknown>>;
+type Socket = GraphqlSocket<Credentials, Connection>;
+
+const noneGiven = 'No "authorization" in connection_init, and no live session by cookie';
+const notLive = '"authorization" is not "Bearer " and the token of a live session';
+
+/** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
+const maxRunning = 1_000;
+
+/** What the protocol works with. */
+export interface ProtocolOptions {
+  readonly schema: GraphQLSchema;
+  readonly rules: Rules;
+  readonly sessions: Sessions;
+  readonly callers: Callers;
+  readonly makeContext: MakeContext;
+  readonly fanout: Fanout;
+  readonly meter: Meter;
+  readonly telemetry: Telemetry;
+}
+
+/** `graphql-transport-ws` by graphql-ws: who may connect, which operations are taken, and what clients see of them. */
+export function createProtocol(options: ProtocolOptions) {
+  const { schema, rules, sessions, callers, makeContext, fanout, meter, telemetry } = options;
+
+  async function admit(protocolSocket: Socket): Promise<boolean> {
+    const { connectionParams, extra } = protocolSocket;
+    const { socket, headers = {} } = extra;
+    const given = authorizationIn(connectionParams);
+    extra.headers = undefined;
+    // graphql-ws would keep the credentials for as long as the socket is open.
+    Object.assign(protocolSocket, { connectionParams: undefined });
+    let session: Session | undefined;
+    try {
+      session = await callers.find(headers, given);
+    } catch (err) {
+      telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');
+      socket.close(tryAgainLater, 'Try again later');
+      return false;
+    }
+    // Missing, wrong or ended credentials: with this code clients do not reconnect.
+    if (!session)
+      socket.close(CloseCode.Unauthorized, (given ?? headers.authorization) == null ? noneGiven : notLive);
+    // The client may have left meanwhile: then nothing would stop the watch.
+    if (!session || socket.readyState !== socket.OPEN) return false;
+    extra.admit(session);
+    extra.unwatch = sessions.watch(session, () => socket.close(CloseCode.Unauthorized, 'Session ended'));
+    return true;
+  }
+
+  function prepare(
+    { extra }: Socket,
+    id: string,
+    payload: SubscribePayload,
+  ): SocketSubscription | readonly GraphQLError[] {
+    const { query, operationName, variables } = payload;
+    if (extra.running >= maxRunning) return [tooMany()];
+    const document = rules.prepare(query);
+    if (!('kind' in document)) return document;
+    const operation = getOperationAST(document, operationName);
+    if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
+    if (operation.operation === 'mutation')
+      return [refusal('Send mutations over HTTP, not over a websocket.')];
+    const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
+    if (tooMuch) return [tooMuch];
+    // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
+    Object.assign(payload, { query: document.loc?.source.body });
+    const ending = new LightAbortController();
+    const contextValue = makeContext({
+      session: extra.session,
+      signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
+      requestId: randomUUID(),
+    });
+    extra.running += 1;
+    extra.operations?.get(id)?.endBy(ending);
+    return {
+      schema,
+      document,
+      operationName,
+      variableValues: variables && declaredOf(operation, variables),
+      contextValue,
+      socket: extra.socket,
+      operationId: id,
+    };
+  }
+
+  return makeServer<Credentials, Connection>({
+    onConnect: admit,
+    onSubscribe: prepare,
+    // What `prepare` returned, though its type does not say so.
+    subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
+    // Only for queries: the messages of subscriptions bypass graphql-ws.
+    onNext(_, __, ___, { contextValue }, result) {
+      const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
+      meter.answered({ transport: 'websocket', type: 'query' }, contextValue as Context, shown);
+      return shown;
+    },
+    // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
+    onOperation({ extra: { operations } }, id, payload, args, result) {
+      if (!(Symbol.asyncIterator in result)) return;
+      operations?.get(id)?.establish();
+      for (const name of Object.keys(payload)) if (name !== 'query') Reflect.deleteProperty(payload, name);
+      Object.assign(args, { contextValue: undefined, variableValues: undefined });
+    },
+    // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
+    onError(_, __, ___, errors) {
+      const shown = errors.map((error) => rules.show(error.originalError ?? error));
+      meter.refused('websocket', shown);
+      return shown;
+    },
+    onComplete({ extra }, id) {
+      extra.running -= 1;
+      extra.operations?.get(id)?.ending?.abort();
+    },
+    onClose: ({ extra }) => {
+      extra.unwatch();
+      extra.operations?.endAll();
+    },
+  });
+}
+
+/**
+ * The member `authorization`, or one whose name differs only in case: it is a header's name, which clients write either
+ * way. If both are there, the one as documented counts.
+ */
+function authorizationIn(params: Credentials | null | undefined): unknown {
+  const { authorization, ...others } = params ?? {};
+  return (
+    authorization ?? Object.entries(others).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+  );
+}
+
+/** Only the variables that the operation declares: GraphQL ignores all others, which must not tell groups apart. */
+function declaredOf({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): Variables {
+  const names = variableDefinitions.map(({ variable }) => variable.name.value);
+  const given = names.filter((name) => Object.hasOwn(variables, name));
+  return Object.fromEntries(given.map((name) => [name, variables[name]]));
+}
+
+/** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */
+function failedStream(reason: unknown): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
+}
+
+/** GraphQL's own message, as clients get it over HTTP. */
+function notFound(name: string | null | undefined): string {
+  if (name == null) return 'Must provide operation name if query contains multiple operations.';
+  return `Unknown operation named "${name}".`;
+}
+
+function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
+}
+
+function tooMany(): GraphQLError {
+  const message = `No more than ${maxRunning} operations may run at once on one websocket.`;
+  return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', retryAfter: 1 } });
+}

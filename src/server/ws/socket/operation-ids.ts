@@ -1,0 +1,159 @@
+import { isObject } from '../../../lib/json.js';
+import type { LightAbortController } from '../../../lib/async/abort.js';
+
+/** Handles a message, or the text if it is not one; resolves when the operation that it asked for has ended. */
+type Handle = (message: unknown) => Promise<void>;
+
+/** A message of the protocol, not validated. */
+interface Message {
+  readonly type?: unknown;
+  readonly id?: unknown;
+  readonly payload?: unknown;
+}
+
+/** Types that only servers send: graphql-ws would take such a message from a client for a failure of its own. */
+const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
+/** Bytes of UTF-8: an id goes into every message of its operation, and is not counted in their measured size. */
+const maxIdBytes = 255;
+
+/** An operation under way, for one id of the client's. */
+class Operation {
+  /** Ends its work early; set while that runs, and dropped when it is established as a subscription. */
+  ending: LightAbortController | undefined = undefined;
+  /** It has ended, or is established as a subscription: a drain need not wait for it. */
+  isSettled = false;
+  readonly settled: Promise<void>;
+  #settle!: () => void;
+  /** The client has sent `complete` for it. */
+  isCompleted = false;
+  /** The `subscribe` that has come since with the same id. */
+  next: Message | undefined = undefined;
+
+  constructor() {
+    this.settled = new Promise((resolve) => (this.#settle = resolve));
+  }
+
+  endBy(ending: LightAbortController): void {
+    this.ending = ending;
+  }
+
+  establish(): void {
+    this.ending = undefined;
+    this.settle();
+  }
+
+  settle(): void {
+    this.isSettled = true;
+    this.#settle();
+  }
+}
+
+/** The connection that the operations belong to. */
+interface Owner {
+  /** The client asked for a third operation under one id. */
+  refuse(): void;
+  /** The client sent a message that it may not send, for this reason. */
+  reject(reason: string): void;
+  /** A message could not be handled. */
+  fail(error: unknown): void;
+}
+
+/**
+ * The operations of one socket. A client may reuse an id as soon as it has completed it; graphql-ws takes the id to be
+ * free then, though its operation may still be running, and would mix up the two. So a new operation waits here until
+ * the one before has ended, which `complete` has aborted. If a second one comes to wait, `refuse` closes the socket, as
+ * the protocol has it. A class, since there are many: closures would take more memory than all the rest.
+ */
+export class Operations {
+  readonly #underWay = new Map<string, Operation>();
+  readonly #handle: Handle;
+  readonly #owner: Owner;
+
+  constructor(handle: Handle, owner: Owner) {
+    this.#handle = handle;
+    this.#owner = owner;
+  }
+
+  /** Takes a message. */
+  take(text: string): void {
+    const message = parse(text);
+    const { type, id, payload } = message ?? {};
+    if (ofServers.has(type)) this.#owner.reject('Invalid message received');
+    else if (typeof id !== 'string') this.#pass(message ?? text);
+    else if (Buffer.byteLength(id) > maxIdBytes)
+      this.#owner.reject(`The id of an operation may have no more than ${maxIdBytes} bytes`);
+    // These members alone, not the text: graphql-ws keeps what it gets for as long as a subscription lasts.
+    else if (type === 'subscribe') this.#begin(id, { type, id, payload });
+    else if (type === 'complete') this.#leave(id, { type, id });
+    else this.#pass(message);
+  }
+
+  /** The operation under way for this id. */
+  get(id: string): Operation | undefined {
+    return this.#underWay.get(id);
+  }
+
+  /** Resolves once nothing is under way but established subscriptions. */
+  async answered(): Promise<void> {
+    const open = () => [...this.#underWay.values()].filter(({ isSettled }) => !isSettled);
+    for (let unsettled = open(); unsettled.length > 0; unsettled = open())
+      await Promise.all(unsettled.map(({ settled }) => settled));
+  }
+
+  /** Aborts all operations, and drops those that wait for an id. */
+  endAll(): void {
+    for (const operation of this.#underWay.values()) {
+      operation.next = undefined;
+      operation.ending?.abort();
+    }
+  }
+
+  #begin(id: string, message: Message): void {
+    const before = this.#underWay.get(id);
+    if (!before) this.#run(id, message);
+    else if (!before.isCompleted) this.#pass(message);
+    else if (before.next !== undefined) this.#owner.refuse();
+    else before.next = message;
+  }
+
+  #leave(id: string, message: Message): void {
+    const operation = this.#underWay.get(id);
+    const wasWaiting = operation?.next !== undefined;
+    if (operation) Object.assign(operation, { isCompleted: true, next: undefined });
+    if (wasWaiting) return;
+    operation?.ending?.abort();
+    this.#pass(message);
+  }
+
+  #run(id: string, message: Message): void {
+    const operation = new Operation();
+    this.#underWay.set(id, operation);
+    const end = () => {
+      this.#underWay.delete(id);
+      operation.settle();
+    };
+    const ended = () => {
+      end();
+      if (operation.next !== undefined) this.#run(id, operation.next);
+    };
+    const failed = (error: unknown) => {
+      end();
+      this.#owner.fail(error);
+    };
+    this.#handle(message).then(ended, failed);
+  }
+
+  #pass(message: unknown): void {
+    this.#handle(message).catch((error: unknown) => this.#owner.fail(error));
+  }
+}
+
+/** Undefined if it is not a message: graphql-ws then says what is wrong with it. */
+function parse(text: string): Message | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    return isObject(message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
+import { WebSocketServer } from 'ws';
+import { Connection } from './socket/connection.js';
+import type { Drain } from '../http/graceful-shutdown.js';
+import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js';
+
+/** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
+export interface GraphqlSockets {
+  /** How many are open. */
+  readonly size: number;
+  /** Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it. */
+  retire(): Promise<void>;
+  /** Closes all sockets with `1012` (service restart): clients reconnect by themselves, and ask again. */
+  restart(): void;
+  /** Takes no new sockets, and closes all as `restart` does. */
+  stop(): Promise<void>;
+}
+
+const beatMs = 15_000;
+const closeMs = 1_000;
+const maxMessageBytes = 1024 * 1024;
+
+/** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
+export function createGraphqlSockets(
+  options: ProtocolOptions & {
+    readonly server: Server;
+    /** Once it has begun, upgrades are refused. */
+    readonly drain: Drain;
+  },
+): GraphqlSockets {
+  const { server, drain, callers, telemetry } = options;
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
+  });
+
+  const protocol = createProtocol(options);
+  const connections = new Set<Connection>();
+  const beat = () => connections.forEach(({ heartbeat }) => heartbeat.beat());
+  // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
+  const beats = setInterval(() => setImmediate(beat), beatMs).unref();
+  const restart = () => connections.forEach((connection) => connection.restart());
+  const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
+
+  sockets.on('connection', (socket, request) => {
+    const connection = new Connection(socket, request, telemetry);
+    const closed = protocol.opened(connection, connection);
+    connections.add(connection);
+    socket.on('error', noteFailure);
+    socket.on('close', (code, reason) => {
+      connections.delete(connection);
+      closed(code, String(reason)).catch(noteFailure);
+    });
+  });
+
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', destroy);
+    if (drain.begun) return refuse(socket, '503 Service Unavailable');
+    if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      socket.off('error', destroy); // ws has its own listener from here on
+      sockets.emit('connection', opened, request);
+    });
+  };
+  server.on('upgrade', upgrade);
+
+  return {
+    get size() {
+      return connections.size;
+    },
+    async retire() {
+      await Promise.all(Array.from(connections, (connection) => connection.retire()));
+    },
+    restart,
+    async stop() {
+      server.off('upgrade', upgrade);
+      clearInterval(beats);
+      restart();
+      const closing = new Promise((resolve) => sockets.close(resolve));
+      const deadline = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), closeMs);
+      await closing;
+      clearTimeout(deadline);
+    },
+  };
+}
+
+/** Not a closure: it would keep the request for as long as the socket is open. */
+function destroy(this: Duplex): void {
+  this.destroy();
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.once('finish', () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}

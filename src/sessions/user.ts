@@ -1,7 +1,0 @@
-import { toGlobalId } from '../relay.js';
-import type { User } from './model.js';
-
-/** The user that a profile describes. */
-export function toUser({ upstreamId, email, name, createdAt }: Omit<User, 'kind' | 'id'>): User {
-  return { kind: 'User', id: toGlobalId('User', upstreamId), upstreamId, email, name, createdAt };
-}

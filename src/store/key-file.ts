@@ -1,0 +1,97 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UnusableDatabase } from './sql/unusable-database.js';
+
+/**
+ * The key that seals stored secrets if the operator configures none: generated once, in a file beside the embedded
+ * database (for a development Postgres, in `data/`), readable by its owner only.
+ */
+export function keyBeside(databaseUrl: string): Buffer {
+  const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
+  const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
+  const isNew = embedded === undefined || isEmpty(embedded); // checked before the key, which is written first
+  if (!existsSync(path)) {
+    if (!isNew) throw keyMissing(path, embedded);
+    makeKey(path);
+  }
+  const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
+  if (key.length !== 32) throw new UnusableDatabase(`The key file ${path} does not hold 32 bytes in base64.`);
+  return key;
+}
+
+function isEmpty(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory())
+    throw new UnusableDatabase(`Cannot open the database ${path}: it is a directory.`);
+  return (found?.size ?? 0) === 0;
+}
+
+/** A newly generated key could open nothing in the existing database. */
+function keyMissing(path: string, database: string): UnusableDatabase {
+  if (!isSqlite(database))
+    return new UnusableDatabase(`Cannot open the database ${database}: the file is not a SQLite database.`);
+  return new UnusableDatabase(
+    `The key file ${path} is missing for the database ${database}: put it back, or set SECRET_KEYS to another key ` +
+      '(which cannot open what the missing one sealed).',
+  );
+}
+
+/** By the header string of the file format (SQLite, "Database File Format", §1.3.1). */
+function isSqlite(path: string): boolean {
+  const header = Buffer.from('SQLite format 3\0');
+  const start = Buffer.alloc(header.length);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return start.equals(header);
+}
+
+/** Creates the key file atomically: it is never partial, and if several processes create it at once, one wins. */
+function makeKey(path: string): void {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    publish(draft, path);
+  } catch (error) {
+    if (!existsSync(path)) throw cannotCreate(path, error as Error);
+  } finally {
+    if (existsSync(draft)) rmSync(draft);
+  }
+}
+
+function cannotCreate(path: string, cause: Error): UnusableDatabase {
+  const remedy = 'Choose another place for the database (DATABASE_URL), or set SECRET_KEYS.';
+  return new UnusableDatabase(`Cannot create the key file ${path}: ${cause.message}. ${remedy}`, { cause });
+}
+
+/** Fails if the file exists. Without hard links on the file system it is copied, which is not atomic. */
+function publish(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (alreadyExists(error)) throw error;
+    copyFileSync(draft, path, constants.COPYFILE_EXCL);
+  }
+}
+
+function alreadyExists(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EEXIST';
+}

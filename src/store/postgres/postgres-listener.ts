@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, type ClientConfig } from 'pg';
+import type { Logger } from 'pino';
+import { channelName, channels, type Signals } from '../sql/notifications.js';
+
+const maxPauseMs = 5_000;
+const heartbeatMs = 15_000;
+
+async function connect(config: ClientConfig, signals: Signals): Promise<Client> {
+  const client = new Client(config);
+  client.on('error', () => undefined); // 'end' follows; without a listener, an error would end the process
+  client.on('notification', ({ channel: name, payload }) => {
+    const channel = channels.find((it) => channelName(it) === name);
+    if (channel) signals.emit(channel, payload ?? '');
+  });
+  try {
+    await client.connect();
+    await client.query(channels.map((channel) => `listen ${channelName(channel)}`).join('; '));
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+// Not `once` of node:events, which rejects on the 'error' that comes before 'end'.
+function ended(client: Client): Promise<void> {
+  return new Promise((resolve) => client.once('end', resolve));
+}
+
+/**
+ * Listens on a dedicated connection and reconnects whenever it is lost; then every listener gets an empty payload,
+ * since signals may have been missed. Resolves once it listens.
+ */
+export async function startListener(config: ClientConfig, signals: Signals, log: Logger) {
+  let stopped = false;
+  let client = await connect(config, signals);
+
+  const reconnect = async (): Promise<Client | undefined> => {
+    for (let pauseMs = 100; !stopped; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      const next = await connect(config, signals).catch(() => undefined);
+      if (next) return next;
+      await pause(pauseMs, undefined, { ref: false });
+    }
+    return undefined;
+  };
+
+  const watch = async (): Promise<void> => {
+    while (!stopped) {
+      await ended(client);
+      if (stopped) return;
+      log.warn('lost the connection that listens for database notifications');
+      client = (await reconnect()) ?? client;
+      if (stopped) return client.end();
+      log.info('listening for database notifications again');
+      for (const channel of channels) signals.emit(channel, '');
+    }
+  };
+  void watch();
+
+  // A peer that vanished without closing the connection is noticed only by a query.
+  const heartbeat = setInterval(() => {
+    const asked = client;
+    asked.query('select 1').catch(() => asked.end().catch(() => undefined));
+  }, heartbeatMs).unref();
+
+  return {
+    async stop(): Promise<void> {
+      stopped = true;
+      clearInterval(heartbeat);
+      await client.end();
+    },
+  };
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { Migrator, sql, type CreateTableBuilder, type Migration } from 'kysely';
+import type { Tables } from './schema.js';
+import type { Engine, Executor } from '../store.js';
+import { UnusableDatabase } from './unusable-database.js';
+
+type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
+type Columns<Table extends keyof Tables> = Readonly<Record<keyof Tables[Table] & string, ColumnType>>;
+
+const migrationTable = 'trivium_migrations';
+
+/**
+ * Returns a function that creates tables. A question mark marks a nullable column. Text is compared by its bytes on
+ * both engines, since keys and instants are compared; integers have 64 bits, and SQLite's strict tables refuse values
+ * of another type.
+ */
+function tableMaker(kysely: Executor, engine: Engine) {
+  const postgres = engine === 'postgres';
+  const types = {
+    text: postgres ? sql`text collate "C"` : sql`text`,
+    integer: postgres ? sql`bigint` : sql`integer`,
+  };
+  return async <Table extends keyof Tables>(
+    name: Table,
+    key: readonly (keyof Tables[Table] & string)[],
+    columns: Columns<Table>,
+  ): Promise<void> => {
+    let table: CreateTableBuilder<string, string> = kysely.schema.createTable(name);
+    for (const [column, type] of Object.entries<ColumnType>(columns)) {
+      const kind = types[type.startsWith('text') ? 'text' : 'integer'];
+      table = table.addColumn(column, kind, (it) => (type.endsWith('?') ? it : it.notNull()));
+    }
+    table = table.addPrimaryKeyConstraint(`${name}_key`, [...key]);
+    await (postgres ? table : table.modifyEnd(sql`strict`)).execute();
+  };
+}
+
+async function createTables(kysely: Executor, engine: Engine): Promise<void> {
+  const create = tableMaker(kysely, engine);
+  await create('keyv', ['key'], { key: 'text', value: 'text', expires_at: 'integer?' });
+  await create('leases', ['key'], { key: 'text', holder: 'text', expires_at: 'integer' });
+  await create('sessions', ['id'], {
+    id: 'text',
+    user_id: 'text',
+    email: 'text',
+    notes_token: 'text',
+    created_at: 'integer',
+    expires_at: 'integer',
+  });
+  await create('webhook_secrets', ['family', 'endpoint_id'], {
+    family: 'text',
+    endpoint_id: 'text',
+    current: 'text',
+    previous: 'text?',
+    previous_until: 'integer?',
+    configured: 'text',
+    changed_at: 'integer',
+  });
+  await create('bookings', ['id'], {
+    id: 'text',
+    user_id: 'text',
+    email: 'text',
+    idempotency_key: 'text?',
+    input_digest: 'text',
+    state: 'text',
+    pending_until: 'integer',
+    upstream_id: 'text?',
+    status: 'text',
+    start_text: 'text',
+    start_instant: 'text',
+    end_text: 'text',
+    participants: 'text',
+    booked_at: 'integer',
+  });
+  await create('booking_participants', ['reference', 'booking_id'], {
+    booking_id: 'text',
+    reference: 'text',
+  });
+  await create('log_head', ['id'], { id: 'integer', log_id: 'text', seq: 'integer', pruned: 'integer' });
+  await create('event_ids', ['family', 'event_id'], {
+    family: 'text',
+    event_id: 'text',
+    seq: 'integer',
+    body_digest: 'text',
+  });
+  await create('events', ['seq'], {
+    seq: 'integer',
+    family: 'text',
+    event_id: 'text',
+    endpoint_id: 'text',
+    type: 'text',
+    api_version: 'text?',
+    entity_id: 'text?',
+    received_at: 'integer',
+    body: 'text',
+    event: 'text?',
+    entity: 'text?',
+  });
+  await create('event_renderings', ['family', 'event_id', 'body_digest'], {
+    family: 'text',
+    event_id: 'text',
+    body_digest: 'text',
+    api_version: 'text?',
+    received_at: 'integer',
+    body: 'text',
+  });
+  await create('shipments', ['shipment_id'], {
+    shipment_id: 'text',
+    stage: 'text',
+    carrier: 'text?',
+    tracking_number: 'text?',
+    updated_instant: 'text',
+    state: 'text',
+  });
+  await create('payments', ['payment_id'], {
+    payment_id: 'text',
+    status: 'text?',
+    currency: 'text?',
+    livemode: 'integer',
+    updated_instant: 'text',
+    state: 'text',
+  });
+}
+
+/** Returns a function that builds indexes. */
+function indexMaker(kysely: Executor) {
+  return (table: keyof Tables, columns: readonly string[]) =>
+    kysely.schema
+      .createIndex(`${table}_by_${columns.join('_')}`)
+      .on(table)
+      .expression(sql.join(columns.map((column) => sql.ref(column))));
+}
+
+async function createIndexes(kysely: Executor): Promise<void> {
+  const index = indexMaker(kysely);
+  await index('keyv', ['expires_at']).execute();
+  await index('sessions', ['expires_at']).execute();
+  await index('events', ['family', 'entity_id', 'seq']).execute();
+  await index('shipments', ['updated_instant', 'shipment_id']).execute();
+  await index('payments', ['updated_instant', 'payment_id']).execute();
+  await index('bookings', ['booked_at', 'id']).execute();
+  await index('bookings', ['user_id', 'booked_at', 'id']).execute();
+  await index('bookings', ['user_id', 'idempotency_key'])
+    .unique()
+    .where(sql.ref('idempotency_key'), 'is not', null)
+    .execute();
+}
+
+/** For filtered pages of entities, in page order. Of two indexes that would do, SQLite uses the one created last. */
+async function createFilterIndexes(kysely: Executor): Promise<void> {
+  const index = indexMaker(kysely);
+  for (const column of ['stage', 'carrier', 'tracking_number'])
+    await index('shipments', [column, 'updated_instant', 'shipment_id']).execute();
+  for (const column of ['livemode', 'status', 'currency'])
+    await index('payments', [column, 'updated_instant', 'payment_id']).execute();
+}
+
+/** For pages of the bookings that start within some time. */
+async function createStartIndex(kysely: Executor): Promise<void> {
+  await indexMaker(kysely)('bookings', ['start_instant']).execute();
+}
+
+/** A migration that creates indexes; on large tables that takes longer than a statement otherwise may. */
+function indexing(engine: Engine, create: (kysely: Executor) => Promise<void>): Migration {
+  return {
+    async up(kysely: Executor) {
+      if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
+      await create(kysely);
+    },
+  };
+}
+
+/** Every migration so far, by name; a released one is never edited. */
+function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
+  return {
+    '0001_tables': {
+      async up(kysely: Executor) {
+        await createTables(kysely, engine);
+        await createIndexes(kysely);
+        await kysely
+          .insertInto('log_head')
+          .values({ id: 1, log_id: randomUUID(), seq: 0, pruned: 0 })
+          .execute();
+      },
+    },
+    '0002_filters': indexing(engine, createFilterIndexes),
+    '0003_booking_starts': indexing(engine, createStartIndex),
+  };
+}
+
+async function migrationsOf(kysely: Executor): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(kysely);
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Brings the tables up to date; if several processes start together, one of them does it. Rejects if a newer version
+ * of this program has migrated the database.
+ */
+export async function migrate(kysely: Executor, engine: Engine): Promise<void> {
+  const migrations = migrationsFor(engine);
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => migrations },
+    migrationTableName: migrationTable,
+    migrationLockTableName: `${migrationTable}_lock`,
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (!error) return;
+  const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in migrations));
+  if (unknown === undefined) throw error as Error;
+  throw new UnusableDatabase(
+    `A newer version of this program has changed the database (${unknown}): run that version, or a later one.`,
+    { cause: error },
+  );
+}

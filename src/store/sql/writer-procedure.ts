@@ -1,0 +1,12 @@
+import type { Store } from '../store.js';
+
+/**
+ * Database work of any number of statements that runs where the database is written: on SQLite in the writer's thread,
+ * as one message to it and one back. Input and output are plain data.
+ */
+export interface Procedure<Settings, Input, Output> {
+  /** The address (`import.meta.url`) of the module that exports this procedure under the name `procedure`. */
+  readonly module: string;
+  /** Called once, in the thread that does the work. */
+  begin(store: Store, settings: Settings): (input: Input) => Promise<Output>;
+}

@@ -1,0 +1,89 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { createDamageMonitor, type DamageMonitor } from './corruption.js';
+import { watchFile } from '../file-watch.js';
+import { createMutex } from '../../lib/async/mutex.js';
+import type { Procedure } from '../sql/writer-procedure.js';
+import type { Tables } from '../sql/schema.js';
+import { createSignals } from '../sql/notifications.js';
+import { createSqliteDialect, type Reader } from './sqlite-dialect.js';
+import { createStatements, toSqliteError } from './sqlite-statements.js';
+import { startWriter } from './sqlite-writer.js';
+import { UnusableDatabase } from '../sql/unusable-database.js';
+
+const busyMs = 5_000;
+const turnMs = 20_000;
+
+const reasons: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: 'the file is not a SQLite database',
+  SQLITE_CORRUPT: 'the file is damaged',
+  SQLITE_BUSY: 'another process is using it',
+  SQLITE_READONLY: 'the file cannot be written',
+  SQLITE_FULL: 'its disk is full',
+  SQLITE_CANTOPEN: 'the file or its directory cannot be opened for writing',
+  EACCES: 'its directory cannot be created',
+  ENOTDIR: 'a part of its path is not a directory',
+  EEXIST: 'a part of its path is not a directory',
+};
+
+function openReader(path: string, { inspect }: DamageMonitor): Reader {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+  const statements = createStatements(database);
+  return {
+    run(sql, parameters) {
+      try {
+        return statements.run(sql, parameters);
+      } catch (error) {
+        throw inspect(error);
+      }
+    },
+    stop: () => database.close(),
+  };
+}
+
+async function openParts(path: string, damage: DamageMonitor) {
+  try {
+    const writer = await startWriter(path, damage.inspect);
+    return { writer, reader: openReader(path, damage), writerLock: createMutex(turnMs) };
+  } catch (error) {
+    throw cannotOpen(path, error);
+  }
+}
+
+function cannotOpen(path: string, error: unknown): UnusableDatabase {
+  const { code, message } = toSqliteError(error);
+  const reason = reasons[code] ?? message;
+  return new UnusableDatabase(`Cannot open the database ${path}: ${reason}.`, { cause: error });
+}
+
+/** Opens the database in a file; creates the file and its directory if they are missing. */
+export async function openSqlite(given: string, log: Logger) {
+  if (!given || given === ':memory:')
+    throw new UnusableDatabase('The address of an embedded database must be sqlite:<path of a file>.');
+  const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock per file, whatever link leads to it
+  const damage = createDamageMonitor(log);
+  const parts = await openParts(path, damage);
+  const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
+  const signals = createSignals(log);
+  const file = watchFile(path);
+  return {
+    engine: 'sqlite' as const,
+    kysely,
+    async procedure<S, I, O>({ module }: Procedure<S, I, O>, settings: S) {
+      const call = (await parts.writer.load(module, settings)) as (input: I) => Promise<O>;
+      return (input: I) => parts.writerLock.run(() => call(input));
+    },
+    signal: signals.emit,
+    listen: signals.listen,
+    lost: Promise.race([parts.writer.lost, file.gone]),
+    fault: damage.recent,
+    cannotOpen: (error: unknown) => cannotOpen(path, error),
+    stop() {
+      file.stop();
+      return kysely.destroy();
+    },
+  };
+}
