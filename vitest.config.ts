@@ -5,7 +5,7 @@ const overHttp = [
   'test/at-rest.test.ts',
   'test/{calls,errors,faults,relay}/**/*.test.ts',
   'test/server/{graphql,server}.test.ts',
-  'test/sessions/sessions.test.ts',
+  'test/domains/sessions/sessions.test.ts',
 ];
 
 const common = {

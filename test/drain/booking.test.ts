@@ -5,7 +5,7 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { startTestbed } from '../support/testbed.js';
-import { input } from '../appointments/replica.js';
+import { input } from '../domains/appointments/replica.js';
 import { postGraphql } from './requests.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) {

@@ -1,0 +1,478 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { createTestFile } from '../support/engines.js';
+import { readConfig, readSandboxConfig, type Config } from '../../src/config/config.js';
+import { ConfigError, type Environment } from '../../src/config/environment.js';
+
+/** Every required upstream setting, and nothing else. */
+const upstreams = {
+  NOTES_BASE_URL: 'https://notes.example/v1',
+  APPOINTMENTS_BASE_URL: 'https://appointments.example/v1/',
+  APPOINTMENTS_AUTH_URL: 'https://issuer.example/oauth/token',
+  APPOINTMENTS_CLIENT_ID: 'client-id-value',
+  APPOINTMENTS_CLIENT_SECRET: 'client-secret-value',
+  SHIPMENT_WEBHOOKS: 'sub_1=shipment-secret-value',
+  PAYMENT_WEBHOOKS: 'we_1=payment-secret-value',
+};
+
+const key = (byte: number) => Buffer.alloc(32, byte);
+
+function read(environment: Environment, files: Environment = {}): Config {
+  return readConfig(environment, (path) => {
+    const content = files[path];
+    if (content === undefined) throw new Error('ENOENT');
+    return content;
+  });
+}
+
+function faultsOf(environment: Environment, files: Environment = {}): readonly string[] {
+  try {
+    read(environment, files);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+/** The names that the faults begin with. */
+const named = (faults: readonly string[]) => faults.map((fault) => fault.split(':')[0]!);
+
+describe('the defaults', () => {
+  test('without any setting: an embedded database, and the sandbox for the upstream services', () => {
+    expect(read({})).toEqual({
+      port: 4000,
+      host: '127.0.0.1',
+      publicUrl: undefined,
+      trustProxy: undefined,
+      upstreams: null,
+      paymentEventTypes: ['payment.succeeded'],
+      paymentsCreatedUnit: 'auto',
+      paymentToleranceSeconds: 300,
+      webhookSkewSeconds: 300,
+      databaseUrl: 'sqlite:./data/gateway.db',
+      secretKeys: undefined,
+      grants: undefined,
+      allowedOrigins: [],
+      introspection: true,
+      retentionDays: 90,
+      logLevel: 'info',
+    });
+  });
+
+  test('with the upstream services set: the fields of their requests and answers', () => {
+    expect(read(upstreams).upstreams).toEqual({
+      notes: {
+        baseUrl: 'https://notes.example/v1',
+        emailField: 'email',
+        passwordField: 'password',
+        tokenField: undefined,
+        tokenLifetimeSeconds: 86_400,
+      },
+      appointments: {
+        baseUrl: 'https://appointments.example/v1',
+        authUrl: 'https://issuer.example/oauth/token',
+        clientId: 'client-id-value',
+        clientSecret: 'client-secret-value',
+        scope: 'appointments:write',
+      },
+      payments: { baseUrl: undefined, apiToken: undefined, rotatedSecretField: undefined },
+      webhooks: {
+        shipments: new Map([['sub_1', 'shipment-secret-value']]),
+        payments: new Map([['we_1', 'payment-secret-value']]),
+      },
+    });
+  });
+
+  test('an empty setting counts as absent', () => {
+    const names = ['PORT', 'PUBLIC_URL', 'NOTES_BASE_URL', 'SECRET_KEYS', 'GRANTS', 'LOG_LEVEL'];
+    for (const empty of ['', ' ', '\n'])
+      expect(read(Object.fromEntries(names.map((name) => [name, empty])))).toEqual(read({}));
+    const { APPOINTMENTS_CLIENT_SECRET: _, ...others } = upstreams;
+    expect(faultsOf({ ...others, APPOINTMENTS_CLIENT_SECRET: ' ' })).toEqual([
+      'APPOINTMENTS_CLIENT_SECRET: missing, although NOTES_BASE_URL is set',
+    ]);
+  });
+});
+
+test('reads every setting', () => {
+  const config = read({
+    ...upstreams,
+    NODE_ENV: 'production',
+    PORT: '0',
+    HOST: '::',
+    PUBLIC_URL: 'https://API.example:443/',
+    TRUST_PROXY: 'loopback, 10.0.0.0/8,fd00::/8',
+    NOTES_TOKEN_EMAIL_FIELD: 'username',
+    NOTES_TOKEN_PASSWORD_FIELD: 'secret',
+    NOTES_TOKEN_FIELD: 'jwt',
+    NOTES_TOKEN_LIFETIME_SECONDS: '60',
+    APPOINTMENTS_SCOPE: 'a b',
+    PAYMENTS_BASE_URL: 'http://127.0.0.1:9/v2//',
+    PAYMENTS_API_TOKEN: 'api-token-value',
+    PAYMENTS_ROTATED_SECRET_FIELD: 'fresh',
+    PAYMENT_EVENT_TYPES: 'payment.succeeded, payment.failed,',
+    PAYMENTS_CREATED_UNIT: 'ms',
+    PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: 'off',
+    WEBHOOK_CLOCK_SKEW_SECONDS: '0',
+    DATABASE_URL: 'postgres://u:p@db/gateway?sslmode=require',
+    SECRET_KEYS: `${key(1).toString('base64')},${key(250).toString('base64url')}`,
+    GRANTS:
+      '{"Ann@Example.com":["payments:read","webhooks:rotate"],"*@example.com":[],"*":["shipments:read"]}',
+    ALLOWED_ORIGINS: 'https://app.example, http://localhost:5173/',
+    INTROSPECTION: 'off',
+    EVENT_RETENTION_DAYS: '1',
+    LOG_LEVEL: 'debug',
+  });
+  expect(config).toMatchObject({
+    port: 0,
+    host: '::',
+    publicUrl: 'https://api.example',
+    trustProxy: ['loopback', '10.0.0.0/8', 'fd00::/8'],
+    paymentEventTypes: ['payment.succeeded', 'payment.failed'],
+    paymentsCreatedUnit: 'ms',
+    paymentToleranceSeconds: null,
+    webhookSkewSeconds: 0,
+    databaseUrl: 'postgres://u:p@db/gateway?sslmode=require',
+    secretKeys: [key(1), key(250)],
+    allowedOrigins: ['https://app.example', 'http://localhost:5173'],
+    introspection: false,
+    retentionDays: 1,
+    logLevel: 'debug',
+  });
+  expect(config.grants).toEqual(
+    new Map([
+      ['ann@example.com', ['PAYMENTS_READ', 'WEBHOOKS_ROTATE']],
+      ['*@example.com', []],
+      ['*', ['SHIPMENTS_READ']],
+    ]),
+  );
+  expect(config.upstreams).toMatchObject({
+    notes: { emailField: 'username', passwordField: 'secret', tokenField: 'jwt', tokenLifetimeSeconds: 60 },
+    appointments: { scope: 'a b' },
+    payments: { baseUrl: 'http://127.0.0.1:9/v2', apiToken: 'api-token-value', rotatedSecretField: 'fresh' },
+  });
+});
+
+test('accepts a URL scheme in capitals', () => {
+  expect(read({ PUBLIC_URL: 'HTTPS://API.example' }).publicUrl).toBe('https://api.example');
+});
+
+describe('the sandbox by itself', () => {
+  const sandboxFaults = (environment: Environment) => {
+    try {
+      return readSandboxConfig(environment);
+    } catch (error) {
+      return (error as ConfigError).faults;
+    }
+  };
+
+  test('has defaults, also for empty settings', () => {
+    const usual = { port: 4010, deliverTo: 'http://127.0.0.1:4000' };
+    expect(readSandboxConfig({})).toEqual(usual);
+    expect(readSandboxConfig({ SANDBOX_PORT: '', GATEWAY_URL: '' })).toEqual(usual);
+  });
+
+  test('names invalid settings', () => {
+    expect(sandboxFaults({ SANDBOX_PORT: '0x10', GATEWAY_URL: 'ftp://gateway' })).toEqual([
+      'SANDBOX_PORT: must be a whole number',
+      'GATEWAY_URL: must be an http or https URL',
+    ]);
+  });
+});
+
+test('freezes the settings', () => {
+  const config = read(upstreams);
+  expect(Object.isFrozen(config)).toBe(true);
+  expect(Object.isFrozen(config.upstreams)).toBe(true);
+});
+
+test('takes a single number in TRUST_PROXY as a number of proxies', () => {
+  expect(read({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
+});
+
+test('merges the grants of an address that is given in several spellings', () => {
+  const GRANTS = JSON.stringify({
+    'Ann@example.com': ['payments:read'],
+    'ann@Example.com': ['shipments:read'],
+    'ann@example.com': [],
+  });
+  expect(read({ GRANTS }).grants).toEqual(
+    new Map([['ann@example.com', ['PAYMENTS_READ', 'SHIPMENTS_READ']]]),
+  );
+});
+
+describe('webhook endpoints', () => {
+  test('are split at commas, and each at its first =', () => {
+    const config = read({ ...upstreams, PAYMENT_WEBHOOKS: 'we_1=a=b==, we_2 = c/+= ' });
+    expect(config.upstreams?.webhooks.payments).toEqual(
+      new Map([
+        ['we_1', 'a=b=='],
+        ['we_2', 'c/+='],
+      ]),
+    );
+  });
+
+  test.each([
+    ['we_1', 'pair 1 is not of the form id=secret'],
+    ['we_1=a,=hidden', 'pair 2 is not of the form id=secret'],
+    ['we_1=', 'pair 1 is not of the form id=secret'],
+    ['we_1=a,we_1=b', 'the id we_1 is given twice'],
+    [',', 'must have at least one id=secret pair'],
+  ])('%s is refused', (pairs, fault) => {
+    expect(faultsOf({ ...upstreams, PAYMENT_WEBHOOKS: pairs })).toEqual([`PAYMENT_WEBHOOKS: ${fault}`]);
+  });
+});
+
+describe('the path of a member in an answer', () => {
+  test.each(['token', 'user.token', 'a.b.c'])('may be %s', (path) => {
+    expect(faultsOf({ ...upstreams, NOTES_TOKEN_FIELD: path })).toEqual([]);
+  });
+
+  test.each(['.', 'a..b', '.token', 'user.'])('may not be %s', (path) => {
+    for (const name of ['NOTES_TOKEN_FIELD', 'PAYMENTS_ROTATED_SECRET_FIELD'])
+      expect(faultsOf({ ...upstreams, [name]: path })).toEqual([
+        `${name}: must be the name of a member, or names joined by single dots`,
+      ]);
+  });
+});
+
+describe('all or none', () => {
+  const names = Object.keys(upstreams);
+
+  test.each(names)('without %s, the rest is a partial set, and the fault names it', (name) => {
+    const [first] = names.filter((other) => other !== name);
+    expect(faultsOf({ ...upstreams, [name]: undefined })).toEqual([
+      `${name}: missing, although ${first} is set`,
+    ]);
+  });
+
+  test.each(names)('%s alone is a partial set, and the faults name the others', (name) => {
+    const others = names.filter((other) => other !== name);
+    expect(faultsOf({ [name]: upstreams[name as keyof typeof upstreams] })).toEqual(
+      others.map((other) => `${other}: missing, although ${name} is set`),
+    );
+  });
+
+  test.each([
+    { PAYMENTS_BASE_URL: 'https://payments.example' },
+    { PAYMENTS_API_TOKEN: 'token' },
+    { NOTES_TOKEN_FIELD: 'jwt' },
+    { APPOINTMENTS_SCOPE: 'appointments:write' },
+  ])('%o alone is a partial set, too', (given) => {
+    expect(named(faultsOf(given))).toEqual(names);
+  });
+
+  test('in production, all of them and SECRET_KEYS are required', () => {
+    expect(faultsOf({ NODE_ENV: 'production' })).toEqual(
+      [...names, 'SECRET_KEYS'].map((name) => `${name}: missing`),
+    );
+    const SECRET_KEYS = key(1).toString('base64');
+    expect(faultsOf({ ...upstreams, NODE_ENV: 'production', SECRET_KEYS })).toEqual([]);
+  });
+});
+
+describe('a setting from a file', () => {
+  const secrets = {
+    APPOINTMENTS_CLIENT_ID: 'client',
+    APPOINTMENTS_CLIENT_SECRET: 'secret ',
+    PAYMENTS_API_TOKEN: 'token',
+    SHIPMENT_WEBHOOKS: 'sub=1',
+    PAYMENT_WEBHOOKS: 'we=2',
+    DATABASE_URL: 'sqlite:elsewhere.db',
+    SECRET_KEYS: key(7).toString('base64'),
+  };
+  const paths = Object.fromEntries(Object.keys(secrets).map((name) => [`${name}_FILE`, `/run/${name}`]));
+  const rest = {
+    NOTES_BASE_URL: upstreams.NOTES_BASE_URL,
+    APPOINTMENTS_BASE_URL: upstreams.APPOINTMENTS_BASE_URL,
+    APPOINTMENTS_AUTH_URL: upstreams.APPOINTMENTS_AUTH_URL,
+  };
+
+  test.each(['', '\n', '\r\n', '\n\n'])(
+    'equals one from the environment, without the line breaks at its end (%j)',
+    (end) => {
+      const files = Object.fromEntries(
+        Object.entries(secrets).map(([name, value]) => [`/run/${name}`, `${value}${end}`]),
+      );
+      expect(read({ ...rest, ...paths }, files)).toEqual(read({ ...rest, ...secrets }));
+    },
+  );
+
+  test('is a fault if it is also in the environment', () => {
+    const both = { ...upstreams, APPOINTMENTS_CLIENT_SECRET_FILE: '/run/secret' };
+    expect(faultsOf(both, { '/run/secret': 'other' })).toEqual([
+      'APPOINTMENTS_CLIENT_SECRET: set either it or APPOINTMENTS_CLIENT_SECRET_FILE, not both',
+    ]);
+  });
+
+  test('can be any setting, and counts as set', () => {
+    const { NOTES_BASE_URL, ...others } = upstreams;
+    const environment = { ...others, NODE_ENV: 'production', NOTES_BASE_URL_FILE: '/run/notes' };
+    const SECRET_KEYS = key(1).toString('base64');
+    const config = read({ ...environment, SECRET_KEYS }, { '/run/notes': NOTES_BASE_URL });
+    expect(config.upstreams?.notes.baseUrl).toBe(NOTES_BASE_URL);
+    expect(faultsOf({ ...environment, SECRET_KEYS })).toEqual([
+      'NOTES_BASE_URL_FILE: the file cannot be read',
+    ]);
+  });
+
+  test('has its own fault if the file cannot be read or is empty', () => {
+    const { APPOINTMENTS_CLIENT_SECRET: _, PAYMENT_WEBHOOKS: __, ...others } = upstreams;
+    const files = { APPOINTMENTS_CLIENT_SECRET_FILE: '/run/nowhere', PAYMENT_WEBHOOKS_FILE: '/run/empty' };
+    expect(faultsOf({ ...others, ...files }, { '/run/empty': '\n' })).toEqual([
+      'APPOINTMENTS_CLIENT_SECRET_FILE: the file cannot be read',
+      'PAYMENT_WEBHOOKS_FILE: the file is empty',
+    ]);
+  });
+});
+
+describe('faults', () => {
+  test.each([
+    ['PORT', '65536', 'must be from 0 to 65535'],
+    ['PORT', '-1', 'must be a whole number'],
+    ['PORT', '0x10', 'must be a whole number'],
+    ['PUBLIC_URL', 'api.example', 'must be an http or https URL'],
+    ['PUBLIC_URL', 'ftp://api.example', 'must be an http or https URL'],
+    ['PUBLIC_URL', 'https://api.example/graphql', 'must have no path'],
+    ['TRUST_PROXY', 'true', 'true is not an IP address'],
+    ['TRUST_PROXY', '99999999', '99999999 is not an IP address'],
+    ['TRUST_PROXY', '10.0.0.0/33', '10.0.0.0/33 is not an IP address'],
+    ['TRUST_PROXY', '10.0.0.0/8/8', '10.0.0.0/8/8 is not an IP address'],
+    ['NOTES_TOKEN_LIFETIME_SECONDS', '0', 'must be from 1 to'],
+    ['PAYMENT_EVENT_TYPES', ',', 'must name at least one type'],
+    ['PAYMENTS_CREATED_UNIT', 'us', 'expected one of "auto"|"s"|"ms"'],
+    ['PAYMENT_TIMESTAMP_TOLERANCE_SECONDS', 'never', 'must be off or a whole number of seconds'],
+    ['WEBHOOK_CLOCK_SKEW_SECONDS', '1.5', 'must be a whole number'],
+    ['DATABASE_URL', 'mysql://db', 'must be sqlite:<path> or postgres://…'],
+    ['DATABASE_URL', 'sqlite:', 'must be sqlite:<path> or postgres://…'],
+    ['SECRET_KEYS', ',', 'must have at least one key'],
+    ['SECRET_KEYS', `${key(1).toString('base64')},c2hvcnQ=`, 'key 2 is not 32 bytes in base64'],
+    ['SECRET_KEYS', `!${key(1).toString('base64')}`, 'key 1 is not 32 bytes in base64'],
+    ['GRANTS', '{"*":', 'must be a JSON object'],
+    ['GRANTS', '[]', 'must be a JSON object'],
+    ['GRANTS', '{"*":["payments:write"]}', '*: 0: Invalid option: expected one of "appointments:read"'],
+    ['GRANTS', '{"ann":[]}', 'ann is neither an e-mail address, *@domain nor *'],
+    ['GRANTS', '{"*@*":[]}', '*@* is neither an e-mail address, *@domain nor *'],
+    ['GRANTS', '{" ann@example.com":[]}', '" ann@example.com" has white space around it'],
+    ['GRANTS', '{"*":["payments:read"],"\\u002a" : []}', '* is given twice'],
+    ['ALLOWED_ORIGINS', 'https://app.example,*', 'entry 2 must be an http or https URL'],
+    ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
+    ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
+    ['LOG_LEVEL', 'loud', 'expected one of "fatal"'],
+  ])('%s=%s: %s', (name, value, message) => {
+    const faults = faultsOf({ [name]: value });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(new RegExp(`^${name}: `));
+    expect(faults[0]).toContain(message);
+  });
+
+  test.each(['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL', 'APPOINTMENTS_AUTH_URL', 'PAYMENTS_BASE_URL'])(
+    '%s must be an HTTP URL without credentials, query or fragment',
+    (name) => {
+      const fault = (value: string) => faultsOf({ ...upstreams, [name]: value });
+      expect(fault('localhost:8080')).toEqual([`${name}: must be an http or https URL`]);
+      expect(fault('https://a/v1?b=c')).toEqual([`${name}: must have no query and no fragment`]);
+      expect(fault('https://u:p@a/v1')).toEqual([`${name}: must not contain a user name or password`]);
+    },
+  );
+
+  test.each(['two words', 'line\nbreak', 'tök'])(
+    'a token that is invalid in a header is refused: %j',
+    (token) => {
+      expect(faultsOf({ ...upstreams, PAYMENTS_API_TOKEN: token })).toEqual([
+        'PAYMENTS_API_TOKEN: must consist of visible ASCII characters, without spaces',
+      ]);
+    },
+  );
+
+  test('are reported all at once', () => {
+    const environment = { PORT: 'x', LOG_LEVEL: 'x', NOTES_BASE_URL: 'x', SECRET_KEYS_FILE: '/run/nowhere' };
+    expect(named(faultsOf(environment)).toSorted()).toEqual(
+      [
+        'PORT',
+        'LOG_LEVEL',
+        'NOTES_BASE_URL',
+        'SECRET_KEYS_FILE',
+        ...Object.keys(upstreams).filter((name) => name !== 'NOTES_BASE_URL'),
+      ].toSorted(),
+    );
+  });
+
+  test('never show a secret', () => {
+    const canary = 'c4n4ry';
+    const broken = {
+      APPOINTMENTS_CLIENT_SECRET: canary,
+      APPOINTMENTS_CLIENT_SECRET_FILE: '/run/secret',
+      PAYMENTS_API_TOKEN: canary,
+      SHIPMENT_WEBHOOKS: `${canary},=${canary},sub_1=${canary},sub_1=${canary}`,
+      PAYMENT_WEBHOOKS_FILE: '/run/webhooks',
+      DATABASE_URL: `mysql://user:${canary}@db/gateway`,
+      SECRET_KEYS: `${canary},${canary}`,
+      NOTES_BASE_URL: `https://user:${canary}@notes.example/v1`,
+      PORT: 'x',
+    };
+    const faults = faultsOf(broken, { '/run/secret': canary, '/run/webhooks': canary });
+    expect(faults.length).toBeGreaterThanOrEqual(9);
+    expect(new ConfigError(faults).message).not.toContain(canary);
+  });
+});
+
+describe('the process', () => {
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+  async function start(environment: Readonly<Record<string, string>>, ...command: readonly string[]) {
+    const { PATH = '' } = process.env;
+    const options = { env: { PATH, ...environment } };
+    const child = spawn(process.execPath, ['--import', 'tsx', main, ...command], options);
+    const [out, told, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit') as Promise<[number | null]>,
+    ]);
+    return { code, out, told };
+  }
+
+  test('exits with 1 for a partial set, and names what is missing', async () => {
+    const { PAYMENT_WEBHOOKS: _, APPOINTMENTS_AUTH_URL: __, ...partial } = upstreams;
+    expect(await start(partial)).toEqual({
+      code: 1,
+      out: '',
+      told:
+        'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing, although NOTES_BASE_URL is set\n' +
+        '  PAYMENT_WEBHOOKS: missing, although NOTES_BASE_URL is set\n',
+    });
+  });
+
+  test('exits with 1 in production without settings, and never starts a sandbox', async () => {
+    const { code, out, told } = await start({ NODE_ENV: 'production' });
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(told.match(/\w+(?=: missing)/g)).toEqual([...Object.keys(upstreams), 'SECRET_KEYS']);
+  });
+
+  test('exits with 1 for an unknown host, and names the setting', async () => {
+    const { code, told } = await start({ HOST: 'no such host', DATABASE_URL: await createTestFile() });
+    expect(code).toBe(1);
+    expect(told).toMatch(/^Invalid settings:\n  HOST: getaddrinfo \w+ no such host\n$/);
+  });
+
+  test.each(['--help', '-h'])('prints its usage on %s', async (option) => {
+    const { code, out, told } = await start({}, option);
+    expect([code, told]).toEqual([0, '']);
+    expect(out).toContain('Usage: npm start');
+  });
+
+  test('exits with 1 for an unknown command', async () => {
+    const told = 'Unknown command sandbx: the only one is sandbox.\n';
+    expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });
+  });
+
+  test('names the setting whose file it cannot read', async () => {
+    const { code, told } = await start({ SECRET_KEYS_FILE: '/nowhere/keys' });
+    expect(code).toBe(1);
+    expect(told).toBe('Invalid settings:\n  SECRET_KEYS_FILE: the file cannot be read\n');
+  });
+});

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { FaultAction } from '../../../../src/sandbox/faults.js';
+import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
+import { engines, noPostgres } from '../../../support/engines.js';
+import { createTestDatabase } from '../../../support/postgres.js';
+import { ledgerContract } from './booking-ledger.contract.js';
+import { bookedBy, leavePending, other, postsOf, type Replica, requestOf, startReplica } from '../replica.js';
+
+describe.each(engines)('the ledger on %s', (_, freshUrl) => ledgerContract(freshUrl));
+
+describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
+  const idempotencyKey = 'k';
+  let sandbox: Sandbox;
+  let url: string;
+  let one: Replica;
+  let two: Replica;
+
+  beforeEach(async () => {
+    sandbox = await startSandbox({ demo: false });
+    url = await createTestDatabase();
+    [one, two] = [await startReplica(sandbox, url), await startReplica(sandbox, url)];
+  });
+  afterEach(async () => {
+    await one.stop();
+    await two.stop();
+    await sandbox.stop();
+  });
+
+  /** Makes the service misbehave on the next booking. */
+  const fail = (act: FaultAction) => sandbox.faults.add({ service: 'appointments', times: 1, act });
+  const posted = async (count: number) => {
+    await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(count);
+  };
+
+  test('post once for fifty concurrent requests with the same key', async () => {
+    fail({ kind: 'delay', ms: 100 });
+    const all = Array.from({ length: 50 }, (_, at) => bookedBy(at % 2 === 0 ? one : two, { idempotencyKey }));
+    const answers = await Promise.all(all);
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]!.upstreamId).toBe(sandbox.appointments.booked[0]!.id);
+    expect(postsOf(sandbox)).toBe(1);
+  });
+
+  test('report a conflict for another input while the first is in progress on another replica', async () => {
+    fail({ kind: 'delay', ms: 500 });
+    const first = bookedBy(one, { idempotencyKey });
+    await posted(1);
+    expect(await two.ledger.book(requestOf({ idempotencyKey, appointment: other }))).toEqual({
+      conflict: true,
+    });
+    expect((await first).confirmation).toBe('CONFIRMED');
+  });
+
+  test('tell who gave the input of the first from who gave another at the same moment', async () => {
+    fail({ kind: 'delay', ms: 500 });
+    const first = bookedBy(one, { idempotencyKey });
+    await posted(1);
+    const [conflicting, waiting] = await Promise.all([
+      two.ledger.book(requestOf({ idempotencyKey, appointment: other })),
+      bookedBy(two, { idempotencyKey }),
+    ]);
+    expect([conflicting, waiting]).toEqual([{ conflict: true }, await first]);
+    expect(postsOf(sandbox)).toBe(1);
+  });
+
+  test('wait for a booking on another replica, and book if that one is refused', async () => {
+    fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
+    const first = one.ledger.book(requestOf({ idempotencyKey }));
+    await posted(1);
+    const waiting = bookedBy(two, { idempotencyKey });
+    expect(await first).toEqual({ refused: 422 });
+    expect((await waiting).confirmation).toBe('CONFIRMED');
+    expect(postsOf(sandbox)).toBe(2);
+  });
+
+  test('never repeat a booking whose outcome another replica does not know', async () => {
+    fail({ kind: 'afterwards', act: { kind: 'delay', ms: 500, act: { kind: 'refuse' } } });
+    const first = bookedBy(one, { idempotencyKey });
+    await posted(1);
+    const waiting = bookedBy(two, { idempotencyKey });
+    expect(await first).toMatchObject({ confirmation: 'UNCONFIRMED', upstreamId: null });
+    expect(await waiting).toEqual(await first);
+    expect(await bookedBy(two, { idempotencyKey })).toEqual(await first);
+    expect(postsOf(sandbox)).toBe(1);
+  });
+
+  describe.each([-60, 90])('one of them with a clock %i seconds ahead', (seconds) => {
+    let ahead: Replica;
+    beforeEach(async () => {
+      const clock = { now: () => sandbox.clock.now() + seconds * 1_000 };
+      ahead = await startReplica(sandbox, url, { clock });
+    });
+    afterEach(() => ahead.stop());
+
+    test('wait for its booking, and it for theirs', async () => {
+      const pairs = [[ahead, one] as const, [one, ahead] as const];
+      for (const [at, [first, second]] of pairs.entries()) {
+        fail({ kind: 'delay', ms: 1_000 });
+        const made = bookedBy(first, { idempotencyKey: `k ${at}` });
+        await posted(at + 1);
+        const waiting = bookedBy(second, { idempotencyKey: `k ${at}` });
+        expect((await made).confirmation).toBe('CONFIRMED');
+        expect(await waiting).toEqual(await made);
+      }
+      expect(postsOf(sandbox)).toBe(pairs.length);
+    });
+
+    test('wait no longer than a booking takes if it is killed', async () => {
+      const made = await bookedBy(ahead, { idempotencyKey });
+      await leavePending(ahead);
+      const waiting = bookedBy(one, { idempotencyKey });
+      // Two seconds are for the call, and five to write before and after it.
+      expect(await Promise.race([waiting, sleep(2_000, 'waits')])).toBe('waits');
+      const unconfirmed = { ...made, confirmation: 'UNCONFIRMED', upstreamId: null };
+      expect(await Promise.race([waiting, sleep(20_000, 'waits')])).toEqual(unconfirmed);
+      expect(postsOf(sandbox)).toBe(1);
+    });
+  });
+});

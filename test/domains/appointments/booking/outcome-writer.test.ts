@@ -1,0 +1,60 @@
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  createSettling,
+  type Settling,
+} from '../../../../src/domains/appointments/booking/outcome-writer.js';
+import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
+
+const minuteMs = 60_000;
+const retrying = 'the outcome of a booking could not be stored yet; retrying';
+
+/** How long the pauses so far would have taken. */
+let passedMs: number;
+
+beforeEach(() => {
+  passedMs = 0;
+  vi.spyOn(timers, 'setTimeout').mockImplementation(async (ms = 0, value) => {
+    passedMs += ms;
+    return value!;
+  });
+  syncBuiltinESMExports();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+/** Settles a booking in a database that takes it only after so many minutes, and returns what is logged. */
+async function settle(minutes: number, onFailure?: (settling: Settling) => void): Promise<readonly string[]> {
+  const logged: string[] = [];
+  const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
+  const settling = createSettling(createTelemetry('info', { write }));
+  await settling.settle('booking', async () => {
+    if (passedMs >= minutes * minuteMs) return;
+    onFailure?.(settling);
+    throw new Error('The database is away.');
+  });
+  await settling.pending('booking');
+  expect(settling.pending('booking')).toBeUndefined();
+  return logged;
+}
+
+test('stores an outcome once the database takes it, ten minutes later', async () => {
+  expect(await settle(10)).toEqual([retrying, 'the outcome of a booking was stored after retries']);
+});
+
+test('gives up soon after ten minutes', async () => {
+  expect(await settle(11)).toEqual([retrying, 'the outcome of a booking could not be stored']);
+});
+
+test('gives up at the next failure once it is stopped', async () => {
+  const stopAfterAMinute = ({ stop }: Settling) => {
+    if (passedMs > minuteMs) stop();
+  };
+  expect(await settle(2, stopAfterAMinute)).toEqual([
+    retrying,
+    'the outcome of a booking could not be stored',
+  ]);
+});

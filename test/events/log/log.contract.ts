@@ -1,0 +1,339 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { maxAlteredBodies } from '../../../src/events/log/conflicting-bodies.js';
+import { placeFrom, type Place } from '../../../src/events/log/log-position.js';
+import { fromKeyText, keyText } from '../../../src/store/sql/key-text.js';
+import { scrape } from '../../support/metrics.js';
+import { delivery, openTestLog, readEntities, type TestLog } from '../test-log.js';
+
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+
+/** The tests that the log must pass on either engine; `freshUrl` returns the address of a new, empty database. */
+export function logContract(freshUrl: () => Promise<string>): void {
+  let testLog: TestLog;
+  const { append, read, head, everything, count, alteredBodies } = {
+    append: (...given: Parameters<typeof delivery>) => testLog.log.append(delivery(...given)),
+    read: (after: number, limit: number) => testLog.log.read(after, limit),
+    head: async () => (await testLog.log.bounds()).head,
+    everything: () => testLog.log.read(0, 10_000),
+    count: (outcome: string) =>
+      scrape(testLog.telemetry.metrics, `trivium_webhooks_total{family="shipments",outcome="${outcome}"}`),
+    alteredBodies: () =>
+      testLog.database.kysely.selectFrom('event_renderings').selectAll().orderBy('received_at').execute(),
+  };
+
+  beforeEach(async () => {
+    testLog = await openTestLog(await freshUrl());
+  });
+  afterEach(() => testLog.stop());
+
+  describe('numbering and reading', () => {
+    test('is empty at first', async () => {
+      expect([await testLog.log.bounds(), await everything()]).toMatchObject([{ head: 0, pruned: 0 }, []]);
+    });
+
+    test('numbers events from 1 without a gap, in order of arrival', async () => {
+      const ids = numbers(1_000).map((n) => `event ${n}`);
+      await Promise.all(ids.map((id) => append(id)));
+      const entries = await everything();
+      expect(entries.map(({ seq }) => seq)).toEqual(numbers(1_000));
+      expect(entries.map(({ eventId }) => eventId)).toEqual(ids);
+      expect(await head()).toBe(1_000);
+    });
+
+    test('is read in pages after any number', async () => {
+      await Promise.all(numbers(10).map((n) => append(`event ${n}`)));
+      expect((await read(3, 4)).map(({ seq }) => seq)).toEqual([4, 5, 6, 7]);
+      expect((await read(9, 4)).map(({ seq }) => seq)).toEqual([10]);
+      expect(await read(10, 4)).toEqual([]);
+    });
+
+    test('is read on from a place, along with the place', async () => {
+      await Promise.all(numbers(4).map((n) => append(`event ${n}`)));
+      const place = await testLog.log.place(1);
+      expect(await testLog.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2) });
+      expect(await testLog.log.readOn(4, 2)).toEqual({ place: await testLog.log.place(4), entries: [] });
+      expect(await testLog.log.readOn(5, 2)).toEqual({ place: undefined, entries: [] });
+    });
+
+    test('is read even where an event is corrupt, which only whoever looks at it is told', async () => {
+      await Promise.all(numbers(3).map((n) => append(`event ${n}`)));
+      await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 2).execute();
+      const [before, corrupt, after] = await everything();
+      expect(corrupt).toMatchObject((await testLog.log.place(2))!);
+      expect(() => corrupt!.event).toThrow('JSON');
+      expect(() => corrupt!.entity).toThrow('JSON');
+      expect([before, after]).toMatchObject([{ event: { step: 0 } }, { event: { step: 0 } }]);
+    });
+
+    test('returns every text as it was received', async () => {
+      const strange = 'NUL \0, a lone surrogate \ud800, a \\ and a "';
+      const known = { entityId: strange, event: { entityId: strange, step: 1 } };
+      await append(strange, {}, { type: strange, endpointId: strange, apiVersion: strange, known });
+      expect(await everything()).toEqual([
+        {
+          seq: 1,
+          family: 'shipments',
+          eventId: strange,
+          entityId: strange,
+          event: known.event,
+          entity: { entityId: strange, steps: [1] },
+          weight: expect.any(Number),
+          witness: expect.any(String),
+        },
+      ]);
+      const row = await testLog.database.kysely
+        .selectFrom('events')
+        .select(['type', 'received_at'])
+        .executeTakeFirstOrThrow();
+      expect([fromKeyText(row.type), row.received_at]).toEqual([strange, Date.parse('2026-01-01T00:00:00Z')]);
+    });
+
+    test('signals its new end once that can be read', async () => {
+      let signalled: Place | undefined;
+      const found = new Promise<Place | undefined>((resolve) => {
+        testLog.database.listen('log', (payload) => {
+          signalled = placeFrom(payload);
+          resolve(testLog.log.place(1));
+        });
+      });
+      await append('event');
+      expect(await found).toMatchObject({ seq: 1 });
+      expect(signalled).toEqual(await found);
+    });
+  });
+
+  describe('every event once', () => {
+    test('stores one of a hundred concurrent deliveries with the same id', async () => {
+      const outcomes = await Promise.all(numbers(100).map(() => append('event')));
+      expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
+      expect(outcomes[0]).toBe('stored');
+      expect(await head()).toBe(1);
+      expect([await count('stored'), await count('duplicate')]).toEqual([1, 99]);
+    });
+
+    test('recognises an event again later, even one that was skipped', async () => {
+      await append('event');
+      await append('skipped', {}, { known: null });
+      expect([await append('event'), await append('skipped')]).toEqual(['duplicate', 'duplicate']);
+      expect((await everything()).map(({ event }) => event === null)).toEqual([false, true]);
+    });
+
+    test('does not mistake events of two families for each other', async () => {
+      const outcomes = [await append('event'), await append('event', {}, { family: 'payments' })];
+      expect(outcomes).toEqual(['stored', 'stored']);
+      expect(await append('event', {}, { family: 'payments' })).toBe('duplicate');
+    });
+
+    test('folds a repeated event once', async () => {
+      await Promise.all([append('a', { step: 1 }), append('a', { step: 1 }), append('b', { step: 2 })]);
+      await append('a', { step: 1 });
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([
+        { entityId: 'entity', steps: [1, 2] },
+      ]);
+    });
+
+    test('stores an altered body of a known event once, and counts it each time', async () => {
+      const other = { body: '{"other":true}', apiVersion: '2027-01-01' };
+      await Promise.all([append('event'), append('event', {}, other), append('event', {}, other)]);
+      expect(await append('event', {}, other)).toBe('duplicate');
+      expect(await alteredBodies()).toMatchObject([
+        { family: 'shipments', event_id: 'event', body: other.body, api_version: other.apiVersion },
+      ]);
+      expect([await count('altered'), await count('duplicate')]).toEqual([3, 0]);
+      expect(await head()).toBe(1);
+    });
+
+    test('limits how many altered bodies of one event are stored', async () => {
+      await append('event');
+      const others = numbers(maxAlteredBodies + 4).map((n) => append('event', {}, { body: `{"n":${n}}` }));
+      expect(new Set(await Promise.all(others))).toEqual(new Set(['duplicate']));
+      await append('event', {}, { body: '{"n":"late"}' });
+      expect((await alteredBodies()).map(({ body }) => body).toSorted()).toEqual(
+        numbers(maxAlteredBodies)
+          .map((n) => `{"n":${n}}`)
+          .toSorted(),
+      );
+    });
+  });
+
+  describe('folding', () => {
+    test('stores with each event its entity as it was just after it', async () => {
+      await Promise.all([
+        append('1', { entityId: 'a', step: 1 }),
+        append('2', { entityId: 'b', step: 2 }),
+        append('3', { entityId: 'a', step: 3 }),
+      ]);
+      await Promise.all([
+        append('4', { entityId: 'a', step: 4 }),
+        append('5', {}, { known: null }),
+        append('6', { entityId: 'b', step: 6 }, { family: 'payments' }),
+      ]);
+      expect((await everything()).map(({ entity }) => entity)).toEqual([
+        { entityId: 'a', steps: [1] },
+        { entityId: 'b', steps: [2] },
+        { entityId: 'a', steps: [1, 3] },
+        { entityId: 'a', steps: [1, 3, 4] },
+        null,
+        { entityId: 'b', steps: [2, 6] },
+      ]);
+    });
+
+    test('loses no step of an entity, however many arrive at once', async () => {
+      const steps = numbers(600);
+      await Promise.all(steps.map((step) => append(`event ${step}`, { step })));
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([
+        { entityId: 'entity', steps },
+      ]);
+    });
+
+    test('counts and stores a skipped event, and folds nothing', async () => {
+      await append('event', {}, { known: null });
+      expect(await everything()).toMatchObject([{ entityId: null, event: null, entity: null }]);
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toEqual([]);
+      expect(await count('skipped')).toBe(1);
+    });
+  });
+
+  describe('failure', () => {
+    test.each([
+      ['cannot be folded', () => delivery('poison', { step: 'impossible' })],
+      ['cannot be stored', () => delivery('poison', {}, { body: '\0' })],
+    ])('rejects only the event that %s, and leaves no gap', async (_, poison) => {
+      const settled = await Promise.allSettled([
+        append('1', { step: 1 }),
+        testLog.log.append(poison()),
+        append('2', { step: 2 }),
+        testLog.log.append(poison()),
+        append('3', { step: 3 }),
+      ]);
+      expect(settled.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect((await everything()).map(({ seq, eventId }) => [seq, eventId])).toEqual([
+        [1, '1'],
+        [2, '2'],
+        [3, '3'],
+      ]);
+      expect(await readEntities(testLog.database.kysely, ['entity'])).toMatchObject([{ steps: [1, 2, 3] }]);
+      expect(await count('stored')).toBe(3);
+    });
+
+    test('rejects events while the database fails, and accepts them once it works again', async () => {
+      await append('before');
+      const rename = (from: string, to: string) =>
+        sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(testLog.database.kysely);
+      await rename('events', 'away');
+      const failed = await Promise.allSettled([append('a'), append('b'), append('c')]);
+      expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+      await rename('away', 'events');
+      expect(await Promise.all([append('a'), append('b'), append('c')])).toEqual([
+        'stored',
+        'stored',
+        'stored',
+      ]);
+      expect((await everything()).map(({ seq, eventId }) => [seq, eventId])).toEqual([
+        [1, 'before'],
+        [2, 'a'],
+        [3, 'b'],
+        [4, 'c'],
+      ]);
+    });
+
+    test('rejects an event of a family without a fold', async () => {
+      await expect(append('event', {}, { family: 'parcels' })).rejects.toThrow('parcels');
+    });
+
+    test('stores the accepted events when it is stopped, and refuses new ones', async () => {
+      const taken = numbers(300).map((n) => append(`event ${n}`));
+      const stopped = testLog.log.stop();
+      await expect(append('late')).rejects.toThrow('stopped');
+      await stopped;
+      expect(new Set(await Promise.all(taken))).toEqual(new Set(['stored']));
+      expect(await head()).toBe(300);
+    });
+  });
+
+  describe('retention', () => {
+    const old = () => ({ receivedAt: testLog.clock.iso() });
+
+    test('deletes all events that are older, however many, and keeps the others', async () => {
+      await Promise.all(numbers(1_200).map((n) => append(`old ${n}`, {}, old())));
+      testLog.clock.moveDays(91);
+      await append('young', {}, old());
+      await testLog.log.prune();
+      expect((await everything()).map(({ eventId }) => eventId)).toEqual(['young']);
+      expect(await testLog.log.bounds()).toMatchObject({ pruned: 1_200, head: 1_201 });
+    });
+
+    test('keeps an event until it is older than the retention', async () => {
+      await append('event', {}, old());
+      testLog.clock.moveDays(90);
+      await testLog.log.prune();
+      expect(await everything()).toHaveLength(1);
+    });
+
+    test('deletes an event dated in the future if a later one is too old', async () => {
+      await append('old', {}, old());
+      await append('ahead', {}, { receivedAt: '2029-01-01T00:00:00.000Z' });
+      await append('behind it', {}, old());
+      testLog.clock.moveDays(91);
+      await append('ahead again', {}, { receivedAt: '2029-01-01T00:00:00.000Z' });
+      await append('young', {}, old());
+      await testLog.log.prune();
+      expect((await everything()).map(({ eventId }) => eventId)).toEqual(['ahead again', 'young']);
+    });
+
+    test('deletes an old event behind any number of events dated in the future', async () => {
+      const ahead = { receivedAt: '2029-01-01T00:00:00.000Z' };
+      await Promise.all(numbers(1_200).map((n) => append(`ahead ${n}`, {}, ahead)));
+      await append('old', {}, old());
+      testLog.clock.moveDays(91);
+      await append('young', {}, old());
+      await testLog.log.prune();
+      expect((await everything()).map(({ eventId }) => eventId)).toEqual(['young']);
+      expect(await testLog.log.bounds()).toMatchObject({ pruned: 1_201, head: 1_202 });
+    });
+
+    test('keeps events dated in the future while none behind them is too old', async () => {
+      const ahead = { receivedAt: '2029-01-01T00:00:00.000Z' };
+      await Promise.all(numbers(1_000).map((n) => append(`ahead ${n}`, {}, ahead)));
+      await append('young', {}, old());
+      await testLog.log.prune();
+      expect(await everything()).toHaveLength(1_001);
+    });
+
+    test('keeps event ids and entity state for ever', async () => {
+      await append('event', { step: 1 }, old());
+      testLog.clock.moveDays(91);
+      await testLog.log.prune();
+      expect(await append('event', { step: 1 })).toBe('duplicate');
+      expect(await append('next', { step: 2 })).toBe('stored');
+      expect(await everything()).toMatchObject([{ seq: 2, entity: { steps: [1, 2] } }]);
+    });
+
+    test('deletes the altered bodies of an event with it, and stores none afterwards', async () => {
+      const other = { ...old(), body: '{"other":true}' };
+      await append('old', {}, old());
+      await append('old', {}, other);
+      testLog.clock.moveDays(91);
+      await append('young', {}, old());
+      await append('young', {}, other);
+      await testLog.log.prune();
+      await append('old', {}, { body: '{"late":true}' });
+      expect((await alteredBodies()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
+    });
+
+    test('continues where a crash interrupted it', async () => {
+      await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
+      await testLog.database.kysely.updateTable('log_head').set({ pruned: 2 }).execute();
+      testLog.clock.moveDays(91);
+      await testLog.log.prune();
+      expect([(await testLog.log.bounds()).pruned, await everything()]).toEqual([3, []]);
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createLimiter } from '../../../src/lib/async/concurrency-limit.js';
+
+test('work starts in order, a few at a time, even if some of it fails', async () => {
+  const inTurn = createLimiter(3);
+  const begun: number[] = [];
+  let under = 0;
+  let most = 0;
+  const work = Array.from({ length: 10 }, (_, index) =>
+    inTurn(async () => {
+      begun.push(index);
+      most = Math.max(most, (under += 1));
+      await setImmediate();
+      under -= 1;
+      if (index === 4) throw new Error('broken');
+      return index;
+    }),
+  );
+  const results = await Promise.allSettled(work);
+  expect(results.map(({ status }) => status === 'fulfilled')).toEqual(begun.map((index) => index !== 4));
+  expect([begun, most]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 3]);
+});

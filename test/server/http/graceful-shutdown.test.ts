@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createDrain } from '../../../src/server/http/graceful-shutdown.js';
+import { openConnection } from '../../drain/raw-connection.js';
+import { collect } from '../../support/memory.js';
+
+/** A server whose responses a drain tracks, and a client with one keep-alive connection. */
+async function start(answer: (response: ServerResponse) => void, hurry = () => {}) {
+  const cut: number[] = [];
+  const drain = createDrain({ hurry, onCutOff: (responses) => cut.push(responses) });
+  const server = createServer((_, response) => {
+    drain.track(response);
+    answer(response);
+  });
+  server.on('connection', drain.onConnection);
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => {
+    agent.destroy();
+    server.close();
+  });
+  const ask = async () => {
+    const { port } = server.address() as AddressInfo;
+    const asked = request({ port, host: '127.0.0.1', agent }).end();
+    const [answered] = (await once(asked, 'response')) as [IncomingMessage];
+    return { headers: answered.headers, body: await text(answered) };
+  };
+  return { drain, server, ask, cut };
+}
+
+test('does not keep finished responses in memory while their connection stays open', async () => {
+  const given: WeakRef<ServerResponse>[] = [];
+  const { ask } = await start((response) => {
+    given.push(new WeakRef(response));
+    response.end('given');
+  });
+  for (let times = 0; times < 3; times += 1) expect((await ask()).body).toBe('given');
+  const left = () => {
+    collect();
+    return given.filter((reference) => reference.deref()).length;
+  };
+  await expect.poll(left, { timeout: 10_000, interval: 200 }).toBe(0);
+});
+
+test('waits for a response, however long ago it was requested', async () => {
+  const waiting: ServerResponse[] = [];
+  const { drain, server, ask } = await start((response) => void waiting.push(response));
+  const asked = ask();
+  await sleep(2_500); // in which finished responses would be swept
+  const drained = drain.run(server);
+  await sleep(1_000);
+  expect(waiting).toHaveLength(1);
+  waiting[0]!.end('late');
+  expect(await asked).toMatchObject({ body: 'late', headers: { connection: 'close' } });
+  await drained;
+});
+
+test.each(['before', 'meanwhile'])(
+  'waits for no response whose client left %s, even to a request behind another',
+  async (when) => {
+    let requested = 0;
+    const hurry = vi.fn<() => void>();
+    const { drain, server, cut } = await start(() => (requested += 1), hurry);
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const { socket: client } = openConnection((server.address() as AddressInfo).port);
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
+    const [socket] = await accepted;
+    await expect.poll(() => requested).toBe(2);
+    const leave = async () => {
+      client.destroy();
+      await once(socket, 'close');
+    };
+    if (when === 'before') await leave();
+    const drained = drain.run(server);
+    if (when === 'meanwhile') await sleep(1_000).then(leave);
+    await drained;
+    expect(hurry).not.toHaveBeenCalled();
+    expect(cut).toEqual([]);
+  },
+);
+
+test('waits for a request that comes behind an answer which had begun before', async () => {
+  const responses: ServerResponse[] = [];
+  const { drain, server, cut } = await start((response) => {
+    responses.push(response);
+    response.writeHead(200).write('begun');
+  });
+  const { socket: client, received } = openConnection((server.address() as AddressInfo).port);
+  const ask = () => client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  ask();
+  await expect.poll(received).toMatch(/begun/);
+  const drained = drain.run(server);
+  await sleep(1_000); // after which idle connections are closed
+  ask();
+  await expect.poll(() => responses).toHaveLength(2);
+  responses[0]!.end('first');
+  await expect.poll(received).toMatch(/first/);
+  responses[1]!.end('second');
+  await drained;
+  await expect.poll(received).toMatch(/second/);
+  expect(cut).toEqual([]);
+});
+
+test('waits some seconds for a response, hurries it, and cuts off one that still does not finish', async () => {
+  let hurried: ServerResponse | undefined;
+  const slow = await start(
+    (response) => (hurried = response),
+    () => setTimeout(() => hurried!.end('hurried'), 400),
+  );
+  const asked = slow.ask();
+  await sleep(100);
+  await slow.drain.run(slow.server);
+  expect((await asked).body).toBe('hurried');
+  expect(slow.cut).toEqual([]);
+
+  const hanging = await start(() => undefined);
+  const lost = hanging.ask().catch((error: unknown) => error);
+  await sleep(100);
+  const began = performance.now();
+  await hanging.drain.run(hanging.server);
+  expect(await lost).toMatchObject({ code: 'ECONNRESET' });
+  const ms = performance.now() - began;
+  expect([ms > 6_500, ms < 8_500]).toEqual([true, true]);
+  expect(hanging.cut).toEqual([1]);
+}, 30_000);
+
+test('does not hurry responses that finish in time', async () => {
+  const hurry = vi.fn<() => void>();
+  const { drain, server, ask } = await start(
+    (response) => void setTimeout(() => response.end('there'), 1_000),
+    hurry,
+  );
+  const asked = ask();
+  await sleep(100);
+  await drain.run(server);
+  expect((await asked).body).toBe('there');
+  await sleep(5_500);
+  expect(hurry).not.toHaveBeenCalled();
+}, 30_000);

@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { createRequestClass } from '../../../src/server/http/incoming-request.js';
+
+const kibibyte = 1024;
+
+interface Received {
+  readonly body: Buffer;
+  /** The lengths of the chunks that it came in. */
+  readonly chunks: readonly number[];
+}
+
+/** A server that keeps what it receives, and how often a request was cut off. */
+async function listen(most?: number) {
+  const received: Received[] = [];
+  let cutOff = 0;
+  let brokenOff = 0;
+  const receive = async (request: IncomingMessage) => {
+    const chunks: number[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk.length));
+    received.push({ body: await buffer(request), chunks });
+  };
+  const server = createServer(
+    { IncomingMessage: createRequestClass(() => (cutOff += 1), most) },
+    (request, response) => {
+      receive(request).then(
+        () => response.end('received'),
+        () => (brokenOff += 1),
+      );
+    },
+  ).listen(0);
+  /** The server's ends of the connections, by the client's port. */
+  const ends = new Map<number | undefined, Socket>();
+  server.on('connection', (socket) => ends.set(socket.remotePort, socket));
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+
+  /** Sends the head of a POST. */
+  function post(header: string) {
+    const socket = connect(port);
+    let text = '';
+    socket.on('data', (data) => (text += data.toString())).on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`);
+    return {
+      closed,
+      leave: () => void socket.destroy(),
+      /** Resolves once the server has read it, so that it reads nothing else before. */
+      async send(data: Buffer) {
+        socket.write(data);
+        const unread = () => socket.bytesWritten - (ends.get(socket.localPort)?.bytesRead ?? 0);
+        await expect.poll(unread, { interval: 2 }).toBe(0);
+      },
+      async answered() {
+        await expect.poll(() => text).toContain('200 OK');
+      },
+    };
+  }
+  return { received, post, cutOff: () => cutOff, brokenOff: () => brokenOff };
+}
+
+const bytes = (length: number) => Buffer.from(Array.from({ length }, (_, at) => at % 251));
+const asChunks = (body: Buffer, lengths: readonly number[]) => {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const length of lengths) {
+    parts.push(
+      Buffer.from(`${length.toString(16)}\r\n`),
+      body.subarray(at, (at += length)),
+      Buffer.from('\r\n'),
+    );
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+};
+
+test('has a body sent in single bytes come in blocks of 16 KiB', async () => {
+  const { received, post } = await listen();
+  const body = bytes(100 * kibibyte);
+  const request = post('Transfer-Encoding: chunked');
+  await request.send(
+    asChunks(
+      body,
+      Array.from(body, () => 1),
+    ),
+  );
+  await request.answered();
+  expect(received[0]!.body.equals(body)).toBe(true);
+  expect(received[0]!.chunks).toEqual([...Array.from({ length: 6 }, () => 16 * kibibyte), 4 * kibibyte]);
+});
+
+test.each([
+  ['no chunk', []],
+  ['one short chunk', [7]],
+  ['one chunk of a block', [16 * kibibyte]],
+  ['short ones that fill a block exactly', [16 * kibibyte - 1, 1]],
+  ['short ones that would overfill a block', [9_000, 9_000, 9_000]],
+  ['short and long ones', [1, 40_000, 1, 1, 20_000, 16_383, 2, 16_384, 5]],
+])('passes on every byte, in order: %s', async (_, lengths) => {
+  const { received, post } = await listen();
+  const body = bytes(lengths.reduce((sum, length) => sum + length, 0));
+  const request = post('Transfer-Encoding: chunked');
+  await request.send(asChunks(body, lengths));
+  await request.answered();
+  expect(received[0]!.body.equals(body)).toBe(true);
+});
+
+test('cuts off the longest-lasting long requests once too much is arriving, and no others', async () => {
+  const { received, post, cutOff } = await listen(400 * kibibyte);
+  const half = bytes(150 * kibibyte);
+  const header = `Content-Length: ${2 * half.length}`;
+  const short = post('Content-Length: 1000');
+  await short.send(bytes(500));
+  const [first, second, third] = [post(header), post(header), post(header)];
+  await first.send(half);
+  await second.send(half);
+  await third.send(half);
+  await first.closed;
+  expect(cutOff()).toBe(1);
+  await second.send(half.subarray(0, 90 * kibibyte));
+  await third.send(half);
+  await third.answered();
+  await second.closed;
+  await short.send(bytes(500));
+  await short.answered();
+  expect(received.map(({ body }) => body.length)).toEqual([2 * half.length, 1000]);
+  expect(cutOff()).toBe(2);
+});
+
+test('counts of a longer body than may be sent only what is kept of it', async () => {
+  const { received, post, cutOff } = await listen(2_000 * kibibyte);
+  const body = bytes(3_000 * kibibyte);
+  const request = post(`Content-Length: ${body.length}`);
+  await request.send(body);
+  await request.answered();
+  expect([received[0]!.body.length, cutOff()]).toEqual([body.length, 0]);
+});
+
+test('counts a request no more once it has arrived, or its client has gone', async () => {
+  const { received, post, cutOff, brokenOff } = await listen(250 * kibibyte);
+  const body = bytes(200 * kibibyte);
+  for (const left of [1, 2]) {
+    const complete = post(`Content-Length: ${body.length}`);
+    await complete.send(body);
+    await complete.answered();
+    const incomplete = post(`Content-Length: ${body.length + 1}`);
+    await incomplete.send(body);
+    incomplete.leave();
+    await expect.poll(brokenOff).toBe(left);
+  }
+  expect(received.map((each) => each.body.length)).toEqual([body.length, body.length]);
+  expect(cutOff()).toBe(0);
+});

@@ -1,0 +1,328 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { oneAtATime } from '../../../src/server/http/request-guards.js';
+import { startTestbed, type Testbed } from '../../support/testbed.js';
+import { openSocket } from '../sockets.js';
+
+const webhook = '/webhooks/shipments/sub_1';
+const unknown = '/webhooks/shipments/nobody';
+const mebibyte = 1024 * 1024;
+
+let testbed: Testbed;
+beforeAll(async () => {
+  testbed = await startTestbed({ settings: { SHIPMENT_WEBHOOKS: 'sub_1=whsec_shipment' } });
+});
+afterAll(() => testbed.stop());
+
+/** A TCP connection on which a test writes raw HTTP. */
+function open() {
+  const { hostname, port } = new URL(testbed.url);
+  const socket: Socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  let text = '';
+  let wake = () => {};
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    text += chunk.toString();
+    wake();
+  });
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      resolve();
+      wake();
+    });
+  });
+  return {
+    socket,
+    closed,
+    /** The next answer: its status, its headers in lower case, and its body, as long as its `Content-Length`. */
+    async answer() {
+      for (;;) {
+        const [, head = '', rest = ''] = /^([^]*?\r\n\r\n)([^]*)$/.exec(text) ?? [];
+        const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+        if (head !== '' && rest.length >= length) {
+          text = rest.slice(length);
+          const status = Number(head.split(' ', 2)[1]);
+          return { status, headers: head.toLowerCase(), body: rest.slice(0, length) };
+        }
+        if (socket.destroyed) throw new Error(`closed after ${JSON.stringify(text)}`);
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+  };
+}
+
+function lines(method: string, target: string, headers: readonly string[], body = ''): string {
+  return [`${method} ${target} HTTP/1.1`, 'Host: gateway', ...headers, '', body].join('\r\n');
+}
+
+function delivery(target: string, eventId: string, headers: readonly string[] = []): string {
+  const data = { shipment: { id: `shp_${eventId}`, status: 'moving' } };
+  const body = JSON.stringify({ id: eventId, type: 'shipment.in_transit', data });
+  const t = Math.floor(testbed.sandbox.clock.now() / 1000);
+  const v1 = createHmac('sha256', 'whsec_shipment').update(body).digest('hex');
+  const own = [`Shipping-Signature: t=${t},v1=${v1}`, `Content-Length: ${body.length}`];
+  return lines('POST', target, [...own, ...headers], body);
+}
+
+async function stored(eventId: string): Promise<boolean> {
+  const query = 'query ($id: String!) { shipment(shipmentId: $id) { status } }';
+  const { data } = await testbed.ask(query, { id: `shp_${eventId}` }, await testbed.signIn());
+  return (data as { shipment: unknown }).shipment !== null;
+}
+
+const shaped = (code: string) =>
+  expect.objectContaining({ error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } });
+
+describe('an offer to upgrade the connection', () => {
+  const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAAAAIAAAAB'];
+
+  const websocket = ['Connection: Upgrade', 'Upgrade: WebSocket'];
+
+  test.each([
+    ['h2c', h2c],
+    ['websocket', websocket],
+  ])('is ignored at a webhook, which answers as usual: %s', async (name, offer) => {
+    const { socket, answer } = open();
+    socket.write(delivery(webhook, `evt_${name}`, offer));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
+    expect(await stored(`evt_${name}`)).toBe(true);
+    socket.write(lines('GET', `http://gateway${webhook}`, offer));
+    const { headers, body, ...rest } = await answer();
+    expect(rest).toEqual({ status: 405 });
+    expect(headers).toContain('allow: post\r\n');
+    expect(JSON.parse(body)).toEqual(shaped('METHOD_NOT_ALLOWED'));
+    socket.write(lines('GET', '/livez', offer));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  test.each([
+    ['h2c', h2c],
+    ['websocket', websocket],
+  ])('is ignored, and each request on the connection is answered: %s', async (_, offer) => {
+    const { socket, answer } = open();
+    const query = '{"query":"{ __typename }"}';
+    const json = ['Content-Type: application/json', `Content-Length: ${query.length}`];
+    socket.write(lines('POST', '/graphql', [...offer, ...json], query));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}\n' });
+    socket.write(lines('DELETE', '/graphql', offer));
+    expect(await answer()).toMatchObject({ status: 405 });
+    socket.write(lines('GET', '/livez', offer));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+    socket.write(lines('GET', '/livez', []));
+    expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  test.each(['1.0', '1.1'])('is ignored in HTTP/1.0, even for a websocket: HTTP/%s', async (version) => {
+    const { socket, answer } = open();
+    const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+    const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws';
+    const request = lines('GET', '/graphql', [...websocket, ...key, protocol]);
+    socket.write(request.replace('HTTP/1.1', `HTTP/${version}`));
+    expect((await answer()).status).toBe(version === '1.1' ? 101 : 400);
+  });
+
+  test('is accepted for a websocket at /graphql, in any letter case', async () => {
+    const socket = await openSocket(`${testbed.url}/graphql`, { headers: { upgrade: 'WebSocket' } });
+    socket.send({ type: 'ping' });
+    expect(await socket.next()).toMatchObject({ type: 'pong' });
+    socket.close();
+    await expect(openSocket(testbed.url + webhook)).rejects.toThrow('HTTP 405');
+  });
+});
+
+test('accepts a request target that includes the host', async () => {
+  const { socket, answer } = open();
+  socket.write(delivery(`http://gateway${webhook}`, 'evt_absolute'));
+  expect(await answer()).toMatchObject({ status: 200 });
+  expect(await stored('evt_absolute')).toBe(true);
+  socket.write(lines('GET', 'HTTP://gateway:80/livez?now', []));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+});
+
+describe('a request that is refused before its body is read', () => {
+  const refused = [
+    [404, 'POST', unknown, []],
+    [405, 'PUT', webhook, []],
+    [415, 'POST', webhook, ['Content-Encoding: gzip']],
+    [417, 'POST', webhook, ['Expect: 200-ok']],
+    [413, 'POST', webhook, []],
+  ] as const;
+
+  test.each(refused.slice(0, 4))(
+    '%i: keeps the connection if the body is small',
+    async (status, ...request) => {
+      const [method, target, headers] = request;
+      const { socket, answer } = open();
+      socket.write(lines(method, target, [...headers, 'Content-Length: 5'], '12'));
+      expect(await answer()).toMatchObject({ status });
+      socket.write(`345${lines('GET', '/livez', [])}`);
+      expect(await answer()).toMatchObject({ status: 200 });
+    },
+  );
+
+  test.each(refused)('%i: closes the connection if the body is large', async (status, ...request) => {
+    const [method, target, headers] = request;
+    const { socket, answer, closed } = open();
+    const size = 2 * mebibyte;
+    socket.write(lines(method, target, [...headers, `Content-Length: ${size}`], 'x'));
+    const { headers: sentHeaders, ...rest } = await answer();
+    expect(rest).toMatchObject({ status });
+    expect(sentHeaders).toContain('connection: close\r\n');
+    // What is in flight is still read.
+    socket.write(Buffer.alloc(size - 1));
+    await closed;
+  });
+
+  /** Sends an endless body until the connection is closed; returns the answer. */
+  async function sendEndlessly(...[method, target, headers]: [string, string, readonly string[]]) {
+    const { socket, answer, closed } = open();
+    socket.write(lines(method, target, [...headers, 'Transfer-Encoding: chunked']));
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    const send = () => {
+      while (!socket.destroyed && socket.write(chunk));
+    };
+    socket.on('drain', send);
+    send();
+    const answered = await answer();
+    await closed;
+    return answered;
+  }
+
+  test.each(refused)('%i: closes the connection if the body is endless', async (status, ...request) => {
+    const { headers: sentHeaders, ...rest } = await sendEndlessly(...request);
+    expect(rest).toMatchObject({ status });
+    expect(sentHeaders).toContain('connection: close\r\n');
+  });
+
+  test.each<[number, string, string, string[]]>([
+    [405, 'PUT', '/graphql', []],
+    [400, 'POST', '/graphql', ['Content-Type: text/x-other']],
+    [200, 'GET', '/livez', []],
+  ])('%i: closes the connection of an endless %s %s', async (status, ...request) => {
+    expect(await sendEndlessly(...request)).toMatchObject({ status });
+  });
+});
+
+describe('an invalid request to a webhook', () => {
+  test.each([
+    [400, 'BAD_REQUEST', () => lines('BREW', webhook, [])],
+    [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Content-Length: 2', 'Content-Length: 3'], '{}')],
+    [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Transfer-Encoding: chunked'], 'no length\r\n')],
+    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, [`X: ${'x'.repeat(20_000)}`])],
+    [417, 'EXPECTATION_FAILED', () => delivery(webhook, 'evt_expects', ['Expect: 200-ok'])],
+  ])('is answered %i in the shape of the receiver’s refusals: %s', async (status, code, request) => {
+    const { socket, answer } = open();
+    socket.write(request());
+    const { headers, body, ...rest } = await answer();
+    expect(rest).toEqual({ status });
+    expect(headers).toContain('content-type: application/json\r\n');
+    expect(JSON.parse(body)).toEqual(shaped(code));
+  });
+});
+
+test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
+  'answers an unknown Expect header with 417 in the shape of a GraphQL error: %s',
+  async (target) => {
+    const { socket, answer } = open();
+    socket.write(lines('POST', target, ['Expect: foo', 'X-Request-Id: mine', 'Content-Length: 2'], '{}'));
+    const { status, headers, body } = await answer();
+    expect(status).toBe(417);
+    for (const header of ['x-request-id: mine', 'cache-control: no-store', 'content-type: application/json'])
+      expect(headers).toContain(`\r\n${header}`);
+    const extensions = { code: 'BAD_REQUEST', requestId: 'mine' };
+    expect(JSON.parse(body)).toEqual({ errors: [{ message: expect.any(String), extensions }] });
+    socket.write(lines('GET', '/livez', []));
+    expect(await answer()).toMatchObject({ status: 200 });
+  },
+);
+
+test('a body in chunks of a single byte is answered like any other', async () => {
+  const chunked = (body: string) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
+  const { socket, answer } = open();
+  const json = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+  socket.write(lines('POST', '/graphql', json, chunked('{"query":"{ __typename }"}')));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"data":{"__typename":"Query"}}\n' });
+  const event = '{"id":"evt_1","type":"shipment.unheard"}';
+  const t = Math.floor(testbed.sandbox.clock.now() / 1000);
+  const signature = createHmac('sha256', 'whsec_shipment').update(event).digest('hex');
+  const signed = [`Shipping-Signature: t=${t},v1=${signature}`, 'Transfer-Encoding: chunked'];
+  socket.write(lines('POST', webhook, signed, chunked(event)));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
+});
+
+describe('pipelined requests', () => {
+  const ask = (query: string) => {
+    const body = JSON.stringify({ query });
+    const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+    return lines('POST', '/graphql', headers, body);
+  };
+
+  test('are answered in order, whichever way they are answered', async () => {
+    const connection = open();
+    for (let time = 0; time < 3; time += 1) {
+      const requests = [ask('{ a: __typename }'), delivery(webhook, `evt_pipelined_${time}`)];
+      connection.socket.write([...requests, lines('GET', '/livez', []), ask('{ b: __typename }')].join(''));
+      const answers = [];
+      for (let at = 0; at < 4; at += 1) answers.push((await connection.answer()).body.trim());
+      expect(answers).toEqual([
+        '{"data":{"a":"Query"}}',
+        '{"received":true}',
+        '{"status":"ok"}',
+        '{"data":{"b":"Query"}}',
+      ]);
+    }
+  });
+
+  test('are begun one after the other, and those of a client that has left not at all', async () => {
+    const begun: string[] = [];
+    let [underWay, most] = [0, 0];
+    const handle = oneAtATime((request, response) => {
+      begun.push(request.url!);
+      most = Math.max(most, (underWay += 1));
+      setTimeout(() => {
+        underWay -= 1;
+        response.end();
+      }, 20);
+    });
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const targets = ['/1', '/2', '/3', '/4', '/5'];
+    socket.write(targets.map((target) => lines('GET', target, [])).join(''));
+    for (let answers = 0; answers < 3; answers += 1) await once(socket, 'data');
+    socket.destroy();
+    await sleep(200);
+    // The fourth had begun by then.
+    expect(begun).toEqual(['/1', '/2', '/3', '/4']);
+    expect(most).toBe(1);
+  });
+
+  test('close the connection if more than a hundred wait for their turn', async () => {
+    const underWay: (() => void)[] = [];
+    let begun = 0;
+    const handle = oneAtATime((_, response) => {
+      begun += 1;
+      underWay.push(() => response.end());
+    });
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const dial = () => connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [few, many] = [dial(), dial()];
+    onTestFinished(() => void few.destroy());
+    few.write(lines('GET', '/', []).repeat(101));
+    const closed = new Promise((resolve) => void many.once('close', resolve));
+    many.on('error', () => undefined).write(lines('GET', '/', []).repeat(50_000));
+    await closed;
+    few.resume();
+    const answer = setInterval(() => underWay.splice(0).forEach((end) => end()), 1);
+    onTestFinished(() => clearInterval(answer));
+    await expect.poll(() => begun).toBe(102);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { GraphQLError } from 'graphql';
+import { OperationTooComplex } from '../../../../src/graphql/errors.js';
+import {
+  isTooLong,
+  refuseAnswer,
+  refuseVariables,
+} from '../../../../src/server/operation/cost/document-limits.js';
+import { nested } from '../../documents.js';
+
+const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariables(variables)?.message;
+
+function fields(count: number): Readonly<Record<string, number>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, at]));
+}
+
+describe('variables', () => {
+  const tooMany = 'The variables have more than 10000 fields.';
+  const tooDeep = 'The variables are nested more than 200 levels deep.';
+
+  test('may have 10,000 fields in all, at any depth', () => {
+    expect(messageOf(fields(10_000))).toBeUndefined();
+    expect(messageOf(fields(10_001))).toBe(tooMany);
+    expect(messageOf({ a: [fields(5_000), { b: fields(4_998) }] })).toBeUndefined();
+    expect(messageOf({ a: [fields(5_000), { b: fields(4_999) }] })).toBe(tooMany);
+    expect(messageOf({ a: Array.from({ length: 10_001 }, () => ({ b: 1 })) })).toBe(tooMany);
+  });
+
+  test('may have any number of values in lists', () => {
+    expect(messageOf({ a: Array.from({ length: 500_000 }, () => null) })).toBeUndefined();
+    expect(messageOf({ a: Array.from({ length: 100_000 }, () => ['a']) })).toBeUndefined();
+  });
+
+  test.each(['[', '{"a":'])('may be nested 200 levels deep: %s', (open) => {
+    const variables = (levels: number) =>
+      JSON.parse(`{"a":${nested(open, levels)}}`) as Record<string, unknown>;
+    expect(messageOf(variables(200))).toBeUndefined();
+    expect(messageOf(variables(201))).toBe(tooDeep);
+    expect(messageOf(variables(100_000))).toBe(tooDeep);
+  });
+});
+
+describe('an answer', () => {
+  const maxCharacters = 32_000_000;
+
+  test('may have 32 million characters, counting names, strings, and one for any other value', () => {
+    const half = 'x'.repeat(maxCharacters / 2);
+    const all = { a: half, b: [null, 1, true, { c: half.slice(9) }] };
+    expect(isTooLong(all)).toBe(false);
+    expect(isTooLong({ ...all, d: '' })).toBe(true);
+    expect(isTooLong({ [half]: 'x', [`${half}y`]: 'x' })).toBe(true);
+  });
+
+  test('has its characters counted as JSON escapes them, in strings and in names', () => {
+    const sixth = maxCharacters / 6;
+    expect(isTooLong(['\u0001'.repeat(sixth - 1)])).toBe(false);
+    expect(isTooLong(['\u0001'.repeat(sixth + 1)])).toBe(true);
+    expect(isTooLong({ ['"'.repeat(maxCharacters / 2 + 1)]: null })).toBe(true);
+    expect(isTooLong({ a: '\n'.repeat(maxCharacters / 2 - 10) })).toBe(false);
+  });
+
+  test('may be nested to any depth, or null', () => {
+    expect(isTooLong(JSON.parse(nested('[', 100_000)))).toBe(false);
+    expect(isTooLong(null)).toBe(false);
+  });
+
+  const within = { tally: { exceeded: false, exceeds: () => false } };
+  const other = new GraphQLError('The service is away.');
+  const cause = new GraphQLError('Too many pages.', {
+    originalError: new OperationTooComplex('Too many pages.'),
+  });
+
+  test('is withheld as a whole if a field found that it is too much, whichever errors it has', () => {
+    const beyond = { tally: { exceeded: true, exceeds: () => true } };
+    expect(refuseAnswer({ data: null, errors: [other] }, beyond)?.message).toMatch('more than 50000 fields');
+    expect(refuseAnswer({ data: { a: null }, errors: [other, cause] }, within)?.message).toBe(
+      'Too many pages.',
+    );
+    expect(refuseAnswer({ data: { a: null }, errors: [other] }, within)).toBeUndefined();
+  });
+
+  test('of a mutation is given with such errors, and says if it is too long that it may have taken effect', () => {
+    const data = { a: 'x'.repeat(maxCharacters + 1) };
+    expect(refuseAnswer({ data: { a: null }, errors: [cause] }, within, 'mutation')).toBeUndefined();
+    expect(refuseAnswer({ data }, within, 'mutation')?.message).toMatch('may still have taken effect');
+    expect(refuseAnswer({ data }, within)?.message).not.toMatch('may still have taken effect');
+  });
+});

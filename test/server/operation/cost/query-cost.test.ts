@@ -1,0 +1,147 @@
+import { getIntrospectionQuery, parse, type OperationDefinitionNode } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { createSchema } from '../../../../src/api/schema.js';
+import { createCosts } from '../../../../src/server/operation/cost/query-cost.js';
+
+const costs = createCosts(createSchema());
+
+function costOf(source: string, variables: Readonly<Record<string, unknown>> = {}) {
+  return costs.of(...parseOperation(source), variables);
+}
+
+const tooCostly = (source: string) => costs.tooCostly(...parseOperation(source));
+
+function parseOperation(source: string) {
+  const document = parse(source);
+  return [document, document.definitions[0] as OperationDefinitionNode] as const;
+}
+
+const allShipmentFields = `{
+  shipments(first: 100) {
+    nodes {
+      id shipmentId status carrier trackingNumber stage updatedAt
+      events { nodes { id eventId type stage occurredAt receivedAt shipmentId status carrier trackingNumber } }
+    }
+  }
+}`;
+
+describe('the cost of an operation', () => {
+  test.each([
+    ['a field', '{ __typename }', 1],
+    ['an object', '{ viewer { id name } }', 3],
+    ['a page of the default size', '{ notes { nodes { id title } } }', 1 + 20 * 3],
+    ['a page of edges', '{ notes(first: 5) { edges { cursor node { id } } } }', 1 + 5 * 4],
+    ['a backward page', '{ shipments(last: 7) { nodes { id } } }', 1 + 7 * 2],
+    ['the maximum page size if more is requested', '{ notes(first: 5000) { nodes { id } } }', 1 + 100 * 2],
+    ['one row if the page size is below 1', '{ notes(first: -3) { nodes { id } } }', 1 + 2],
+    ['a list', '{ notes(first: 2) { nodes { tags { name } } } }', 1 + 2 * (1 + 1 + 5)],
+    ['nodes by their ids', '{ nodes(ids: ["a", "b", "c"]) { id } }', 1 + 3],
+    [
+      'pages below pages',
+      '{ tags(first: 3) { nodes { notes(first: 4) { nodes { id } } } } }',
+      1 + 3 * (1 + 1 + 4 * 2),
+    ],
+    ['inline fragments', '{ node(id: "a") { id ... on Note { title } ... { id } } }', 4],
+    ['fragments', '{ notes(first: 2) { nodes { ...A ...A } } } fragment A on Note { id title }', 1 + 2 * 5],
+    ['a single id for a list', '{ nodes(ids: "a") { id } }', 1 + 1],
+    ['ids up to the maximum', `{ nodes(ids: [${'"a" '.repeat(3_000)}]) { id } }`, 1 + 100],
+    [
+      'the most costly of the possible types of a node',
+      '{ node(id: "a") { id ... on Note { title } ...S ... on Shipment { stage } } } fragment S on Shipment { carrier status }',
+      1 + 1 + 3,
+    ],
+    ['introspection of the schema', '{ __schema { types { fields { type { name } } } } }', 1 + 100 * 4],
+    ['introspection of a type', '{ __type(name: "Note") { fields { name } } }', 1 + 100 * 2],
+  ])('counts %s', (_, source, fields) => {
+    expect(costOf(source).fields).toBe(fields);
+  });
+
+  test('leaves out fields whose condition is not met, but counts them as expanded fields', () => {
+    const source = `query ($all: Boolean = false) { notes(first: 2) {
+      nodes { id title @skip(if: true) ... @include(if: $all) { content } ...F @include(if: $all) } } }
+      fragment F on Note { createdAt }`;
+    expect(costOf(source)).toEqual({ fields: 1 + 2 * 2, expandedFields: 6 });
+    expect(costOf(source, { all: true })).toEqual({ fields: 1 + 2 * 4, expandedFields: 6 });
+  });
+
+  test('of a mutation assumes lists as long as the longest in its input', () => {
+    const written =
+      'mutation { createNote(input: { tags: ["a" "b" "c" "d" "e" "f" "g"] }) { note { tags { name } } } }';
+    expect(costOf(written).fields).toBe(3 + 7);
+    const source =
+      'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { tags { name } } } }';
+    expect(costOf(source, { input: { title: 'T', tags: ['a'] } }).fields).toBe(3 + 5);
+    expect(costOf(source, { input: { tags: Array.from({ length: 20 }, String) } }).fields).toBe(3 + 20);
+  });
+
+  test('uses page sizes and ids from variables and their defaults', () => {
+    const source =
+      'query($n: Int = 3, $m: Int, $ids: [ID!]!) { notes(first: $n) { nodes { id } } tags(first: $m) { nodes { id } } nodes(ids: $ids) { id } }';
+    expect(costOf(source, { ids: ['a', 'b'] }).fields).toBe(1 + 3 * 2 + (1 + 20 * 2) + 1 + 2);
+    expect(costOf(source, { n: 10, m: null, ids: [] }).fields).toBe(1 + 10 * 2 + (1 + 20 * 2) + 1 + 1);
+    expect(costOf(source, { n: 'ten', m: 2, ids: 'a' }).fields).toBe(1 + 20 * 2 + (1 + 2 * 2) + 1 + 1);
+  });
+
+  test('is computed even if each fragment spreads the next one twice', () => {
+    const depth = 1_000;
+    const fragments = Array.from(
+      { length: depth },
+      (_, at) => `fragment F${at} on Note { ...F${at + 1} ...F${at + 1} }`,
+    );
+    const source = `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Note { id }`;
+    expect(costOf(source)).toEqual({ fields: 20 * 2 ** depth, expandedFields: 2 ** depth });
+    expect(costOf('{ notes { nodes { id } } }').expandedFields).toBe(3);
+  });
+
+  test.each([
+    ['are skipped', 'Note', (next: string) => `...${next} @skip(if: true) ...${next} @skip(if: true)`],
+    [
+      'apply to other types',
+      'Node',
+      (next: string) => `... on Tag { ...${next} } ... on User { ...${next} }`,
+    ],
+  ])('is refused for too many expanded fields, even if they %s', (_name, type, below) => {
+    const depth = 30;
+    const fragments = Array.from(
+      { length: depth },
+      (_, at) => `fragment F${at} on ${type} { id ${below(`F${at + 1}`)} }`,
+    );
+    const source = `{ notes(first: 1) { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on ${type} { id }`;
+    expect(costOf(source).fields).toBeLessThan(100);
+    expect(tooCostly(source)?.message).toMatch(/fragments are expanded/);
+  });
+
+  test('is the one that README states for shipments with their events', () => {
+    expect(costOf(allShipmentFields).fields).toBe(22_901);
+  });
+
+  test('uses lists from the defaults of variables', () => {
+    const source =
+      'query ($ids: [ID!]! = ["a", "b", "c"], $id: ID!) { nodes(ids: $ids) { id } other: nodes(ids: [$id, $id]) { id } }';
+    expect(costOf(source, { id: 'a' }).fields).toBe(1 + 3 + 1 + 2);
+  });
+
+  test('allows the introspection query of an explorer, but not much more', () => {
+    const usual = getIntrospectionQuery({
+      descriptions: true,
+      specifiedByUrl: true,
+      inputValueDeprecation: true,
+    });
+    expect(tooCostly(usual)).toBeUndefined();
+    const many = (name: string, below: string) =>
+      Array.from({ length: 30 }, (_, at) => `a${at}: ${name}${below}`).join(' ');
+    const wide = `{ __schema { types { ${many('fields', ' { ...G }')} } } } fragment G on __Field { ${many('name', '')} }`;
+    expect(tooCostly(wide)).toBeDefined();
+  });
+
+  test('has a limit', () => {
+    const page = (below: string) => `notes(first: 100) { nodes { ${below} } }`;
+    expect(
+      tooCostly(`{ ${page('id title content tags { name count } isPinned createdAt updatedAt')} }`),
+    ).toBeUndefined();
+    expect(tooCostly(allShipmentFields)).toBeUndefined();
+    expect(tooCostly(`{ tags { nodes { ${page(`tags { ${page('id')} }`)} } } }`)?.extensions['code']).toBe(
+      'QUERY_TOO_COMPLEX',
+    );
+  });
+});
