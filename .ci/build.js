@@ -5,8 +5,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 const settings = [
   'package.json',
@@ -16,7 +16,7 @@ const settings = [
   '.ci/build.js',
   '.ci/packages.js',
 ];
-const fingerprintFile = 'dist/.sources';
+const fingerprintFile = '.sources';
 
 process.chdir(join(import.meta.dirname, '..'));
 
@@ -34,25 +34,45 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
+/** Runs a tool of `node_modules`; throws if it fails. */
 function run(tool, ...options) {
   const { status } = spawnSync(process.execPath, [`node_modules/${tool}`, ...options], { stdio: 'inherit' });
-  if (status !== 0) process.exit(1);
+  if (status !== 0) throw new Error(`${tool} failed`);
 }
 
-function build() {
+/** Each step builds its part into the folder `out`, in this order. */
+const steps = [
+  (out) => run('typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', out),
+  (out) => vite('.ci/packages.js', join(out, 'node_modules')),
+  (out) => vite('src/console/vite.config.ts', join(out, 'console')),
+];
+
+function vite(config, out) {
+  run('vite/bin/vite.js', 'build', '--config', config, '--outDir', resolve(out), '--logLevel', 'warn');
+}
+
+/** Builds beside the old build, and takes its place when all is whole: a build that fails changes nothing. */
+function build(sources) {
   console.log('Building …');
-  rmSync('dist', { recursive: true, force: true });
-  run('typescript/bin/tsc', '-p', 'tsconfig.build.json');
-  run('vite/bin/vite.js', 'build', '--config', '.ci/packages.js', '--logLevel', 'warn');
-  run('vite/bin/vite.js', 'build', '--config', 'src/console/vite.config.ts', '--logLevel', 'warn');
+  const [next, old] = [`dist.${process.pid}`, `dist.${process.pid}.old`];
+  const remove = (folder) => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', () => [next, old].forEach(remove));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  try {
+    for (const step of steps) step(next);
+    writeFileSync(join(next, fingerprintFile), sources);
+  } catch (error) {
+    console.error(`The build failed, and the one before stays: ${error.message}`);
+    process.exit(1);
+  }
+  if (existsSync('dist')) renameSync('dist', old);
+  renameSync(next, 'dist');
 }
 
 // A container image may hold the build without its sources: then there is nothing to compare or build.
 if (existsSync('src')) {
   const sources = fingerprint();
-  const fresh = existsSync(fingerprintFile) && readFileSync(fingerprintFile, 'utf8') === sources;
-  if (!fresh || !process.argv.includes('--if-stale')) {
-    build();
-    writeFileSync(fingerprintFile, sources);
-  }
+  const file = join('dist', fingerprintFile);
+  const fresh = existsSync(file) && readFileSync(file, 'utf8') === sources;
+  if (!fresh || !process.argv.includes('--if-stale')) build(sources);
 }

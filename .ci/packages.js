@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
+import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
 /** Left out, since it looks for its native code next to itself. */
@@ -22,15 +23,15 @@ function namesOf(text) {
 }
 
 /** The names that all modules import, by package specifier. */
-function findImported() {
+function findImported(out) {
   const imported = {};
-  for (const file of readdirSync('dist', { encoding: 'utf8', recursive: true })) {
+  for (const file of readdirSync(out, { encoding: 'utf8', recursive: true })) {
     if (!file.endsWith('.js') || file.startsWith('console') || file.startsWith('node_modules')) continue;
-    const text = readFileSync(`dist/${file}`, 'utf8');
+    const text = readFileSync(`${out}/${file}`, 'utf8');
     const found = [...text.matchAll(imports)];
     // A package that is imported in another way would be resolved elsewhere, and there would be two copies of it.
     if (found.length !== [...text.matchAll(mentions)].length)
-      throw new Error(`dist/${file} imports a package in a way that .ci/packages.js does not recognise`);
+      throw new Error(`${file} imports a package in a way that .ci/packages.js does not recognise`);
     for (const [, fixed, from, late, fromLate] of found) {
       const name = from ?? fromLate;
       if (isBuiltin(name) || leftOut.has(name)) continue;
@@ -40,7 +41,8 @@ function findImported() {
   return imported;
 }
 
-const imported = findImported();
+// `--outDir` names the folder of packages in the build.
+const imported = findImported(join(process.argv[process.argv.indexOf('--outDir') + 1], '..'));
 
 /** Makes each specifier an entry, which exports the imported names. */
 const entries = {
@@ -74,7 +76,6 @@ export default defineConfig({
     ssr: true,
     emitAssets: true,
     target: 'node20',
-    outDir: 'dist/node_modules',
     reportCompressedSize: false,
     rolldownOptions: {
       input: Object.fromEntries(Object.keys(imported).map((name) => [name, `imported:${name}`])),
