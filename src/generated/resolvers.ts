@@ -369,6 +369,11 @@ export type Payment = Node & {
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id. */
   readonly paymentId: Scalars['String']['output'];
+  /**
+   * Grows with each event that is folded in, whatever its time, and is the same in updates, in lists and by `node`: of two
+   * copies of an entity, a cache keeps the one with the greater revision. It says nothing else: do not calculate with it.
+   */
+  readonly revision: Scalars['SafeInt']['output'];
   /** The status in the service's own words: free text, passed through. */
   readonly status?: Maybe<Scalars['String']['output']>;
   /** The time of the newest event: its `created`, as a date-time in UTC. */
@@ -675,6 +680,11 @@ export type Shipment = Node & {
   readonly events: ShipmentEventConnection;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
+  /**
+   * Grows with each event that is folded in, whatever its time, and is the same in updates, in lists and by `node`: of two
+   * copies of an entity, a cache keeps the one with the greater revision. It says nothing else: do not calculate with it.
+   */
+  readonly revision: Scalars['SafeInt']['output'];
   /** The shipment service's own id. */
   readonly shipmentId: Scalars['String']['output'];
   /** The stage that the newest event reports. */
@@ -1307,6 +1317,7 @@ export type PaymentResolvers<ContextType = any, ParentType extends ResolversPare
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   livemode?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   paymentId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  revision?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
@@ -1398,6 +1409,7 @@ export type ShipmentResolvers<ContextType = any, ParentType extends ResolversPar
   carrier?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   events?: Resolver<ResolversTypes['ShipmentEventConnection'], ParentType, ContextType, Partial<ShipmentEventsArgs>>;
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  revision?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   shipmentId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   stage?: Resolver<ResolversTypes['ShipmentStage'], ParentType, ContextType>;
   status?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;

@@ -7,6 +7,8 @@ export interface Payment {
   readonly status: string | null;
   readonly livemode: boolean;
   readonly updatedAt: string;
+  /** Grows with each event folded in: the number in the log of the last one. */
+  readonly revision: number;
 }
 
 /** One payment event (`apis/webhooks.md` §2); `amount` and `created` are the service's raw numbers. */

@@ -13,6 +13,8 @@ export interface Shipment {
   readonly trackingNumber: string | null;
   readonly stage: Stage;
   readonly updatedAt: string;
+  /** Grows with each event folded in: the number in the log of the last one. */
+  readonly revision: number;
 }
 
 /** One shipment event (`apis/webhooks.md` §2). */

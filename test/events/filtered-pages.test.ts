@@ -26,12 +26,13 @@ const shipments = Array.from({ length: count }, (_, at) => ({
 type Given = (typeof shipments)[number];
 
 const positionOf = (given: Given) =>
-  shipmentPosition({ ...given, shipmentId: given.id, kind: 'Shipment', status: null });
+  shipmentPosition({ ...given, shipmentId: given.id, kind: 'Shipment', status: null, revision: 1 });
 
 function toState({ id, updatedAt, stage, carrier, trackingNumber }: Given): string {
   const register = (value: unknown) => ({ value, stamp: ['', 0, 1] });
   return JSON.stringify({
     shipmentId: id,
+    revision: 1,
     newest: register({ stage, occurredAt: updatedAt }),
     status: null,
     carrier: register(carrier),

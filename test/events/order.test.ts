@@ -37,10 +37,10 @@ const families: Readonly<Record<string, Family>> = {
       }),
     fieldsOf: (status) => ({ status, stage: status.toUpperCase() }),
     updates: `subscription ($after: String) { update: shipmentUpdates(after: $after) {
-      replayed event { eventId } entity: shipment { id: shipmentId status stage also: carrier updatedAt } } }`,
+      replayed event { eventId } entity: shipment { id: shipmentId status stage also: carrier updatedAt revision } } }`,
     one: `query ($id: String!) { entity: shipment(shipmentId: $id) {
-      id: shipmentId status stage also: carrier updatedAt events { nodes { eventId } } } }`,
-    all: '{ entities: shipments(first: 100) { nodes { id: shipmentId updatedAt } } }',
+      id: shipmentId status stage also: carrier updatedAt revision events { nodes { eventId } } } }`,
+    all: '{ entities: shipments(first: 100) { nodes { id: shipmentId updatedAt revision } } }',
   },
   payments: {
     send: ({ webhooks }, entity, { id, status, time, also }) =>
@@ -51,16 +51,17 @@ const families: Readonly<Record<string, Family>> = {
       }),
     fieldsOf: (status) => ({ status }),
     updates: `subscription ($after: String) { update: paymentUpdates(after: $after) {
-      replayed event { eventId } entity: payment { id: paymentId status also: currency updatedAt } } }`,
+      replayed event { eventId } entity: payment { id: paymentId status also: currency updatedAt revision } } }`,
     one: `query ($id: String!) { entity: payment(paymentId: $id) {
-      id: paymentId status also: currency updatedAt events { nodes { eventId } } } }`,
-    all: '{ entities: payments(first: 100) { nodes { id: paymentId updatedAt } } }',
+      id: paymentId status also: currency updatedAt revision events { nodes { eventId } } } }`,
+    all: '{ entities: payments(first: 100) { nodes { id: paymentId updatedAt revision } } }',
   },
 };
 
 interface Entity {
   readonly id: string;
   readonly updatedAt: string;
+  readonly revision: number;
 }
 
 interface Update {
@@ -201,14 +202,25 @@ describe.each(engines)('the order of events on %s', (_, freshUrl) => {
           entity: { id: entity, ...fieldsOf(status), also, updatedAt },
         };
       });
-      const expectedUpdates = (replayed: boolean) => after.map((update) => ({ replayed, ...update }));
-      expect((await live.until(end)).slice(1, -1)).toEqual(expectedUpdates(false));
+      const expectedUpdates = (replayed: boolean) =>
+        after.map(({ event, entity: state }, at) => ({
+          replayed,
+          event,
+          entity: { ...state, revision: revisions[at] },
+        }));
+      const got = (await live.until(end)).slice(1, -1);
+      const revisions = got.map(({ entity: { revision } }) => revision);
+      expect(revisions).toEqual([...new Set(revisions)].toSorted((a, b) => a - b));
+      expect(got).toEqual(expectedUpdates(false));
       const again = follow(place.liveCursor as string);
       expect((await again.until(end)).slice(1, -1)).toEqual(expectedUpdates(true));
       await Promise.all([live.stop(), again.stop()]);
       const { data } = await testbed.ask(one, { id: entity }, token);
       const nodes = delivered.toReversed().map((eventId) => ({ eventId }));
-      expect(data.entity).toEqual({ ...after.at(-1)!.entity, events: { nodes } });
+      const revision = revisions.at(-1);
+      expect(data.entity).toEqual({ ...after.at(-1)!.entity, revision, events: { nodes } });
+      const listed = (await testbed.ask(all, {}, token)).data.entities.nodes as Entity[];
+      expect(listed).toContainEqual({ id: entity, updatedAt: after.at(-1)!.entity.updatedAt, revision });
     });
 
     test('lists entities by the time of their newest event, latest first', async () => {

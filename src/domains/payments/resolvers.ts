@@ -109,9 +109,9 @@ function explainLoss(cause: unknown): never {
   throw new GatewayError(code, message, { cause });
 }
 
-/** The payment as folded just after this log entry. */
-function foldedAt({ entity }: LogEntry): Payment {
-  return toPayment(entity as PaymentState | EarlierState);
+/** The payment as folded just after this log entry, whose number is its revision: older entries do not repeat it. */
+function foldedAt({ entity, seq }: LogEntry): Payment {
+  return { ...toPayment(entity as PaymentState | EarlierState), revision: seq };
 }
 
 function eventOf({ event }: LogEntry): PaymentEvent {

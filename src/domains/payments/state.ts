@@ -13,6 +13,8 @@ import { createdTime, type CreatedUnit } from './webhook.js';
 /** The state of a payment: for each field its value, and the stamp of the event that it comes from. */
 export interface PaymentState {
   readonly paymentId: string;
+  /** The number in the log of the event folded in last. */
+  readonly revision: number;
   readonly newest: Register<{ readonly updatedAt: string }>;
   readonly amount: Register<number> | null;
   readonly currency: Register<string> | null;
@@ -60,6 +62,7 @@ function applyEvent(
   const stamp: Stamp = [instant(updatedAt)!, 0, seq];
   return {
     paymentId,
+    revision: seq,
     newest: write(before?.newest, { updatedAt }, stamp),
     amount: writeIfPresent(before?.amount, event.amount, stamp),
     currency: writeIfPresent(before?.currency, event.currency, stamp),
@@ -85,7 +88,7 @@ function toRow({ newest, status, currency, livemode }: PaymentState) {
 
 /** The payment that a state describes. */
 export function toPayment(state: PaymentState | EarlierState): Payment {
-  const { paymentId, newest, amount, currency, status } = state;
+  const { paymentId, revision, newest, amount, currency, status } = state;
   return {
     kind: 'Payment',
     paymentId,
@@ -94,6 +97,7 @@ export function toPayment(state: PaymentState | EarlierState): Payment {
     status: status?.value ?? null,
     livemode: livemodeOf(state)?.value ?? false,
     updatedAt: newest.value.updatedAt,
+    revision,
   };
 }
 

@@ -63,9 +63,9 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   },
 };
 
-/** The shipment as folded just after this log entry. */
-function foldedAt({ entity }: LogEntry): Shipment {
-  return toShipment(entity as ShipmentState);
+/** The shipment as folded just after this log entry, whose number is its revision: older entries do not repeat it. */
+function foldedAt({ entity, seq }: LogEntry): Shipment {
+  return { ...toShipment(entity as ShipmentState), revision: seq };
 }
 
 function eventOf({ event }: LogEntry): ShipmentEvent {

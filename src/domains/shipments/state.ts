@@ -12,6 +12,8 @@ import { stages, type Shipment, type ShipmentEvent, type Stage } from '../../mod
 /** The state of a shipment: for each field its value, and the stamp of the event that it comes from. */
 export interface ShipmentState {
   readonly shipmentId: string;
+  /** The number in the log of the event folded in last. */
+  readonly revision: number;
   readonly newest: Register<{ readonly stage: Stage; readonly occurredAt: string }>;
   readonly status: Register<string> | null;
   readonly carrier: Register<string> | null;
@@ -40,6 +42,7 @@ function applyEvent(before: ShipmentState | undefined, event: ShipmentEvent, seq
   const stamp: Stamp = [looseInstant(occurredAt)!, stages.indexOf(stage), seq];
   return {
     shipmentId,
+    revision: seq,
     newest: write(before?.newest, { stage, occurredAt }, stamp),
     status: writeIfPresent(before?.status, event.status, stamp),
     carrier: writeIfPresent(before?.carrier, event.carrier, stamp),
@@ -57,7 +60,8 @@ function toRow({ newest, carrier, trackingNumber }: ShipmentState) {
 }
 
 /** The shipment that a state describes. */
-export function toShipment({ shipmentId, newest, status, carrier, trackingNumber }: ShipmentState): Shipment {
+export function toShipment(state: ShipmentState): Shipment {
+  const { shipmentId, revision, newest, status, carrier, trackingNumber } = state;
   return {
     kind: 'Shipment',
     shipmentId,
@@ -66,6 +70,7 @@ export function toShipment({ shipmentId, newest, status, carrier, trackingNumber
     trackingNumber: trackingNumber?.value ?? null,
     stage: newest.value.stage,
     updatedAt: newest.value.occurredAt,
+    revision,
   };
 }
 

@@ -160,12 +160,30 @@ async function createStartIndex(kysely: Executor): Promise<void> {
   await indexMaker(kysely)('bookings', ['start_instant']).execute();
 }
 
-/** A migration that creates indexes; on large tables that takes longer than a statement otherwise may. */
-function indexing(engine: Engine, create: (kysely: Executor) => Promise<void>): Migration {
+/**
+ * Gives the states of entities a `revision`: the number of the last event folded in or, where retention has deleted
+ * those, of the last that it deleted, which no later event's number is below. The state is extended as text, since
+ * Postgres would refuse some of it as `jsonb`.
+ */
+async function addRevisions(kysely: Executor): Promise<void> {
+  for (const [table, key] of [
+    ['shipments', 'shipment_id'],
+    ['payments', 'payment_id'],
+  ] as const) {
+    const last = sql`select max(seq) from events where family = ${sql.lit(table)} and entity_id = ${sql.ref(key)}`;
+    const revision = sql`coalesce((${last}), (select pruned from log_head where id = 1))`;
+    await sql`update ${sql.table(table)}
+      set state = '{"revision":' || ${revision} || ',' || substr(state, 2)
+      where state like '{"%'`.execute(kysely);
+  }
+}
+
+/** A migration of whole tables; on large ones that takes longer than a statement otherwise may. */
+function longMigration(engine: Engine, migrateTables: (kysely: Executor) => Promise<void>): Migration {
   return {
     async up(kysely: Executor) {
       if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
-      await create(kysely);
+      await migrateTables(kysely);
     },
   };
 }
@@ -183,8 +201,9 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
           .execute();
       },
     },
-    '0002_filters': indexing(engine, createFilterIndexes),
-    '0003_booking_starts': indexing(engine, createStartIndex),
+    '0002_filters': longMigration(engine, createFilterIndexes),
+    '0003_booking_starts': longMigration(engine, createStartIndex),
+    '0004_revisions': longMigration(engine, addRevisions),
   };
 }
 

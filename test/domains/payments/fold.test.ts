@@ -29,6 +29,7 @@ describe('the fold of payments', () => {
       status: 'succeeded',
       livemode: true,
       updatedAt: '2026-01-01T00:00:01.000Z',
+      revision: 2,
     });
   });
 
@@ -42,6 +43,7 @@ describe('the fold of payments', () => {
       amount: 1,
       livemode: true,
       updatedAt: '2026-01-01T00:00:03.000Z',
+      revision: 2,
     });
   });
 

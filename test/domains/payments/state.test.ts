@@ -58,6 +58,7 @@ describe.each(engines)('payments on %s', (_, createDatabase) => {
       status: 'succeeded',
       livemode: true,
       updatedAt: '2023-11-14T22:13:23.000Z',
+      revision: expect.any(Number) as number,
     });
     expect(await payments().get('twin')).toMatchObject({ amount: 2 ** 53 - 1 });
     expect(await payments().get(strange)).toMatchObject({ paymentId: strange, currency: strange });

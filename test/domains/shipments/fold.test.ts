@@ -23,6 +23,7 @@ describe('the fold of shipments', () => {
       trackingNumber: 'T1',
       stage: 'IN_TRANSIT',
       updatedAt: '2026-01-02T01:00:00.50+01:00',
+      revision: 2,
     });
   });
 
@@ -37,6 +38,7 @@ describe('the fold of shipments', () => {
       status: 'delivered',
       carrier: 'UPS',
       updatedAt: '2026-01-03T00:00:00Z',
+      revision: 3,
     });
   });
 

@@ -108,6 +108,7 @@ test.skipIf(noPostgres)(
       { name: '0001_tables' },
       { name: '0002_filters' },
       { name: '0003_booking_starts' },
+      { name: '0004_revisions' },
     ]);
   },
 );
@@ -158,6 +159,64 @@ describe.each(engines)('later indexes on %s', (_, freshUrl) => {
     const row = { ...longest, stage: 'CREATED', updated_instant: random(64), state: '{}' };
     await kysely.insertInto('shipments').values(row).execute();
     expect(await kysely.selectFrom('shipments').selectAll().execute()).toEqual([row]);
+  });
+});
+
+describe.each(engines)('revisions on %s', (_, freshUrl) => {
+  const event = {
+    family: 'shipments',
+    endpoint_id: 'e',
+    type: 't',
+    api_version: null,
+    received_at: 1,
+    body: '{}',
+    event: '{}',
+    entity: '{}',
+  };
+  const shipment = { stage: 'CREATED', carrier: null, tracking_number: null, updated_instant: 'u' };
+  const pruned = 4;
+
+  async function createDatabaseWithoutRevisions(url: string): Promise<void> {
+    const { kysely, stop } = await openDatabase(url, { log: silent });
+    await kysely
+      .insertInto('events')
+      .values(
+        [5, 6, 7].map((seq) => ({
+          ...event,
+          seq,
+          event_id: `${seq}`,
+          entity_id: seq === 7 ? 'other' : 'kept',
+        })),
+      )
+      .execute();
+    await kysely
+      .insertInto('shipments')
+      .values(
+        ['kept', 'all its events deleted'].map((id) => ({
+          ...shipment,
+          shipment_id: id,
+          state: JSON.stringify({ shipmentId: id, status: { value: 'nul: \0', stamp: ['', 0, 3] } }),
+        })),
+      )
+      .execute();
+    await kysely.updateTable('log_head').set({ seq: 7, pruned }).execute();
+    await sql`delete from trivium_migrations where name = '0004_revisions'`.execute(kysely);
+    await stop();
+  }
+
+  test('are given to entities of an earlier version: their last event, or the last that is deleted', async () => {
+    const url = await freshUrl();
+    await createDatabaseWithoutRevisions(url);
+    const { kysely } = await open(url);
+    const rows = await kysely.selectFrom('shipments').selectAll().orderBy('shipment_id').execute();
+    expect(rows.map(({ state }) => JSON.parse(state) as unknown)).toEqual([
+      {
+        shipmentId: 'all its events deleted',
+        revision: pruned,
+        status: { value: 'nul: \0', stamp: ['', 0, 3] },
+      },
+      { shipmentId: 'kept', revision: 6, status: { value: 'nul: \0', stamp: ['', 0, 3] } },
+    ]);
   });
 });
 
