@@ -117,6 +117,18 @@ export function createMetrics() {
       'Time of a call to a service, from handing it to the connections until its answer is read.',
       ['upstream'],
     ),
+    memoryHeld: values(
+      'gauge',
+      'trivium_memory_held_bytes',
+      'Memory that the ledger has charged to callers, an estimate, by what it is held for.',
+      ['kind'],
+    ),
+    memoryRefused: values(
+      'counter',
+      'trivium_memory_refused_total',
+      'What was refused or given up since its caller held too much memory, by what it was for.',
+      ['kind'],
+    ),
     upstreamsResting: values(
       'gauge',
       'trivium_upstream_resting',

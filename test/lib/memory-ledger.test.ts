@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { endpointCaller, MemoryLedger, networkCaller } from '../../src/lib/memory-ledger.js';
+import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+
+const mebibyte = 2 ** 20;
+const limits = { heap: 256 * mebibyte, buffers: 128 * mebibyte };
+
+function createLedger() {
+  const lines: string[] = [];
+  const telemetry = createTelemetry('warn', { write: (line) => void lines.push(line) });
+  return { ledger: new MemoryLedger(telemetry, limits), telemetry, lines };
+}
+
+describe('the memory ledger', () => {
+  test('gives a caller no more than its share, and says so in the log and the metrics', async () => {
+    const { ledger, telemetry, lines } = createLedger();
+    const releases = Array.from({ length: 4 }, () => ledger.charge('user', 'parsed', 32 * mebibyte));
+    expect(releases).not.toContain(undefined);
+    expect(ledger.charge('user', 'parsed', mebibyte)).toBeUndefined();
+    expect(await telemetry.metrics.text()).toContain(
+      `trivium_memory_held_bytes{kind="parsed"} ${128 * mebibyte}`,
+    );
+    expect(await telemetry.metrics.text()).toContain('trivium_memory_refused_total{kind="parsed"} 1');
+    expect(lines.join('')).toMatch(/"caller":"user".*holds too much memory/);
+    releases[0]!();
+    expect(ledger.charge('user', 'parsed', mebibyte)).toBeDefined();
+  });
+
+  test('keeps room for those who hold next to nothing', () => {
+    const { ledger } = createLedger();
+    for (const user of ['a', 'b', 'c'])
+      for (let at = 0; at < 128; at += 1) ledger.charge(user, 'inProgress', mebibyte);
+    expect(ledger.charge('d', 'inProgress', mebibyte)).toBeDefined();
+    expect(ledger.charge('d', 'inProgress', 8 * mebibyte)).toBeUndefined();
+  });
+
+  test('gives up what has waited longest, of whoever holds most', () => {
+    const { ledger } = createLedger();
+    const given: string[] = [];
+    const hold = (caller: string, name: string) =>
+      ledger.charge(caller, 'leaving', 32 * mebibyte, () => given.push(name));
+    for (const caller of ['a', 'b']) for (const at of [1, 2, 3]) hold(caller, `${caller}${at}`);
+    hold('b', 'b4');
+    expect(given).toEqual([]);
+    expect(hold('c', 'c1')).toBeDefined();
+    expect(given).toEqual(['b1']);
+    // A caller who has its share gives up its own.
+    for (const at of [5, 6]) hold('b', `b${at}`);
+    expect(given).toEqual(['b1', 'a1', 'b2']);
+  });
+
+  test('charges what grows, and moves it to whom it turns out to belong to', () => {
+    const { ledger } = createLedger();
+    const holding = ledger.open(networkCaller('203.0.113.1'), 'arriving');
+    expect(holding.add(0, 40 * mebibyte)).toBe(true);
+    expect(holding.add(0, 40 * mebibyte)).toBe(false);
+    expect(holding.buffers).toBe(40 * mebibyte);
+    expect(holding.become('user', 'parsed')).toBe(true);
+    expect(ledger.open(networkCaller('203.0.113.1'), 'arriving').add(0, 60 * mebibyte)).toBe(true);
+    expect(ledger.open('user', 'arriving').add(0, 60 * mebibyte)).toBe(false);
+    holding.release();
+    expect(ledger.open('user', 'arriving').add(0, 4 * mebibyte)).toBe(true);
+  });
+
+  test('has verified deliveries wait for room of their own', async () => {
+    const { ledger } = createLedger();
+    for (const user of ['a', 'b', 'c'])
+      for (let at = 0; at < 128; at += 1) ledger.charge(user, 'inProgress', mebibyte);
+    const endpoint = endpointCaller('payments', 'we_1');
+    const first = await ledger.awaitRoom(endpoint, 'read', 100 * mebibyte, 1_000);
+    expect(first).toBeDefined();
+    expect(await ledger.awaitRoom(endpoint, 'read', mebibyte, 5)).toBeUndefined();
+    const second = ledger.awaitRoom(endpoint, 'read', mebibyte, 10_000);
+    first!();
+    expect(await second).toBeDefined();
+  });
+});
