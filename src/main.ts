@@ -11,7 +11,7 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 const usage = `Usage: npm start            the gateway, with a sandbox of the services unless they are set
        npm run sandbox      the sandbox alone
-Settings are environment variables; README.md lists them all.`;
+Settings are environment variables; docs/settings.md lists them all.`;
 
 /** Imports the sandbox only when it is needed. */
 async function startSandbox(options: SandboxOptions): Promise<Sandbox> {

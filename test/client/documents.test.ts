@@ -208,7 +208,7 @@ test("merges the pages of a list with Apollo Client's relayStylePagination", asy
   subscription.unsubscribe();
 });
 
-test('keeps the first liveCursor in Apollo Client, with the merge function of README, until the store is reset', async () => {
+test('keeps the first liveCursor in Apollo Client, with the merge function of the docs, until the store is reset', async () => {
   const merge: FieldMergeFunction = (_, given: string, { storage }) => (storage['first'] ??= given) as string;
   const apollo = createApollo({ liveCursor: { merge } });
   const cursor = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;

@@ -181,9 +181,11 @@ describe('the runtime', () => {
     ]);
   });
 
-  test('keeps the first liveCursor of several queries, with the line of README', async () => {
-    const [, line] = /`(if \(data\?\.liveCursor\) [^`]+)`/.exec(readFileSync('README.md', 'utf8'))!;
-    // oxlint-disable-next-line typescript/no-implied-eval -- it is README's own
+  test('keeps the first liveCursor of several queries, with the line of docs', async () => {
+    const [, line] = /`(if \(data\?\.liveCursor\) [^`]+)`/.exec(
+      readFileSync('docs/clients/relay.md', 'utf8'),
+    )!;
+    // oxlint-disable-next-line typescript/no-implied-eval -- it is the page's own
     const keepFirst = new Function(`let first; return (data) => { ${line} };`)() as (data: Answer) => void;
     const relay = createRelay(await testbed.signIn(demo), keepFirst);
     const query = artifacts.operation('ScreenPaymentsQuery');

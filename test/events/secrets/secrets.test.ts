@@ -513,7 +513,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(first.valid('payments', 'pe_1')).toEqual(['p1']);
   });
 
-  test('never lacks a key while keys are rotated in the order that README gives', async () => {
+  test('never lacks a key while keys are rotated in the order that docs/backup.md gives', async () => {
     const next = randomBytes(32);
     const startUnder = async (...keys: readonly [Buffer, ...Buffer[]]) => {
       const replica = await open({ payments: { pe_1: 'p1' } }, { sealer: createSealer(keys) });

@@ -111,7 +111,7 @@ describe('the cost of an operation', () => {
     expect(tooCostly(source)?.message).toMatch(/fragments are expanded/);
   });
 
-  test('is the one that README states for shipments with their events', () => {
+  test('is the one that docs/limits.md states for shipments with their events', () => {
     expect(costOf(allShipmentFields).fields).toBe(22_901);
   });
 

@@ -1,0 +1,94 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startTestbed } from '../support/testbed.js';
+import { examples, pageOf, pages, proseOf, type Page } from './pages.js';
+
+/** The anchor that a heading gets, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+const anchorsIn = (page: Page) =>
+  Array.from(proseOf(page).matchAll(/^#+ (.*)$/gm)).map(([, heading]) => anchorOf(heading!));
+
+/** The relative links of a page that lead nowhere. */
+function brokenLinks(page: Page): readonly string[] {
+  const links = Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)).map(([, link]) => link!);
+  return links
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const target = normalize(join(dirname(page.path), path));
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && !anchorsIn(path === '' ? page : pageOf(target)).includes(anchor);
+    });
+}
+
+test.for(pages.map((page): [string, Page] => [page.path, page]))(
+  'every link in %s leads somewhere',
+  ([, page]) => {
+    expect(brokenLinks(page)).toEqual([]);
+  },
+);
+
+test('the check of links finds a broken one', () => {
+  const text =
+    '# Here\n\n[a](nowhere.md) [b](README.md#nowhere) [c](README.md) [d](#here) [e](https://example.com)\n';
+  expect(brokenLinks({ path: 'page.md', text })).toEqual(['nowhere.md', 'README.md#nowhere']);
+});
+
+test('README links to every page of docs', () => {
+  const { text } = pageOf('README.md');
+  const listed = pages.map(({ path }) => path).filter((path) => /^docs\/(?!decisions\/)/.test(path));
+  expect(listed.length).toBeGreaterThan(15);
+  expect(listed.filter((path) => !text.includes(`](${path})`))).toEqual([]);
+});
+
+test('README is short', () => {
+  expect(statSync('README.md').size).toBeLessThanOrEqual(8 * 1024);
+});
+
+test('every example is in a language that a test runs or checks', () => {
+  const checked = ['graphql', 'sh', 'ts', 'tsx', 'json', 'promql', 'mermaid'];
+  const others = examples.filter(
+    ({ page, language }) => !checked.includes(language) && page !== 'ARCHITECTURE.md',
+  );
+  expect(others.map(({ page, language }) => `${language} in ${page}`)).toEqual([]);
+});
+
+describe('what the pages name exists', () => {
+  const text = pages.map((page) => page.text).join('\n');
+
+  test('files and folders', () => {
+    const named = Array.from(text.matchAll(/`((?:src|schema|test|docs|\.ci)\/[\w./-]*)`/g)).map(
+      ([, path]) => path!,
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  test('npm scripts', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object };
+    const named = new Set(
+      Array.from(text.matchAll(/\bnpm (?:run )?([a-z][a-z:-]*)/g))
+        .map(([, name]) => name!)
+        .filter((name) => !['ci', 'install'].includes(name)),
+    );
+    expect(named.size).toBeGreaterThan(5);
+    expect([...named].filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test('routes', async () => {
+    const testbed = await startTestbed();
+    const named = ['/livez', '/readyz', '/schema.graphql'];
+    expect(named.filter((path) => !text.includes(`${path}\``))).toEqual([]);
+    const answers = await Promise.all(named.map((path) => fetch(testbed.url + path)));
+    await testbed.stop();
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+});

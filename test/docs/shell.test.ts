@@ -1,0 +1,53 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startTestbed, type Testbed } from '../support/testbed.js';
+import { exampleAddress, examplesIn } from './pages.js';
+
+const run = promisify(execFile);
+
+let testbed: Testbed;
+
+beforeAll(async () => {
+  testbed = await startTestbed();
+});
+afterAll(() => testbed.stop());
+
+/** Runs an example in a shell, against this gateway and sandbox; an HTTP error is one of the shell. */
+async function runShell(text: string): Promise<string> {
+  const script = text
+    .replaceAll(exampleAddress, new URL(testbed.url).host)
+    .replaceAll('127.0.0.1:4010', new URL(testbed.sandbox.url).host);
+  const strict = `curl() { command curl --fail-with-body "$@"; }\n${script}`;
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', strict]);
+  return stdout;
+}
+
+const cannotCurl = spawnSync('bash', ['-c', 'curl --version']).status !== 0 && process.env['CI'] !== 'true';
+
+describe.skipIf(cannotCurl)('the commands with curl', () => {
+  test('sign in and query', async () => {
+    for (const { text } of examplesIn('sh', 'TOKEN='))
+      expect(JSON.parse(await runShell(text))).toMatchObject({ data: { viewer: { name: 'Dana Demo' } } });
+  });
+
+  test('make the sandbox fail', async () => {
+    onTestFinished(() => testbed.sandbox.faults.clear());
+    const token = await testbed.signIn();
+    for (const { text } of examplesIn('sh', 'faults')) await runShell(text);
+    const { errors } = await testbed.ask('{ viewer { name } }', {}, token);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 5 });
+  });
+
+  test('are all run here', () => {
+    const others = examplesIn('sh', 'curl').filter(({ text }) => !/TOKEN=|faults/.test(text));
+    expect(others).toEqual([]);
+  });
+});
+
+test('every other command is one of npm, or a test run', () => {
+  const others = examplesIn('sh').filter(({ text }) => !text.includes('curl'));
+  const lines = others.flatMap(({ text }) => text.trim().split('\n'));
+  for (const line of lines)
+    expect(line).toMatch(/^([A-Z_]+=\S+ )*(npm (ci|start|test|run)|npx vitest run)\b/);
+});

@@ -1,0 +1,156 @@
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openProxy } from '../client/proxy.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
+import { exampleAddress, examples, examplesIn, pageOf, type Example } from './pages.js';
+import { createProject, runTool, tsx, typeFaults } from './project.js';
+
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+
+let testbed: Testbed;
+
+beforeAll(async () => {
+  testbed = await startTestbed();
+});
+afterAll(() => testbed.stop());
+
+const titled = (example: Example): [string, Example] => [example.page, example];
+
+/** What the examples take as given. */
+const given = `declare const sessionToken: string;
+declare const liveCursor: string;
+declare const render: (data: unknown) => void;
+declare const signInAgain: () => void;
+`;
+
+test('every example compiles', async () => {
+  const sources = examples
+    .filter(({ language }) => ['ts', 'tsx'].includes(language))
+    .map(({ language, text }, index) => [`src/example-${index}.${language}`, text] as const);
+  expect(sources.length).toBeGreaterThan(4);
+  const folder = createProject({ ...Object.fromEntries(sources), 'src/given.d.ts': given });
+  expect(await typeFaults(folder, 'src/given.d.ts', ...sources.map(([name]) => name))).toBe('');
+  // So that nothing is told to be right because nothing is looked at.
+  const [name, text] = sources.find(([, source]) => source.includes('node.title'))!;
+  writeFileSync(join(folder, name), text.replace('node.title', 'node.stage'));
+  expect(await typeFaults(folder, 'src/given.d.ts', name)).toContain("'stage' does not exist");
+});
+
+test.for(examplesIn('ts', 'resuming').map(titled))(
+  'the client of %s resumes after its connection is cut',
+  async ([, { text }]) => {
+    const token = await testbed.signIn();
+    const proxy = await openProxy(testbed.url);
+    const { data } = await testbed.ask('{ liveCursor }', {}, token);
+    const prelude = `
+      import { WebSocket } from 'ws';
+      Object.assign(globalThis, { WebSocket });
+      const [sessionToken, liveCursor] = process.argv.slice(2);
+      const signInAgain = () => {};
+      const render = (data) => console.log(data.shipmentUpdates.shipment.shipmentId);
+    `;
+    const source = text.replaceAll(exampleAddress, new URL(proxy.url).host);
+    const folder = createProject({ 'src/main.ts': prelude + source });
+    const child = spawn(tsx[0], [tsx[1], 'src/main.ts', token, data.liveCursor], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(async () => {
+      child.kill();
+      await proxy.stop();
+    });
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const shown: unknown[] = [];
+    for (const id of ['shp_docs_0', 'shp_docs_1', 'shp_docs_2']) {
+      await testbed.sandbox.webhooks.emitShipment({ shipment: { id } });
+      shown.push((await lines.next()).value);
+      proxy.cut();
+    }
+    expect(shown).toEqual(['shp_docs_0', 'shp_docs_1', 'shp_docs_2']);
+  },
+);
+
+test.for(examplesIn('ts', 'NotesDocument').map(titled))(
+  'the typed document of %s is answered',
+  async ([, { text }]) => {
+    const token = await testbed.signIn();
+    const { data } = await testbed.ask('{ notes(filter: { pinned: true }) { nodes { title } } }', {}, token);
+    const titles = data.notes.nodes.map(({ title }: { readonly title: string }) => title);
+    expect(titles.length).toBeGreaterThan(0);
+    const source = text.replaceAll(exampleAddress, new URL(testbed.url).host);
+    const folder = createProject({
+      'src/main.ts': `const [sessionToken] = process.argv.slice(2);\n${source}`,
+    });
+    const { stdout } = await run(tsx[0], [tsx[1], 'src/main.ts', token], { cwd: folder });
+    for (const title of titles) expect(stdout).toContain(title);
+  },
+);
+
+const codegenConfig = examplesIn('ts', 'CodegenConfig')[0]!.text;
+
+/** Generates `src/gql.ts` from a document, as configured in the page; returns the project's folder. */
+async function generate(config: string, document: string): Promise<string> {
+  const folder = createProject({
+    'codegen.ts': config.replaceAll(exampleAddress, new URL(testbed.url).host),
+    'src/own.graphql': document,
+  });
+  const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
+  await runTool(folder, cli, '--config', 'codegen.ts');
+  return folder;
+}
+
+test('the codegen configuration generates types from a running gateway', async () => {
+  const folder = await generate(codegenConfig, examplesIn('graphql', 'query Notes')[0]!.text);
+  const types = readFileSync(join(folder, 'src/gql.ts'), 'utf8');
+  expect(types).toContain('export type NotesQuery =');
+  expect(types).toContain('export const NotesDocument =');
+  expect(await typeFaults(folder, 'src/gql.ts')).toBe('');
+});
+
+test('documents can use the shipped fragments as described', async () => {
+  const { text } = pageOf('docs/clients/other.md');
+  const [, excluded] = /such as `...ShipmentParts`, leave out `(.+?)`/.exec(text)!;
+  const included = codegenConfig.replace(`, ${excluded}`, '');
+  expect(included).not.toBe(codegenConfig);
+  const folder = await generate(included, 'query Own { shipments { nodes { ...ShipmentParts } } }');
+  const source = `
+    import { gql } from '@apollo/client';
+    import { print } from 'graphql';
+    import { OwnDocument, ShipmentPartsFragmentDoc, type OwnQuery } from './gql.js';
+    export const carrierOf = ({ shipments }: OwnQuery): string | null | undefined => shipments.nodes[0]?.carrier;
+    const other = gql\`query Other { shipments { nodes { ...ShipmentParts } } } \${print(ShipmentPartsFragmentDoc)}\`;
+    console.log(JSON.stringify([OwnDocument, other].map(print)));
+  `;
+  writeFileSync(join(folder, 'src/main.ts'), source);
+  expect(await typeFaults(folder, 'src/main.ts')).toBe('');
+  const { stdout } = await run(tsx[0], [tsx[1], 'src/main.ts'], { cwd: folder });
+  const token = await testbed.signIn();
+  for (const query of JSON.parse(stdout) as readonly string[])
+    expect((await testbed.ask(query, {}, token)).errors).toBeUndefined();
+});
+
+test('Relay compiles next to the copied folder, with the types of scalars, when configured as described', async () => {
+  const { text } = pageOf('docs/clients/relay.md');
+  const options = Array.from(text.matchAll(/`("(?:excludes|customScalarTypes)": [^`]+)`/g)).map(
+    ([, option]) => option!.replaceAll('\n', ' '),
+  );
+  expect(options).toHaveLength(2);
+  const folder = createProject({
+    'relay.config.json': `{"src": "src", "schema": "schema.graphql", "language": "typescript", ${options.join()}}`,
+    'schema.graphql': await (await fetch(`${testbed.url}/schema.graphql`)).text(),
+    'src/App.ts':
+      'graphql`query AppQuery { payments { nodes { amount updatedAt events { nodes { data } } } } }`;\n',
+  });
+  const printed = await runTool(folder, 'relay-compiler/cli.js');
+  expect(printed).toContain('Compilation completed');
+  expect(printed).not.toContain('WARN');
+  const types = readFileSync(join(folder, 'src/__generated__/AppQuery.graphql.ts'), 'utf8');
+  for (const typed of ['amount: number', 'updatedAt: string', 'data: unknown'])
+    expect(types).toContain(typed);
+});
