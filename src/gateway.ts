@@ -48,8 +48,8 @@ export interface GatewayParts {
   readonly telemetry?: Telemetry;
   /** How long a call to an upstream service may take. */
   readonly upstreamTimeoutMs?: number;
-  /** Whether repeated queries are compiled (`server/lane.ts`); on by default. */
-  readonly lane?: boolean;
+  /** Whether repeated queries are compiled (`server/http/compiled-queries.ts`); on by default. */
+  readonly compiledQueries?: boolean;
   /** Whether live updates bypass `ws` (`server/frames.ts`); on by default. */
   readonly frames?: boolean;
 }
@@ -63,7 +63,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     clock = systemClock,
     telemetry = createTelemetry(config.logLevel),
     upstreamTimeoutMs,
-    lane = true,
+    compiledQueries = true,
     frames = true,
   } = parts;
   const { upstreams } = config;
@@ -156,7 +156,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const server = begun(
       await startServer({
         ...config,
-        lane,
+        compiledQueries,
         frames,
         schema: countLists(createSchema()),
         makeContext,

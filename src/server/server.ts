@@ -30,7 +30,7 @@ import { createFrameMessenger } from './ws/fanout/frames.js';
 import { createGraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, setHeaders } from './http/response-headers.js';
 import { createRequestClass } from './http/incoming-request.js';
-import { createLane } from './http/compiled-queries.js';
+import { createCompiledQueries } from './http/compiled-queries.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { plainMessenger } from './ws/fanout/ws-sender.js';
 import { operationSignal } from './operation/operation-deadline.js';
@@ -72,8 +72,8 @@ export interface ServerOptions {
   readonly abandonCalls: () => void;
   /** The folder of the built pages. */
   readonly pages: URL;
-  /** Whether repeated queries are compiled (`lane.ts`). */
-  readonly lane: boolean;
+  /** Whether repeated queries are compiled (`http/compiled-queries.ts`). */
+  readonly compiledQueries: boolean;
   /** Whether live updates bypass `ws` (`frames.ts`). */
   readonly frames: boolean;
 }
@@ -121,8 +121,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const outflow = createOutflow();
   const { metrics } = telemetry;
   const meter = createMeter(metrics);
-  const lane = options.lane
-    ? createLane({
+  const compiledQueries = options.compiledQueries
+    ? createCompiledQueries({
         schema,
         costs: rules.costs,
         outflow,
@@ -143,7 +143,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const take = serveWebhooks(receiver, oneAtATime(boundUnreadBody(lane?.before(handler) ?? handler)));
+      const take = serveWebhooks(
+        receiver,
+        oneAtATime(boundUnreadBody(compiledQueries?.before(handler) ?? handler)),
+      );
       const settings = {
         requestTimeout: requestTimeoutMs,
         IncomingMessage: createRequestClass(warnOfCutOff),
@@ -161,9 +164,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
     routerOptions: { maxParamLength: maxPath },
     trustProxy: trustProxyOf(options.trustProxy),
-    // A request that the lane has begun keeps its id, which its errors carry.
+    // A request that the compiled queries have begun keeps its id, which its errors carry.
     genReqId: (request) =>
-      lane?.handedOver(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
+      compiledQueries?.handedOver(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     forceCloseConnections: false,
@@ -182,14 +185,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...options,
     rules,
     callers,
-    lane,
+    compiledQueries,
     outflow,
     meter,
     secure: publicUrl?.startsWith('https:') ?? false,
   });
 
   await app.register(cookie);
-  await setHeaders(app, lane);
+  await setHeaders(app, compiledQueries);
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && callers.admits(origin)),
@@ -199,7 +202,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       credentials: true,
       exposedHeaders: ['x-request-id'],
     });
-    serveGraphql(routes, { graphql, lane, pages: await servePages(routes, options.pages) });
+    serveGraphql(routes, { graphql, compiledQueries, pages: await servePages(routes, options.pages) });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     serveReading(routes, '/metrics', async (_, reply) => reply.type(textFormat).send(await metrics.text()));

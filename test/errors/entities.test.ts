@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Asks three times, as repeated queries are compiled and answered by the lane; expects equal answers. */
+/** Asks three times, as repeated queries are compiled and answered so; expects equal answers. */
 async function ask(query: string, variables: object = {}) {
   const answers = [];
   for (let times = 0; times < 3; times += 1) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { scrape, seriesIn } from '../support/metrics.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
@@ -7,10 +7,8 @@ let testbed: Testbed;
 let token: string;
 
 /** A gateway of its own for each test whose counts others would change. */
-async function start(lane: 'on' | 'off' = 'on'): Promise<Testbed> {
-  vi.stubEnv('TRIVIUM_TEST_LANE', lane);
-  const started = await startTestbed({ settings: { PORT: '0' }, upstreamTimeoutMs: 1_000 });
-  vi.unstubAllEnvs();
+async function start(compiledQueries = true): Promise<Testbed> {
+  const started = await startTestbed({ upstreamTimeoutMs: 1_000, compiledQueries });
   onTestFinished(() => started.stop());
   return started;
 }
@@ -80,9 +78,9 @@ test('what an alert may watch is there from the start, so that the first one is 
   ).toEqual([0, 0, 0, 0]);
 });
 
-describe.each(['on', 'off'] as const)('operations over HTTP, with the lane %s', (lane) => {
+describe.each([true, false])('operations over HTTP, with compiled queries: %s', (compiled) => {
   test('are counted by type, and by the codes of their errors: each code once an answer', async () => {
-    const own = await start(lane);
+    const own = await start(compiled);
     const session = await own.signIn();
     const ask = (query: string, variables = {}) => own.ask(query, variables, session);
     for (let time = 0; time < 4; time += 1) await ask('{ viewer { name } }');
@@ -111,7 +109,7 @@ describe.each(['on', 'off'] as const)('operations over HTTP, with the lane %s', 
   });
 
   test('take as long as the calls that they wait for, also if those fail', async () => {
-    const own = await start(lane);
+    const own = await start(compiled);
     const session = await own.signIn();
     const query = '{ notes { nodes { title } } }';
     for (let time = 0; time < 3; time += 1) await own.ask(query, {}, session);

@@ -250,7 +250,7 @@ describe('a caller who has to sign in first', () => {
     ['a cookie without an origin', () => ({ cookie: `trivium_session=${token}` }), noOrigin],
     ['a cookie from a foreign origin', () => ({ cookie: `trivium_session=${token}`, ...evil }), foreign],
     ['a page where `signIn` sets no cookie', () => evil, foreign],
-  ])('is told why, by the lane and without it: %s', async (_, headers, fault) => {
+  ])('is told why, by compiled queries and by Apollo Server: %s', async (_, headers, fault) => {
     const query = '{ viewer { id } node(id: "x") { id } tag(name: "a") { id } }';
     const refusal = {
       message: `Sign in first${fault}`,

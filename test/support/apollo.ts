@@ -1,6 +1,6 @@
 import { ApolloServer } from '@apollo/server';
 
-/** Collects, from now on, the ids of requests that reach Apollo Server in this process; the lane takes the others. */
+/** Collects, from now on, the ids of requests that reach Apollo Server in this process; compiled queries take the others. */
 export function watchApollo(): Set<string> {
   const seen = new Set<string>();
   const { executeHTTPGraphQLRequest } = ApolloServer.prototype;

@@ -25,6 +25,8 @@ export const allGrants = [
 export interface TestbedOptions {
   readonly settings?: Environment;
   readonly upstreamTimeoutMs?: number;
+  /** Whether repeated queries are compiled; they are by default. */
+  readonly compiledQueries?: boolean;
   /** A sandbox that runs already; it is not stopped with the testbed. */
   readonly sandbox?: Sandbox;
   /** The folder of the database; by default a new one, removed with the testbed. */
@@ -79,7 +81,7 @@ export async function startTestbed(options: TestbedOptions = {}): Promise<Testbe
   const gateway = await startGateway(config, {
     clock: sandbox.clock,
     telemetry,
-    lane: process.env['TRIVIUM_TEST_LANE'] !== 'off',
+    compiledQueries: options.compiledQueries ?? true,
     ...(upstreamTimeoutMs !== undefined && { upstreamTimeoutMs }),
   });
   sandbox.deliverTo(gateway.url);

@@ -11,7 +11,7 @@ import { NotSignedIn } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { cookieName, type Callers } from '../operation/authenticate.js';
-import type { Lane } from './compiled-queries.js';
+import type { CompiledQueries } from './compiled-queries.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { maybeApplied, refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
 import { operationSignal } from '../operation/operation-deadline.js';
@@ -40,7 +40,7 @@ interface GraphqlHttpOptions {
   readonly rules: Rules;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
-  readonly lane: Lane | undefined;
+  readonly compiledQueries: CompiledQueries | undefined;
   readonly outflow: Outflow;
   readonly meter: Meter;
   /** Whether browsers use https. */
@@ -51,7 +51,7 @@ interface GraphqlHttpOptions {
 
 /** Starts Apollo Server behind our own rules, contexts and cookies. */
 export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, lane, outflow, meter, secure, telemetry } = options;
+  const { schema, rules, callers, makeContext, compiledQueries, outflow, meter, secure, telemetry } = options;
   const addressOf = createClientAddress(options);
   const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
@@ -94,7 +94,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
 
   return {
     async handle(request, reply) {
-      const left = lane?.handedOver(request.raw)?.context;
+      const left = compiledQueries?.handedOver(request.raw)?.context;
       left?.prepareRerun();
       const context = left ?? (await begin(request, reply));
       const headers = new HeaderMap();
@@ -160,7 +160,7 @@ function searchOf(target: string): string {
  */
 function operationPlugin(
   contextOfError: WeakMap<object, Context>,
-  { rules, callers, lane, meter }: GraphqlHttpOptions,
+  { rules, callers, compiledQueries, meter }: GraphqlHttpOptions,
 ): ApolloServerPlugin<Context> {
   return {
     async requestDidStart() {
@@ -177,12 +177,12 @@ function operationPlugin(
           if (refusals[0]) throw refusals[0];
           // Apollo Server would notice only after execution. It replaces this error with its own.
           if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
-          // The lane may have run the operation, and found this.
+          // The compiled query may have run the operation, and found this.
           const refusal = contextValue.tally.exceeded
             ? tooComplex(tooManyFields)
             : operation && rules.costs.tooCostly(document, operation, request.variables);
           if (refusal) throw refusal;
-          if (operation?.operation !== 'subscription') return lane?.admit(source, document);
+          if (operation?.operation !== 'subscription') return compiledQueries?.admit(source, document);
           throw new GraphQLError('Send subscriptions over a websocket.', {
             extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
           });

@@ -27,7 +27,7 @@ import type { Outflow } from './response-budget.js';
  * answered with the same headers that the usual way gave to a request like it. It takes only what Apollo Server would
  * answer with the same bytes, and leaves all else to it. The gateway works the same without it.
  */
-export interface Lane {
+export interface CompiledQueries {
   /** Answers what it can; everything else goes to `next`. */
   before(next: RequestListener): RequestListener;
   /** What was done for a request before it was left to the usual way. */
@@ -38,15 +38,15 @@ export interface Lane {
   learn(request: IncomingMessage, headers: Readonly<Record<string, unknown>>): void;
 }
 
-/** A request that the lane has begun. */
+/** A request that the compiled queries have begun. */
 export interface Work {
   readonly body: Buffer;
   /** The context in which the operation has run: it keeps what was read, so that the services are not asked twice. */
   context?: Context;
 }
 
-/** What a lane works with. */
-export interface LaneOptions {
+/** What compiled queries work with. */
+export interface CompiledQueriesOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
   readonly outflow: Outflow;
@@ -90,8 +90,15 @@ const ownHeaders = new Set([
   'set-cookie',
 ]);
 
-/** A lane over a schema. */
-export function createLane({ schema, costs, outflow, meter, makeContext, isOpen }: LaneOptions): Lane {
+/** Runs repeated queries over a schema compiled, in front of Apollo Server. */
+export function createCompiledQueries({
+  schema,
+  costs,
+  outflow,
+  meter,
+  makeContext,
+  isOpen,
+}: CompiledQueriesOptions): CompiledQueries {
   const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */

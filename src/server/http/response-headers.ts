@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Lane } from './compiled-queries.js';
+import type { CompiledQueries } from './compiled-queries.js';
 
 /** Of every answer that has no `cache-control` of its own. */
 export const noStore = { 'cache-control': 'no-store' };
@@ -30,8 +30,11 @@ const policy = {
   upgradeInsecureRequests: null,
 };
 
-/** Has every answer of the routes carry the request's id and the headers that its kind needs; `lane` learns them. */
-export async function setHeaders(app: FastifyInstance, lane: Lane | undefined): Promise<void> {
+/** Has every answer of the routes carry the request's id and the headers that its kind needs; `compiledQueries` learns them. */
+export async function setHeaders(
+  app: FastifyInstance,
+  compiledQueries: CompiledQueries | undefined,
+): Promise<void> {
   await app.register(helmet, {
     global: false,
     contentSecurityPolicy: { directives: policy },
@@ -41,6 +44,6 @@ export async function setHeaders(app: FastifyInstance, lane: Lane | undefined): 
     reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
     if (isData(reply)) reply.headers(dataHeaders);
     else reply.helmet();
-    if (reply.statusCode === 200) lane?.learn(request.raw, reply.getHeaders());
+    if (reply.statusCode === 200) compiledQueries?.learn(request.raw, reply.getHeaders());
   });
 }

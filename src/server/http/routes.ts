@@ -7,7 +7,7 @@ import type { Database } from '../../store/database.js';
 import { refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
-import type { Lane } from './compiled-queries.js';
+import type { CompiledQueries } from './compiled-queries.js';
 import type { Pages } from './explorer-page.js';
 
 /** An error as Fastify reports it. */
@@ -32,11 +32,15 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, status: num
 /** `/graphql`: operations by GET and POST, the explorer for a browser's GET, and a refusal of all other methods. */
 export function serveGraphql(
   routes: FastifyInstance,
-  parts: { readonly graphql: GraphqlHttp; readonly lane: Lane | undefined; readonly pages: Pages },
+  parts: {
+    readonly graphql: GraphqlHttp;
+    readonly compiledQueries: CompiledQueries | undefined;
+    readonly pages: Pages;
+  },
 ): void {
-  const { graphql, lane, pages } = parts;
+  const { graphql, compiledQueries, pages } = parts;
   routes.addHook('preParsing', (request, _, payload, next) => {
-    const read = lane?.handedOver(request.raw)?.body;
+    const read = compiledQueries?.handedOver(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
   // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.

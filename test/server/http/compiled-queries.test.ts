@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { watchApollo } from '../../support/apollo.js';
 import { codesOf, startTestbed, type Testbed } from '../../support/testbed.js';
-import { createOperation, createRandom, type Operation } from '../ws/socket/operation-ids.js';
+import { createOperation, createRandom, type Operation } from '../random-operations.js';
 
 const seenByApollo = watchApollo();
 const operations = 2_000;

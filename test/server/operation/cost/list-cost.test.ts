@@ -29,7 +29,7 @@ function insert(note: Parameters<Testbed['sandbox']['notes']['insert']>[1]): voi
 const ask = (query: string, variables = {}) => testbed.ask(query, variables, token);
 const first = (fields: string) => `notes(first: 1) { nodes { ${fields} } }`;
 
-/** The first time Apollo Server answers; from the second on, the lane may. */
+/** The first time Apollo Server answers; from the second on, the compiled query may. */
 async function threeTimes(query: string, variables = {}) {
   const answers = [];
   for (let time = 0; time < 3; time += 1) {

@@ -13,7 +13,7 @@ import {
   type GraphQLInputType,
   type GraphQLObjectType,
 } from 'graphql';
-import { createSchema } from '../../../../src/api/schema.js';
+import { createSchema } from '../../src/api/schema.js';
 
 const schema = createSchema();
 
@@ -101,7 +101,7 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     `${name}: ${random(3) > 0 ? variable(type) : literal(type)}`;
 
   const hasConditions = random(3) === 0;
-  /** Every field gets a response name of its own: only then does the lane take a query with conditions. */
+  /** Every field gets a response name of its own: only then is a query with conditions compiled. */
   const hasUniqueNames = hasConditions && random(3) > 0;
   let named = 0;
   const ownName = () => (hasUniqueNames ? `k${(named += 1)}: ` : '');
