@@ -54,6 +54,15 @@ export interface GatewayParts {
   readonly frames?: boolean;
 }
 
+const isSource = import.meta.url.endsWith('.ts');
+
+/** What is loaded by its address, and not imported. Only `main` and this module have such addresses. */
+const modules = {
+  writer: new URL(isSource ? './api/sqlite-writer.ts' : './api/sqlite-writer.js', import.meta.url),
+  schema: new URL('../schema/', import.meta.url),
+  pages: new URL(isSource ? '../dist/console/' : './console/', import.meta.url),
+};
+
 /** `stop` returns after this time, whatever hangs. */
 const maxStopMs = 8_800;
 
@@ -73,7 +82,9 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const [firstKey = keyBeside(config.databaseUrl), ...olderKeys] = config.secretKeys ?? [];
     const sealer = createSealer([firstKey, ...olderKeys]);
     const cursors = createCursors(sealer);
-    const database = begun(await openDatabase(config.databaseUrl, telemetry));
+    const database = begun(
+      await openDatabase(config.databaseUrl, { writer: modules.writer, log: telemetry.log }),
+    );
     void database.lost.then((err) =>
       telemetry.log.fatal({ err }, 'this process can no longer write to the database and must exit'),
     );
@@ -158,7 +169,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         ...config,
         compiledQueries,
         frames,
-        schema: countLists(createSchema()),
+        schema: countLists(createSchema(modules.schema)),
         makeContext,
         sessions,
         receiver,
@@ -169,7 +180,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           // Not those to the payment service: a secret that comes while there is time is taken into use.
           for (const client of [notesClient, appointmentsClient]) void client.stop();
         },
-        pages: new URL(import.meta.url.endsWith('.ts') ? '../dist/console/' : './console/', import.meta.url),
+        pages: modules.pages,
       }),
     );
     return { url: server.url, failed: database.lost, stop };

@@ -7,7 +7,7 @@ import type { Procedure } from '../store/sql/writer-procedure.js';
 
 /** Commits deliveries to the log; each domain supplies the fold of its family. */
 export const procedure: Procedure<{ readonly unit: CreatedUnit }, readonly Delivery[], Commit> = {
-  module: import.meta.url,
+  name: 'record deliveries',
   begin: (store, { unit }) =>
     createCommit(store, { shipments: createShipmentFold(), payments: createPaymentFold({ unit }) }),
 };

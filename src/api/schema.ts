@@ -101,9 +101,8 @@ const resolvers: readonly Resolvers<Context>[] = [
   paymentsResolvers,
 ];
 
-/** The SDL files and the domains' resolvers as one executable schema. */
-export function createSchema(): GraphQLSchema {
-  const folder = new URL('../../schema/', import.meta.url);
+/** The SDL files in `folder` and the domains' resolvers as one executable schema. */
+export function createSchema(folder: URL): GraphQLSchema {
   const files = readdirSync(folder).filter((name) => name.endsWith('.graphql'));
   return makeExecutableSchema({
     typeDefs: files.toSorted().map((name) => readFileSync(new URL(name, folder), 'utf8')),

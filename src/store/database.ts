@@ -37,8 +37,15 @@ export interface Database extends Store {
   stop(): Promise<void>;
 }
 
-async function open(url: string, log: Logger) {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), log);
+/** What a database is opened with. */
+export interface DatabaseOptions {
+  /** The program of the thread that writes an embedded database: a module that calls `serveWriter`. */
+  readonly writer: URL;
+  readonly log: Logger;
+}
+
+async function open(url: string, { writer, log }: DatabaseOptions) {
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), writer, log);
   if (/^postgres(ql)?:\/\//.test(url)) {
     const { openPostgres } = await import('./postgres/postgres.js'); // on demand: SQLite needs no Postgres driver
     return openPostgres(url, log);
@@ -50,8 +57,8 @@ async function open(url: string, log: Logger) {
  * Opens the database at `sqlite:<path>` or `postgres://…` and brings its tables up to date. Rejects with an
  * `UnusableDatabase`, whose message is for the operator and never contains the password.
  */
-export async function openDatabase(url: string, { log }: { readonly log: Logger }): Promise<Database> {
-  const opened = await open(url, log);
+export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  const opened = await open(url, options);
   try {
     await migrate(opened.kysely, opened.engine);
     // No other process has it: whoever held a lease is gone, and after a clock was set back that would not expire.
@@ -63,7 +70,7 @@ export async function openDatabase(url: string, { log }: { readonly log: Logger 
   const { fault, cannotOpen: _, ...engine } = opened;
   return {
     ...engine,
-    ready: createReadiness(opened.kysely, { fault, log }),
+    ready: createReadiness(opened.kysely, { fault, log: options.log }),
     async ping() {
       // Not a `select`: reads have connections of their own, which say nothing about those that write.
       await sql`values (1)`.execute(opened.kysely);

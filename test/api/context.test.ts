@@ -1,7 +1,7 @@
 import { graphql } from 'graphql';
 import { expect, test } from 'vitest';
 import { createContexts, type Shared, type PerOperation } from '../../src/api/context.js';
-import { createSchema } from '../../src/api/schema.js';
+import { createSchema } from '../support/schema.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
 
 const feed = { place: () => ({ seq: 0, witness: '' }) };

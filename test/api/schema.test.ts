@@ -19,7 +19,7 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/api/schema.js';
+import { createSchema } from '../support/schema.js';
 
 const folder = new URL('../../schema/', import.meta.url);
 const sdl = readdirSync(folder)

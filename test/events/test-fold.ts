@@ -28,6 +28,6 @@ const testFold: Fold<{ readonly entityId: string } & Step, TestEntity> = {
 
 /** Commits deliveries of both families to the log with this fold. */
 export const procedure: Procedure<null, readonly Delivery[], Commit> = {
-  module: import.meta.url,
+  name: 'record test deliveries',
   begin: (store) => createCommit(store, { shipments: testFold, payments: testFold }),
 };

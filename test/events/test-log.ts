@@ -1,6 +1,7 @@
 import type { Delivery } from '../../src/events/webhooks/delivery.js';
 import { createLog, type Log } from '../../src/events/log/log.js';
-import { openDatabase, type Database } from '../../src/store/database.js';
+import type { Database } from '../../src/store/database.js';
+import { openDatabase } from '../support/database.js';
 import type { Executor } from '../../src/store/store.js';
 import { keyText } from '../../src/store/sql/key-text.js';
 import { createTelemetry, type Telemetry } from '../../src/lib/telemetry/telemetry.js';

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { buildSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/api/schema.js';
+import { createSchema } from '../support/schema.js';
 import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { deepFragments, excessiveVariables, minimalOperation } from './documents.js';
 

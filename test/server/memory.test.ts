@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSchema } from '../../src/api/schema.js';
+import { createSchema } from '../support/schema.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { watchApollo } from '../support/apollo.js';

@@ -13,7 +13,7 @@ import {
   type GraphQLInputType,
   type GraphQLObjectType,
 } from 'graphql';
-import { createSchema } from '../../src/api/schema.js';
+import { createSchema } from '../support/schema.js';
 
 const schema = createSchema();
 

@@ -1,7 +1,7 @@
 // A process of its own that opens the database at argv[2] and prints `open`, or the error. With a count in argv[3] it
 // then writes that many rows, one per transaction, and prints the number of each once it is acknowledged.
 import { pino } from 'pino';
-import { openDatabase } from '../../src/store/database.js';
+import { openDatabase } from '../support/database.js';
 
 const [, , url = '', count = '0'] = process.argv;
 try {

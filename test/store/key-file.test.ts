@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/store/database.js';
+import { openDatabase } from '../support/database.js';
 import { keyBeside } from '../../src/store/key-file.js';
 import { createTestFile } from '../support/engines.js';
 import { silent } from './open-database.js';

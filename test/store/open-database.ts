@@ -1,7 +1,8 @@
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { pino } from 'pino';
 import { afterEach } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/database.js';
+import type { Database } from '../../src/store/database.js';
+import { openDatabase } from '../support/database.js';
 
 export const silent = pino({ level: 'silent' });
 

@@ -17,7 +17,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/store/database.js';
+import { openDatabase } from '../support/database.js';
 import { createTestFile } from '../support/engines.js';
 import { open, silent } from './open-database.js';
 

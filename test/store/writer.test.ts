@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/store/database.js';
+import { openDatabase } from '../support/database.js';
 import { createTestFile } from '../support/engines.js';
 import { procedure } from './failing-procedure.js';
 import { silent } from './open-database.js';

@@ -15,7 +15,7 @@ import { createSealer } from '../../src/lib/sealer.js';
 import { createFanout } from '../../src/server/ws/fanout/fanout.js';
 import type { Messenger } from '../../src/server/ws/fanout/ws-sender.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
-import { openDatabase } from '../../src/store/database.js';
+import { openDatabase } from './database.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The gateway's own log and feed, on the database at `url`. */

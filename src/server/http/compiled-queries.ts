@@ -2,24 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   getVariableValues,
-  Kind,
   OperationTypeNode,
-  visit,
   type DocumentNode,
   type ExecutionResult,
-  type FieldNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
-  type SelectionSetNode,
 } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../../api/context.js';
 import { isObject } from '../../lib/json.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { Costs } from '../operation/cost/query-cost.js';
-import { fragmentsOf } from '../operation/cost/cost-estimate.js';
 import { isTooLong, maxCharacters } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
+import { plainQuery, repeatsFields } from './compilable-documents.js';
 import type { Outflow } from './response-budget.js';
 
 /**
@@ -190,7 +186,7 @@ export function createCompiledQueries({
       if (!operation) return;
       const { expandedFields: fields } = costs.of(document, operation);
       if (fields > maxFields) return;
-      const repeats = !comeOnce(operation, document, fieldName);
+      const repeats = repeatsFields(operation, document);
       documents.set(source, { document, operation, repeats }, fields);
     },
     learn(request, headers) {
@@ -232,56 +228,6 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
   const { compileQuery, isCompiledQuery } = await import('graphql-jit');
   const compiled = compileQuery(schema, document);
   return isCompiledQuery(compiled) ? compiled : null;
-}
-
-/** Introspection; and a name by which the compiled code would set the prototype, and lose the value. */
-const unusual = /\b__(schema|type|proto__)\b/;
-/** Without the `@`: blanks, commas and comments may stand between it and the name. */
-const conditions = /\b(skip|include)\b/;
-
-/** The query of a document that has no other operation, if the compiler is sure to treat it as Apollo Server does. */
-function plainQuery(source: string, document: DocumentNode): OperationDefinitionNode | undefined {
-  const [only, ...others] = document.definitions.filter(
-    (definition) => definition.kind === Kind.OPERATION_DEFINITION,
-  );
-  const plain = others.length === 0 && only?.operation === OperationTypeNode.QUERY;
-  if (!plain || unusual.test(source)) return undefined;
-  const isSure =
-    !conditions.test(source) || (areSpreadOnce(document) && comeOnce(only, document, answerName));
-  return isSure ? only : undefined;
-}
-
-/** The compiler joins the conditions of all places where a fragment is spread, and has its fields meet all of them. */
-function areSpreadOnce(document: DocumentNode): boolean {
-  const spread: string[] = [];
-  visit(document, { FragmentSpread: ({ name }) => void spread.push(name.value) });
-  return new Set(spread).size === spread.length;
-}
-
-const fieldName = ({ name }: FieldNode): string => name.value;
-/** If a name is repeated, and a variable leaves out its first field, the compiler orders the fields differently. */
-const answerName = ({ name, alias = name }: FieldNode): string => alias.value;
-
-/** Whether `nameOf` gives every field a name of its own within its selection set, fragments expanded. */
-function comeOnce(
-  { selectionSet: root }: OperationDefinitionNode,
-  document: DocumentNode,
-  nameOf: (field: FieldNode) => string,
-): boolean {
-  const fragments = fragmentsOf(document);
-  const areNew = ({ selections }: SelectionSetNode, names: Set<string>): boolean =>
-    selections.every((selection) => {
-      if (selection.kind === Kind.FIELD) {
-        const name = nameOf(selection);
-        if (names.has(name)) return false;
-        names.add(name);
-        return !selection.selectionSet || areNew(selection.selectionSet, new Set());
-      }
-      const isInline = selection.kind === Kind.INLINE_FRAGMENT;
-      const spread = isInline ? selection : fragments.get(selection.name.value);
-      return spread !== undefined && areNew(spread.selectionSet, names);
-    });
-  return areNew(root, new Set());
 }
 
 interface PlainRequest {

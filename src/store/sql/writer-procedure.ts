@@ -5,8 +5,11 @@ import type { Store } from '../store.js';
  * as one message to it and one back. Input and output are plain data.
  */
 export interface Procedure<Settings, Input, Output> {
-  /** The address (`import.meta.url`) of the module that exports this procedure under the name `procedure`. */
-  readonly module: string;
+  /** Its name among the procedures that the writer's thread serves. */
+  readonly name: string;
   /** Called once, in the thread that does the work. */
   begin(store: Store, settings: Settings): (input: Input) => Promise<Output>;
 }
+
+/** Any procedure: what it takes is known where it is called. */
+export type AnyProcedure = Procedure<never, never, unknown>;

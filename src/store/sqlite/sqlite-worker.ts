@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import { createMutex } from '../../lib/async/mutex.js';
 import type { Bound } from '../sql/parameters.js';
-import type { Procedure } from '../sql/writer-procedure.js';
+import type { AnyProcedure } from '../sql/writer-procedure.js';
 import type { Tables } from '../sql/schema.js';
 import { createSqliteDialect } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
@@ -71,7 +71,7 @@ function createKysely({ run }: ReturnType<typeof createStatements>): Kysely<Tabl
   });
 }
 
-async function answer(work: () => unknown): Promise<void> {
+async function answer(port: MessagePort, work: () => unknown): Promise<void> {
   try {
     port.postMessage({ outcome: await work() } satisfies WriterAnswer);
   } catch (error) {
@@ -80,29 +80,34 @@ async function answer(work: () => unknown): Promise<void> {
   }
 }
 
-async function load(module: string, settings: unknown): Promise<void> {
-  const { procedure } = (await import(module)) as { procedure: Procedure<unknown, unknown, unknown> };
-  procedures.set(module, procedure.begin({ engine: 'sqlite', kysely: database.kysely }, settings));
+/**
+ * The thread that writes an embedded database: opens the file that it was started for, then runs statements and these
+ * procedures one after the other, as a procedure takes more than one turn of the event loop. To be called once, by the
+ * thread's program.
+ */
+export function serveWriter(procedures: readonly AnyProcedure[]): void {
+  const port = parentPort!;
+  const { path } = workerData as { readonly path: string };
+  const prepared = new Map<string, (input: never) => Promise<unknown>>();
+  let database: ReturnType<typeof open>;
+
+  const load = (name: string, settings: never) => {
+    const procedure = procedures.find((each) => each.name === name);
+    if (!procedure) throw new Error(`The writer has no procedure "${name}".`);
+    prepared.set(name, procedure.begin({ engine: 'sqlite', kysely: database.kysely }, settings));
+  };
+  const handle = (request: WriterRequest): unknown => {
+    if (request === 'stop') return database.stop();
+    if ('load' in request) return load(request.load, request.settings as never);
+    if ('sql' in request) return database.run(request.sql, request.parameters);
+    return prepared.get(request.call)!(request.input as never);
+  };
+
+  let lastAnswer = answer(port, () => {
+    database = open(path);
+  });
+  port.on('message', (request: WriterRequest) => {
+    lastAnswer = lastAnswer.then(() => answer(port, () => handle(request)));
+    if (request === 'stop') void lastAnswer.then(() => port.close());
+  });
 }
-
-function handle(request: WriterRequest): unknown {
-  if (request === 'stop') return database.stop();
-  if ('load' in request) return load(request.load, request.settings);
-  if ('sql' in request) return database.run(request.sql, request.parameters);
-  return procedures.get(request.call)!(request.input);
-}
-
-const port = parentPort!;
-const { path } = workerData as { readonly path: string };
-const procedures = new Map<string, ReturnType<Procedure<unknown, unknown, unknown>['begin']>>();
-let database: ReturnType<typeof open>;
-
-// One after the other: a procedure takes more than one turn of the event loop.
-let lastAnswer = answer(() => {
-  database = open(path);
-});
-
-port.on('message', (request: WriterRequest) => {
-  lastAnswer = lastAnswer.then(() => answer(() => handle(request)));
-  if (request === 'stop') void lastAnswer.then(() => port.close());
-});

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Bound } from '../sql/parameters.js';
 import { SqliteError, type Outcome } from './sqlite-statements.js';
@@ -10,8 +9,8 @@ export interface Writer {
   run(sql: string, parameters: Bound): Promise<Outcome>;
   /** Resolves when the thread has ended unexpectedly: nothing more can be written. */
   readonly lost: Promise<Error>;
-  /** Loads the procedure of this module in the thread, and returns a function that runs it there. */
-  load(module: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>>;
+  /** Prepares the procedure of this name in the thread, and returns a function that runs it there. */
+  load(name: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>>;
   /** Runs what was requested before, closes the database and ends the thread. */
   stop(): Promise<void>;
 }
@@ -21,12 +20,11 @@ interface Pending {
   reject(error: Error): void;
 }
 
-function startWorker(path: string): Worker {
-  const built = new URL('./sqlite-worker.js', import.meta.url);
+function startWorker(path: string, module: URL): Worker {
   const options = { workerData: { path }, name: 'sqlite writer' };
-  if (existsSync(built)) return new Worker(built, options);
+  if (!module.pathname.endsWith('.ts')) return new Worker(module, options);
   // Development and tests run the TypeScript sources, and a thread does not inherit the loader that compiles them.
-  const source = JSON.stringify(new URL('./sqlite-worker.ts', import.meta.url));
+  const source = JSON.stringify(module);
   const tsx = JSON.stringify(import.meta.resolve('tsx/esm/api'));
   const start = `import(${tsx}).then(({ tsImport }) => tsImport(${source}, ${source}))`;
   return new Worker(start, { ...options, eval: true, execArgv: [] });
@@ -37,11 +35,15 @@ function toError({ error }: Extract<WriterAnswer, { error: unknown }>): SqliteEr
 }
 
 /**
- * Opens the database, and creates it if it is missing; rejects with a `SqliteError`. Once it is open, what a statement
- * fails with goes through `inspect`.
+ * Opens the database, and creates it if it is missing; rejects with a `SqliteError`. `module` is the thread's program,
+ * which calls `serveWriter`. Once the database is open, what a statement fails with goes through `inspect`.
  */
-export async function startWriter(path: string, inspect: (error: SqliteError) => Error): Promise<Writer> {
-  const worker = startWorker(path);
+export async function startWriter(
+  path: string,
+  module: URL,
+  inspect: (error: SqliteError) => Error,
+): Promise<Writer> {
+  const worker = startWorker(path, module);
   const pending: Pending[] = [];
   let ended: Error | undefined;
   let opened = false;
@@ -89,9 +91,9 @@ export async function startWriter(path: string, inspect: (error: SqliteError) =>
   }
   return {
     run: (sql, parameters) => ask({ sql, parameters }) as Promise<Outcome>,
-    async load(module, settings) {
-      await ask({ load: module, settings });
-      return (input) => ask({ call: module, input });
+    async load(name, settings) {
+      await ask({ load: name, settings });
+      return (input) => ask({ call: name, input });
     },
     lost,
     async stop() {

@@ -44,9 +44,9 @@ function openReader(path: string, { inspect }: DamageMonitor): Reader {
   };
 }
 
-async function openParts(path: string, damage: DamageMonitor) {
+async function openParts(path: string, module: URL, damage: DamageMonitor) {
   try {
-    const writer = await startWriter(path, damage.inspect);
+    const writer = await startWriter(path, module, damage.inspect);
     return { writer, reader: openReader(path, damage), writerLock: createMutex(turnMs) };
   } catch (error) {
     throw cannotOpen(path, error);
@@ -59,21 +59,24 @@ function cannotOpen(path: string, error: unknown): UnusableDatabase {
   return new UnusableDatabase(`Cannot open the database ${path}: ${reason}.`, { cause: error });
 }
 
-/** Opens the database in a file; creates the file and its directory if they are missing. */
-export async function openSqlite(given: string, log: Logger) {
+/**
+ * Opens the database in a file; creates the file and its directory if they are missing. `writer` is the program of the
+ * thread that writes.
+ */
+export async function openSqlite(given: string, writer: URL, log: Logger) {
   if (!given || given === ':memory:')
     throw new UnusableDatabase('The address of an embedded database must be sqlite:<path of a file>.');
   const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock per file, whatever link leads to it
   const damage = createDamageMonitor(log);
-  const parts = await openParts(path, damage);
+  const parts = await openParts(path, writer, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
   const signals = createSignals(log);
   const file = watchFile(path);
   return {
     engine: 'sqlite' as const,
     kysely,
-    async procedure<S, I, O>({ module }: Procedure<S, I, O>, settings: S) {
-      const call = (await parts.writer.load(module, settings)) as (input: I) => Promise<O>;
+    async procedure<S, I, O>({ name }: Procedure<S, I, O>, settings: S) {
+      const call = (await parts.writer.load(name, settings)) as (input: I) => Promise<O>;
       return (input: I) => parts.writerLock.run(() => call(input));
     },
     signal: signals.emit,

@@ -11,7 +11,7 @@ import type { Clock } from '../../../src/lib/clock.js';
 import type { Sandbox } from '../../../src/sandbox/sandbox.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
-import { openDatabase } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import { createKeyv } from '../../../src/store/sealed-keyv.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';

@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSealer } from '../../../src/lib/sealer.js';
 import type { Session } from '../../../src/domains/sessions/session.js';
 import { createSessions } from '../../../src/domains/sessions/sessions.js';
-import { openDatabase, type Database } from '../../../src/store/database.js';
+import type { Database } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
 

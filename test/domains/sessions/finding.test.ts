@@ -5,7 +5,7 @@ import type { NotesClient } from '../../../src/domains/notes/service/client.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { createSessions, type Sessions, type SignedIn } from '../../../src/domains/sessions/sessions.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
-import { openDatabase } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
 import { heapInUse, mebibyte } from '../../support/memory.js';

@@ -5,7 +5,8 @@ import { createHeldSecrets } from '../../../src/events/secrets/secret-cache.js';
 import { type Rotation, SecretLost } from '../../../src/events/secrets/rotation.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
 import { createSealer, type Sealer } from '../../../src/lib/sealer.js';
-import { type Database, openDatabase } from '../../../src/store/database.js';
+import type { Database } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
 

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError, SessionEnded } from '../../../src/graphql/errors.js';
-import { createSchema } from '../../../src/api/schema.js';
+import { createSchema } from '../../support/schema.js';
 import { refuseText } from '../../../src/server/operation/cost/document-limits.js';
 import { createRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';

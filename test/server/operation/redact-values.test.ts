@@ -1,6 +1,6 @@
 import { getVariableValues, GraphQLError, parse, validate, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../../src/api/schema.js';
+import { createSchema } from '../../support/schema.js';
 import { withoutValue } from '../../../src/server/operation/redact-values.js';
 
 const schema = createSchema();

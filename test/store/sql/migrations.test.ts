@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import { engines, noPostgres } from '../../support/engines.js';
 import { createTestDatabase, execute } from '../../support/postgres.js';
 import { open, silent } from '../open-database.js';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import { engines, noPostgres } from '../../support/engines.js';
 import { createTestDatabase } from '../../support/postgres.js';
 import { open, silent } from '../open-database.js';

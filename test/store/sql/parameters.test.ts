@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../../src/store/database.js';
+import type { Database } from '../../../src/store/database.js';
+import { openDatabase } from '../../support/database.js';
 import type { Executor } from '../../../src/store/store.js';
 import { createTestFile, engines } from '../../support/engines.js';
 import { open, silent } from '../open-database.js';

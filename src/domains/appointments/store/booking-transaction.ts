@@ -35,7 +35,7 @@ export function isInDoubt(error: unknown): boolean {
 
 /** Carries out steps that do not depend on each other in one transaction, all or none. */
 export const procedure: Procedure<null, readonly Step[], readonly Done[]> = {
-  module: import.meta.url,
+  name: 'record bookings',
   begin: (store) => async (steps) => {
     const kept = await commit(store, toChanges(steps));
     return steps.map((step) => !('begin' in step) || kept.has(step.begin.id));

@@ -9,7 +9,8 @@ import {
 import type { FaultAction } from '../../../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import { createSealer } from '../../../../src/lib/sealer.js';
-import { type Database, openDatabase } from '../../../../src/store/database.js';
+import type { Database } from '../../../../src/store/database.js';
+import { openDatabase } from '../../../support/database.js';
 import { createKeyv } from '../../../../src/store/sealed-keyv.js';
 import { LightAbortController } from '../../../../src/lib/async/abort.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';

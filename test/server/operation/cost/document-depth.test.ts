@@ -1,6 +1,6 @@
 import { GraphQLError, NoFragmentCyclesRule, parse, validate } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../../../src/api/schema.js';
+import { createSchema } from '../../../support/schema.js';
 import { parseOptions, refuseText } from '../../../../src/server/operation/cost/document-limits.js';
 import { createRules } from '../../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSchema } from '../../../../src/api/schema.js';
+import { createSchema } from '../../../support/schema.js';
 import { countLists } from '../../../../src/server/operation/cost/list-cost.js';
 import { codesOf, startTestbed, type Testbed } from '../../../support/testbed.js';
 

@@ -1,6 +1,6 @@
 import { getIntrospectionQuery, parse, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createSchema } from '../../../../src/api/schema.js';
+import { createSchema } from '../../../support/schema.js';
 import { createCosts } from '../../../../src/server/operation/cost/query-cost.js';
 
 const costs = createCosts(createSchema());
