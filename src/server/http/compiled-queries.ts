@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   getVariableValues,
-  OperationTypeNode,
   type DocumentNode,
   type ExecutionResult,
   type GraphQLSchema,
