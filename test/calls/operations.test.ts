@@ -68,8 +68,8 @@ describe('the table of what operations cost', () => {
     return names.map((name) => `\`${name}\``).join(', ') || 'none';
   }
 
-  test('is the one in ARCHITECTURE.md', () => {
-    const lines = readFileSync('ARCHITECTURE.md', 'utf8').split('\n');
+  test('is the one in the docs', () => {
+    const lines = readFileSync('docs/decisions/operation-calls.md', 'utf8').split('\n');
     const head = lines.findIndex((line) => line.includes(heads.at(-1)!));
     const end = lines.findIndex((line, index) => index > head && !line.startsWith('|'));
     const cells = (line: string) =>
@@ -83,7 +83,7 @@ describe('the table of what operations cost', () => {
     console.log(table);
     expect(
       documented.filter((_, index) => index !== 1),
-      `ARCHITECTURE.md should say:\n${table}`,
+      `docs/decisions/operation-calls.md should say:\n${table}`,
     ).toEqual([heads, ...rows]);
   });
 

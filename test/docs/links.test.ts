@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startTestbed } from '../support/testbed.js';
 import { examples, pageOf, pages, proseOf, type Page } from './pages.js';
@@ -49,15 +49,20 @@ test('README links to every page of docs', () => {
   expect(listed.filter((path) => !text.includes(`](${path})`))).toEqual([]);
 });
 
-test('README is short', () => {
+test('README and ARCHITECTURE are short', () => {
   expect(statSync('README.md').size).toBeLessThanOrEqual(8 * 1024);
+  expect(statSync('ARCHITECTURE.md').size).toBeLessThanOrEqual(10 * 1024);
+});
+
+test('the index of decisions has each of them', () => {
+  const { text } = pageOf('docs/decisions/README.md');
+  const paths = pages.map(({ path }) => path).filter((path) => /^docs\/decisions\/(?!README)/.test(path));
+  expect(paths.filter((path) => !text.includes(`](${basename(path)})`))).toEqual([]);
 });
 
 test('every example is in a language that a test runs or checks', () => {
   const checked = ['graphql', 'sh', 'ts', 'tsx', 'json', 'promql', 'mermaid'];
-  const others = examples.filter(
-    ({ page, language }) => !checked.includes(language) && page !== 'ARCHITECTURE.md',
-  );
+  const others = examples.filter(({ language }) => !checked.includes(language));
   expect(others.map(({ page, language }) => `${language} in ${page}`)).toEqual([]);
 });
 
