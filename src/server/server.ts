@@ -86,7 +86,7 @@ const requestTimeoutMs = 60_000;
  * How long nothing of an answer may go out: Linux takes more of it once the client has read a third of 4 MiB, so this
  * means some 6 KB a second.
  */
-const stalledMs = 240_000;
+export const stalledMs = 240_000;
 /** Longer than proxies keep an idle connection, so that they are the first to close it. */
 const keepAliveMs = 72_000;
 /** How long a browser may keep the answer to a preflight. */

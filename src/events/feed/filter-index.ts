@@ -17,7 +17,7 @@ export interface Selection {
 type Value = string | boolean;
 
 /** In one list of a filter: each value takes up memory for as long as its subscription lasts. */
-const maxValues = 1_000;
+export const maxValues = 1_000;
 
 /** For each member of a filter, by name: what an entry is compared by, and the values wanted. */
 type Filter = Readonly<

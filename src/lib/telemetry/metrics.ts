@@ -13,6 +13,14 @@ export interface Value {
 
 type Name = `trivium_${string}`;
 
+/** A metric, as the documentation shows it. */
+interface DescribedMetric {
+  readonly name: Name;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
 /** In seconds: from a query that reads nothing to an operation's deadline. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -63,9 +71,12 @@ class Family<Labels extends readonly string[], Member> {
 export function createMetrics() {
   /** By name: each metric in the text format. */
   const writers = new Map<string, () => string>();
+  const described = new Map<string, DescribedMetric>();
   let processMetrics: Promise<Registry> | undefined;
 
-  function write(name: Name, type: string, help: string, lines: () => readonly string[]): void {
+  function write(metric: DescribedMetric, lines: () => readonly string[]): void {
+    const { name, type, help } = metric;
+    described.set(name, metric);
     writers.set(name, () => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(), ''].join('\n'));
   }
 
@@ -76,7 +87,7 @@ export function createMetrics() {
     labels: Labels,
   ): Family<Labels, Value> {
     const family = new Family<Labels, Value>(labels, () => ({ value: 0 }));
-    write(name, type, help, () =>
+    write({ name, type, help, labels }, () =>
       Array.from(family.all(), ([written, { value }]) => `${name}{${written}} ${value}`),
     );
     return family;
@@ -88,7 +99,7 @@ export function createMetrics() {
     labels: Labels,
   ): Family<Labels, Durations> {
     const family = new Family(labels, () => new Durations());
-    write(name, 'histogram', help, () =>
+    write({ name, type: 'histogram', help, labels }, () =>
       Array.from(family.all(), ([written, member]) => histogram(name, written, member)).flat(),
     );
     return family;
@@ -155,13 +166,16 @@ export function createMetrics() {
 
     /** Has the value of a gauge read at each scrape; it takes the place of one with the same name. */
     gauge(name: Name, help: string, read: () => number): void {
-      write(name, 'gauge', help, () => [`${name} ${read()}`]);
+      write({ name, type: 'gauge', help, labels: [] }, () => [`${name} ${read()}`]);
     },
 
     /** As `gauge`, for what only grows. */
     counter(name: `${Name}_total`, help: string, read: () => number): void {
-      write(name, 'counter', help, () => [`${name} ${read()}`]);
+      write({ name, type: 'counter', help, labels: [] }, () => [`${name} ${read()}`]);
     },
+
+    /** All of them so far, in order of registration, but for those of the process. */
+    described: (): readonly DescribedMetric[] => [...described.values()],
 
     /** All of them in the text format of Prometheus; what Node.js tells of the process is measured from the first call on. */
     async text(): Promise<string> {

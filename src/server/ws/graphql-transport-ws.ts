@@ -27,7 +27,7 @@ const noneGiven = 'No "authorization" in connection_init, and no live session by
 const notLive = '"authorization" is not "Bearer " and the token of a live session';
 
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
-const maxRunning = 1_000;
+export const maxRunning = 1_000;
 
 /** What the protocol works with. */
 export interface ProtocolOptions {

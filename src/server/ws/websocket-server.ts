@@ -18,9 +18,9 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
-const beatMs = 15_000;
+export const beatMs = 15_000;
 const closeMs = 1_000;
-const maxMessageBytes = 1024 * 1024;
+export const maxMessageBytes = 1024 * 1024;
 
 /** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
 export function createGraphqlSockets(

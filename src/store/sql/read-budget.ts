@@ -11,7 +11,7 @@ export interface Sized {
 }
 
 const mebibyte = 1024 * 1024;
-const defaultMebibytes = 64;
+export const defaultMebibytes = 64;
 /** Octets of texts that one statement reads: an embedded database blocks the main thread meanwhile. */
 const maxStatementOctets = 4 * mebibyte;
 

@@ -21,8 +21,8 @@ export interface PageOwner {
 }
 
 const pagesAtOnce = 4;
-const maxCalls = 250;
-const maxMebibytes = 64;
+export const maxCalls = 250;
+export const maxMebibytes = 64;
 
 /** The service's lists as one operation reads them: a few pages at a time, and within the limits of an operation. */
 export class NoteLists {

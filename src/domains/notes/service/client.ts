@@ -69,9 +69,9 @@ export interface NotesClient {
 }
 
 /** `apis/notes.md` §8. */
-const callsPerHour = 1_000;
+export const callsPerHour = 1_000;
 /** Per session, so that nobody waits for the calls of others, even if those hang. */
-const callsAtOnce = 8;
+export const callsAtOnce = 8;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 

@@ -11,11 +11,11 @@ export type Variables = Readonly<Record<string, unknown>>;
 export const operationMs = 30_000;
 /** Bounds the tokens of a document. */
 export const parseOptions = { maxTokens: 5_000 } as const;
-const maxDepth = 200;
-const maxLines = 10_000;
+export const maxDepth = 200;
+export const maxLines = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
-const maxName = 255;
-const maxFields = 10_000;
+export const maxName = 255;
+export const maxFields = 10_000;
 /** In an answer. */
 export const maxCharacters = 32_000_000;
 /** How many fields an operation may ask for, and how many it may have with its fragments expanded. */

@@ -23,7 +23,7 @@ export interface Holding {
 }
 
 /** What a user may take up on each replica: memory, and fields for any one value. A field takes about a microsecond. */
-const maxPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
+export const maxPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
 /** In place of a value, if all events of the family concern a group. */
 const everyEvent: readonly unknown[] = [undefined];
 /** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */

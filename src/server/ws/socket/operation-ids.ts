@@ -14,7 +14,7 @@ interface Message {
 /** Types that only servers send: graphql-ws would take such a message from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
 /** Bytes of UTF-8: an id goes into every message of its operation, and is not counted in their measured size. */
-const maxIdBytes = 255;
+export const maxIdBytes = 255;
 
 /** An operation under way, for one id of the client's. */
 class Operation {

@@ -1,0 +1,116 @@
+import { callsAtOnce, callsPerHour } from '../../../src/domains/notes/service/client.js';
+import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
+import { maxScannedPages } from '../../../src/domains/notes/paging/pager.js';
+import { maxValues } from '../../../src/events/feed/filter-index.js';
+import { maxBodyBytes } from '../../../src/events/webhooks/request.js';
+import { defaultPageSize, maxPageSize } from '../../../src/graphql/relay/relay.js';
+import {
+  maxCharacters,
+  maxCost,
+  maxDepth,
+  maxFields,
+  maxLines,
+  maxName,
+  operationMs,
+  parseOptions,
+} from '../../../src/server/operation/cost/document-limits.js';
+import { stalledMs } from '../../../src/server/server.js';
+import { maxPerUser } from '../../../src/server/ws/fanout/subscription-quota.js';
+import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
+import { maxIdBytes } from '../../../src/server/ws/socket/operation-ids.js';
+import { beatMs, maxMessageBytes } from '../../../src/server/ws/websocket-server.js';
+import { defaultMebibytes } from '../../../src/store/sql/read-budget.js';
+import type { MadeTable } from './table.js';
+
+const count = (value: number) => value.toLocaleString('en');
+const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`;
+const seconds = (ms: number) => `${ms / 1000} seconds`;
+const minutes = (ms: number) => `${ms / 60_000} minutes`;
+
+const heads = ['limit', 'value', 'beyond it'];
+const tooComplex = '`QUERY_TOO_COMPLEX`';
+const rateLimited = '`RATE_LIMITED`';
+const badInput = '`BAD_USER_INPUT`';
+
+const operations = [
+  ['rows of a page', `${maxPageSize}; ${defaultPageSize} if none is given`, badInput],
+  ['ids of `nodes`', count(maxPageSize), badInput],
+  ['fields of an operation, as counted above', count(maxCost), tooComplex],
+  ['more fields in its answer, where lists turn out longer than counted', count(maxCost), tooComplex],
+  ['characters of its answer', count(maxCharacters), tooComplex],
+  [
+    'pages of notes that it reads',
+    `${maxCalls}; about ${maxMebibytes} MiB of them for connections`,
+    tooComplex,
+  ],
+  [
+    'bookings, shipments, payments and their events that it reads',
+    `about ${defaultMebibytes} MiB`,
+    tooComplex,
+  ],
+  ['time for an operation', seconds(operationMs), '`UPSTREAM_TIMEOUT`'],
+  [
+    'tokens of a document',
+    count(parseOptions.maxTokens),
+    '`GRAPHQL_PARSE_FAILED`: pass long texts as variables',
+  ],
+  ['lines of a document', count(maxLines), tooComplex],
+  ['characters of a name', count(maxName), tooComplex],
+  ['levels of a document, its fragments expanded, and of variables', count(maxDepth), tooComplex],
+  ['fields of a document, its fragments expanded', count(maxCost), tooComplex],
+  ['fields of variables', count(maxFields), tooComplex],
+  ['values in a list of a filter', count(maxValues), badInput],
+];
+
+const requests = [
+  ['body of a request, of a webhook too', mebibytes(maxBodyBytes), '`413`'],
+  ['time in which nothing of an answer goes out', minutes(stalledMs), 'the connection is closed'],
+];
+
+const services = [
+  [
+    'calls to the notes service, for each session on each replica',
+    `${count(callsPerHour)} an hour`,
+    '`RATE_LIMITED`',
+  ],
+  [
+    'calls to the notes service at once, for each session',
+    count(callsAtOnce),
+    'the others wait up to 10 seconds',
+  ],
+  [
+    'pages in which `node(id:)` looks for a note not listed lately',
+    count(maxScannedPages),
+    'an error, never null',
+  ],
+];
+
+const websockets = [
+  ['operations at once on a socket', count(maxRunning), rateLimited],
+  ['message from the client', mebibytes(maxMessageBytes), 'closed with `1009`'],
+  ['operation id', `${maxIdBytes} bytes`, 'closed with `4400`'],
+  [
+    'subscriptions of one user on each replica',
+    `${mebibytes(maxPerUser.bytes)}: some 16,000 subscriptions, or about a hundred different filters of 1,000 ids. Equal subscriptions share memory, which counts once`,
+    rateLimited,
+  ],
+  [
+    'fields in the messages about one value of a filter, or without one, of one user on each replica',
+    count(maxPerUser.fields),
+    rateLimited,
+  ],
+  [
+    'silence, without even the answer to a ping',
+    `${seconds(beatMs)} to ${seconds(2 * beatMs)}; behind a long message, longer by the time that reading it takes at 17 KiB a second`,
+    'the socket is dropped',
+  ],
+];
+
+/** The tables of `docs/limits.md`, from the constants that are enforced. */
+export function limitTables(): readonly MadeTable[] {
+  return Object.entries({ operations, requests, services, websockets }).map(([name, rows]) => ({
+    page: 'docs/limits.md',
+    name,
+    rows: [heads, ...rows],
+  }));
+}

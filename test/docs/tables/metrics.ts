@@ -1,0 +1,19 @@
+import { startTestbed } from '../../support/testbed.js';
+import type { MadeTable } from './table.js';
+
+/** The table of `docs/metrics.md`: the gateway's own metrics, as a running one has registered them. */
+export async function metricTables(): Promise<readonly MadeTable[]> {
+  const testbed = await startTestbed();
+  try {
+    const rows = testbed.telemetry.metrics
+      .described()
+      .map(({ name, type, labels, help }) => [
+        `\`${name}${labels.length > 0 ? `{${labels.join()}}` : ''}\``,
+        type,
+        help,
+      ]);
+    return [{ page: 'docs/metrics.md', name: 'metrics', rows: [['metric', 'type', 'what'], ...rows] }];
+  } finally {
+    await testbed.stop();
+  }
+}
