@@ -6,6 +6,7 @@
 /** From the top to the bottom; the rooms of one entry are side by side and do not import each other. */
 const layers = [
   ['main\\.ts'],
+  ['commands/'],
   ['gateway\\.ts'],
   ['server/'],
   ['api/'],

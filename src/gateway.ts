@@ -21,7 +21,7 @@ import { createSchema } from './api/schema.js';
 import { createSealer } from './lib/sealer.js';
 import { startServer } from './server/server.js';
 import { countLists, createTally } from './server/operation/cost/list-cost.js';
-import { grantsOf } from './domains/sessions/grants.js';
+import { Grants, type GrantTable } from './domains/sessions/grants.js';
 import { createSessions } from './domains/sessions/sessions.js';
 import { toUser } from './domains/sessions/user.js';
 import { createShipments } from './domains/shipments/state.js';
@@ -38,6 +38,8 @@ export interface Gateway {
   readonly url: string;
   /** Resolves when it cannot go on: it should be stopped and the process ended, so that a supervisor starts another. */
   readonly failed: Promise<Error>;
+  /** From now on these grants hold; what a live subscription may no longer see ends. */
+  regrant(table: GrantTable): void;
   /** Lets requests in flight finish; takes 10 seconds at most. Rejects with the first failure of a part to stop. */
   stop(): Promise<void>;
 }
@@ -105,7 +107,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     );
     const paymentsClient = begun(createPaymentsClient({ ...upstreams.payments, ...calls }));
 
-    const grants = config.grants ?? new Map();
+    const grants = new Grants(config.grants ?? new Map());
     const sessions = begun(
       createSessions({ database, notes: notesClient, sealer, clock, grants, telemetry }),
     );
@@ -141,7 +143,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const makeContext = createContexts(
       {
         sessions,
-        grantsOf: (email) => grantsOf(grants, email),
+        grantsOf: (email) => grants.of(email),
         ledger,
         paymentsClient,
         webhookSecrets,
@@ -183,7 +185,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         pages: modules.pages,
       }),
     );
-    return { url: server.url, failed: database.lost, stop };
+    return { url: server.url, failed: database.lost, regrant: (table) => grants.replace(table), stop };
   } catch (error) {
     await stop().catch(() => undefined); // logged already, and not why the start failed
     throw error;

@@ -1,18 +1,6 @@
-import { z } from 'zod';
+import { isIP } from 'node:net';
 import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
-import {
-  databaseUrl,
-  endpoints,
-  grants,
-  httpUrl,
-  list,
-  memberPath,
-  origin,
-  secretKeys,
-  sendable,
-  trustProxy,
-  whole,
-} from './setting.js';
+import { sandboxSettings, settings, type Settings } from './settings.js';
 
 /** The required settings of the upstream services: all of them are given, or none (then the sandbox stands in). */
 const upstreamNames = [
@@ -39,49 +27,6 @@ const upstreamDetails = [
   'PAYMENTS_ROTATED_SECRET_FIELD',
 ] as const;
 
-const settings = z.object({
-  NODE_ENV: z.string().optional(),
-  PORT: whole(0, 65_535).default(4000),
-  HOST: z.string().default('127.0.0.1'),
-  PUBLIC_URL: origin.optional(),
-  TRUST_PROXY: trustProxy.optional(),
-  NOTES_BASE_URL: httpUrl.optional(),
-  NOTES_TOKEN_EMAIL_FIELD: z.string().default('email'),
-  NOTES_TOKEN_PASSWORD_FIELD: z.string().default('password'),
-  NOTES_TOKEN_FIELD: memberPath.optional(),
-  NOTES_TOKEN_LIFETIME_SECONDS: whole(1, 31_536_000).default(86_400),
-  APPOINTMENTS_BASE_URL: httpUrl.optional(),
-  APPOINTMENTS_AUTH_URL: httpUrl.optional(),
-  APPOINTMENTS_CLIENT_ID: z.string().optional(),
-  APPOINTMENTS_CLIENT_SECRET: z.string().optional(),
-  APPOINTMENTS_SCOPE: z.string().default('appointments:write'),
-  PAYMENTS_BASE_URL: httpUrl.optional(),
-  PAYMENTS_API_TOKEN: sendable.optional(),
-  PAYMENTS_ROTATED_SECRET_FIELD: memberPath.optional(),
-  PAYMENT_EVENT_TYPES: list
-    .refine(({ length }) => length > 0, 'must name at least one type')
-    .default(['payment.succeeded']),
-  PAYMENTS_CREATED_UNIT: z.enum(['auto', 's', 'ms']).default('auto'),
-  SHIPMENT_WEBHOOKS: endpoints.optional(),
-  PAYMENT_WEBHOOKS: endpoints.optional(),
-  PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: z
-    .union(
-      [z.literal('off').transform(() => null), whole(1, 31_536_000)],
-      'must be off or a whole number of seconds from 1 to 31536000',
-    )
-    .default(300),
-  WEBHOOK_CLOCK_SKEW_SECONDS: whole(0, 86_400).default(300),
-  DATABASE_URL: databaseUrl.default('sqlite:./data/gateway.db'),
-  SECRET_KEYS: secretKeys.optional(),
-  GRANTS: grants.optional(),
-  ALLOWED_ORIGINS: list.pipe(z.array(origin)).default([]),
-  INTROSPECTION: z.enum(['on', 'off']).default('on'),
-  EVENT_RETENTION_DAYS: whole(1, 36_500).default(90),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-});
-
-type Settings = z.infer<typeof settings>;
-
 /** Where the upstream services are and how to prove who we are. */
 export type Upstreams = ReturnType<typeof upstreams>;
 
@@ -101,13 +46,13 @@ export function readConfig(environment: Environment, read: (path: string) => str
   const parsed = settings.safeParse(given);
   faults.push(...faultsOf(parsed), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
-  return toConfig(parsed.data);
+  const config = toConfig(parsed.data);
+  if (config.upstreams === null && !config.sandboxAllowed)
+    throw new ConfigError([
+      `SANDBOX: must be on for a sandbox that others can reach (HOST is ${config.host}); or set NOTES_BASE_URL and the other services`,
+    ]);
+  return config;
 }
-
-const sandboxSettings = z.object({
-  SANDBOX_PORT: whole(0, 65_535).default(4010),
-  GATEWAY_URL: httpUrl.default('http://127.0.0.1:4000'),
-});
 
 /** Where a standalone sandbox listens and delivers webhooks to; throws a `ConfigError` with all faults at once. */
 export function readSandboxConfig(environment: Environment) {
@@ -146,11 +91,19 @@ function toConfig(given: Settings) {
     databaseUrl: given.DATABASE_URL,
     secretKeys: given.SECRET_KEYS,
     grants: given.GRANTS,
+    metricsPort: given.METRICS_PORT,
+    /** Whether a sandbox may stand in for the services on this host. */
+    sandboxAllowed: given.SANDBOX === 'on' || isLoopback(given.HOST),
     allowedOrigins: given.ALLOWED_ORIGINS,
     introspection: given.INTROSPECTION === 'on',
     retentionDays: given.EVENT_RETENTION_DAYS,
     logLevel: given.LOG_LEVEL,
   });
+}
+
+/** Whether only this machine reaches what listens there. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 function upstreams(given: Settings) {

@@ -10,6 +10,14 @@ const grantNames = {
   'webhooks:rotate': 'WEBHOOKS_ROTATE',
 } as const;
 
+/** Items, separated by commas; empty ones are dropped. */
+export const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
 /** An http or https address; slashes at its end are dropped. */
 export const httpUrl = z
   .string()
@@ -23,6 +31,11 @@ export const origin = httpUrl
   .refine((text) => !URL.canParse(text) || new URL(text).pathname === '/', 'must have no path')
   .transform((text) => new URL(text).origin);
 
+/** Origins, separated by commas. */
+export const origins = list
+  .refine((items) => !items.includes('*'), '* is not taken: name each origin, as in https://app.example.com')
+  .pipe(z.array(origin));
+
 /** A whole number within bounds. */
 export const whole = (least: number, most: number) =>
   z
@@ -30,6 +43,12 @@ export const whole = (least: number, most: number) =>
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
+
+/** A port; the address of a service, which Kubernetes puts into `<NAME>_PORT`, counts as none. */
+export const metricsPort = z
+  .string()
+  .transform((text) => (/^\w+:\/\//.test(text) ? undefined : text))
+  .pipe(whole(0, 65_535).optional());
 
 /** A token that can be sent in a header: visible ASCII. */
 export const sendable = z
@@ -41,14 +60,6 @@ export const memberPath = z
   .string()
   .regex(/^[^.]+(\.[^.]+)*$/, 'must be the name of a member, or names joined by single dots');
 
-/** Items, separated by commas; empty ones are dropped. */
-export const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
-
 /** `id=secret` pairs, split at the first `=`. */
 export const endpoints = list.transform((pairs, context): ReadonlyMap<string, string> => {
   const map = new Map<string, string>();
@@ -57,6 +68,8 @@ export const endpoints = list.transform((pairs, context): ReadonlyMap<string, st
     const [id, secret] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
     if (at < 1 || id === '' || secret === '')
       context.addIssue(`pair ${place + 1} is not of the form id=secret`);
+    else if (/\s/.test(id))
+      context.addIssue(`the id "${id}" has blanks in it: write pairs as id=secret, with commas between them`);
     else if (map.has(id)) context.addIssue(`the id ${id} is given twice`);
     else map.set(id, secret);
   }
@@ -92,7 +105,7 @@ const grantLists = z.record(
 
 type Granted = (typeof grantNames)[keyof typeof grantNames];
 
-/** E-mail address, `*@domain` or `*`, lower-cased → grants; those of several spellings are merged. */
+/** E-mail address, `*@domain` or `*`, the letters A to Z in lower case → grants; those of several spellings are merged. */
 type Grants = ReadonlyMap<string, readonly Granted[]>;
 
 /** Who may do what, as JSON. */
@@ -105,7 +118,7 @@ export const grants = z.string().transform((text, context): Grants => {
   for (const who of repeatedNames(text)) context.addIssue(`${who} is given twice`);
   const table = new Map<string, readonly Granted[]>();
   for (const [spelling, names] of Object.entries(data)) {
-    const who = spelling.toLowerCase();
+    const who = spelling.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
     table.set(who, [...(table.get(who) ?? []), ...names.map((name) => grantNames[name])]);
   }
   return table;
@@ -139,6 +152,10 @@ export const trustProxy = list.transform((proxies, context): number | readonly s
   const [only, ...more] = proxies;
   if (only !== undefined && more.length === 0 && /^\d{1,3}$/.test(only)) return Number(only);
   for (const proxy of proxies) {
+    if (proxy === '*') {
+      context.addIssue('* is not taken: name the addresses of the proxies, or write how many there are');
+      continue;
+    }
     const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
     if (!known && !isRange(proxy))
       context.addIssue(

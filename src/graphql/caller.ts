@@ -9,6 +9,7 @@ export interface Caller {
   /** The notes service's id of the user. */
   readonly userId: string;
   readonly email: string;
+  /** Those of this moment: they may change while a session lasts. */
   readonly grants: ReadonlySet<Grant>;
 }
 

@@ -35,6 +35,7 @@ import { createMeter } from './operation/operation-metrics.js';
 import { plainMessenger } from './ws/fanout/ws-sender.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { createOutflow } from './http/response-budget.js';
+import { startMetricsServer } from './http/metrics-server.js';
 import { servePages } from './http/explorer-page.js';
 import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './http/routes.js';
 import { createRules } from './operation/operation-rules.js';
@@ -43,7 +44,7 @@ import { createGraphqlSockets } from './ws/websocket-server.js';
 
 /** The HTTP server, with every route and the websockets. */
 export interface Server {
-  /** Where it listens. */
+  /** Where this machine reaches it. */
   readonly url: string;
   /** Stops listening, lets requests in flight finish, and closes the sockets; takes 10 seconds at most. */
   stop(): Promise<void>;
@@ -61,6 +62,8 @@ export interface ServerOptions {
   /** Origins whose pages may call, besides the gateway's own. */
   readonly allowedOrigins: readonly string[];
   readonly introspection: boolean;
+  /** Where `/metrics` is served by itself; undefined for at `port`, with the rest. */
+  readonly metricsPort: number | undefined;
   readonly schema: GraphQLSchema;
   readonly makeContext: MakeContext;
   readonly sessions: Sessions;
@@ -205,7 +208,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveGraphql(routes, { graphql, compiledQueries, pages: await servePages(routes, options.pages) });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
-    serveReading(routes, '/metrics', async (_, reply) => reply.type(textFormat).send(await metrics.text()));
+    if (options.metricsPort === undefined)
+      serveReading(routes, '/metrics', async (_, reply) => reply.type(textFormat).send(await metrics.text()));
     serveHealth(routes, { drain, database });
   });
   const messenger = options.frames ? createFrameMessenger() : plainMessenger;
@@ -227,16 +231,28 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     origins = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
   });
   await app.listen({ host, port });
+  const metricsServer = await startMetricsServer(options).catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`,
+    url: `http://${reachable(host)}:${actualPort}`,
     async stop() {
       await drain.run(app.server, () => sockets.retire());
       await sockets.stop();
       await app.close();
       await graphql.stop();
+      metricsServer?.close();
     },
   };
+}
+
+/** The host part of an address at which this machine reaches what listens on `host`. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** In place of Fastify's schema compilers, which are a hundred files to load: no route of ours has a schema. */

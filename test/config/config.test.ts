@@ -56,6 +56,8 @@ describe('the defaults', () => {
       databaseUrl: 'sqlite:./data/gateway.db',
       secretKeys: undefined,
       grants: undefined,
+      metricsPort: undefined,
+      sandboxAllowed: true,
       allowedOrigins: [],
       introspection: true,
       retentionDays: 90,
@@ -203,6 +205,20 @@ test('merges the grants of an address that is given in several spellings', () =>
   expect(read({ GRANTS }).grants).toEqual(
     new Map([['ann@example.com', ['PAYMENTS_READ', 'SHIPMENTS_READ']]]),
   );
+});
+
+test('the sandbox starts on a loopback address only, unless it may elsewhere', () => {
+  const [fault, ...others] = faultsOf({ HOST: '0.0.0.0' });
+  expect(others).toEqual([]);
+  expect(fault).toMatch(/^SANDBOX: must be on for a sandbox that others can reach \(HOST is 0\.0\.0\.0\)/);
+  for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) expect(faultsOf({ HOST })).toEqual([]);
+  expect(faultsOf({ HOST: '0.0.0.0', SANDBOX: 'on' })).toEqual([]);
+  expect(faultsOf({ HOST: '0.0.0.0', ...upstreams })).toEqual([]);
+});
+
+test('the address that Kubernetes puts into METRICS_PORT counts as none', () => {
+  expect(read({ METRICS_PORT: 'tcp://10.0.0.7:9464' }).metricsPort).toBeUndefined();
+  expect(read({ METRICS_PORT: '9464' }).metricsPort).toBe(9464);
 });
 
 describe('webhook endpoints', () => {
@@ -359,7 +375,10 @@ describe('faults', () => {
     ['GRANTS', '{"*@*":[]}', '*@* is neither an e-mail address, *@domain nor *'],
     ['GRANTS', '{" ann@example.com":[]}', '" ann@example.com" has white space around it'],
     ['GRANTS', '{"*":["payments:read"],"\\u002a" : []}', '* is given twice'],
-    ['ALLOWED_ORIGINS', 'https://app.example,*', 'entry 2 must be an http or https URL'],
+    ['ALLOWED_ORIGINS', 'https://app.example,*', '* is not taken: name each origin'],
+    ['ALLOWED_ORIGINS', 'https://app.example,app', 'entry 2 must be an http or https URL'],
+    ['TRUST_PROXY', '*', '* is not taken: name the addresses of the proxies'],
+    ['METRICS_PORT', '70000', 'must be from 0 to 65535'],
     ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
     ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
     ['LOG_LEVEL', 'loud', 'expected one of "fatal"'],
@@ -454,7 +473,11 @@ describe('the process', () => {
   });
 
   test('exits with 1 for an unknown host, and names the setting', async () => {
-    const { code, told } = await start({ HOST: 'no such host', DATABASE_URL: await createTestFile() });
+    const { code, told } = await start({
+      HOST: 'no such host',
+      SANDBOX: 'on',
+      DATABASE_URL: await createTestFile(),
+    });
     expect(code).toBe(1);
     expect(told).toMatch(/^Invalid settings:\n  HOST: getaddrinfo \w+ no such host\n$/);
   });
@@ -462,11 +485,11 @@ describe('the process', () => {
   test.each(['--help', '-h'])('prints its usage on %s', async (option) => {
     const { code, out, told } = await start({}, option);
     expect([code, told]).toEqual([0, '']);
-    expect(out).toContain('Usage: npm start');
+    expect(out).toContain('Usage: trivium [command]');
   });
 
   test('exits with 1 for an unknown command', async () => {
-    const told = 'Unknown command sandbx: the only one is sandbox.\n';
+    const told = 'Unknown command sandbx: see trivium --help.\n';
     expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });
   });
 

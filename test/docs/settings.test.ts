@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
+import { describeSettings } from '../../src/config/settings.js';
 import type { ConfigError, Environment } from '../../src/config/environment.js';
 import { examplesIn, pageOf } from './pages.js';
 
@@ -17,45 +17,16 @@ const settings: Environment = {
 
 const read = (environment: Environment) => readConfig(environment, () => '');
 
-const rows = Array.from(
-  pageOf('docs/settings.md').text.matchAll(/^\| (`[A-Z][^|]*)\|([^|]*)\|([^|]*)\|$/gm),
-).map(([, names, , usual]) => ({
-  names: Array.from(names!.matchAll(/`(\w+)`( ◆)?/g)).map(([, name, required]) => ({
-    name: name!,
-    required: required !== undefined,
-  })),
-  usual: usual!.trim(),
-}));
-const documented = rows.flatMap(({ names }) => names);
-const [, source = ''] =
-  /^const settings = ([^]*?^\}\));$/m.exec(readFileSync('src/config/config.ts', 'utf8')) ?? [];
-const lines = new Map(
-  Array.from(source.matchAll(/^ {2}([A-Z_]+): ((?:z|[a-z]\w*)[^]*?),$(?=\n {2}[A-Z_]+:|\n\}\))/gm)).map(
-    ([, name, rule]) => [name!, rule!],
-  ),
-);
+const described = describeSettings();
 
-test('the settings are complete', () => {
-  expect(lines.size).toBeGreaterThan(30);
-  const there = [...lines.keys()].filter((name) => name !== 'NODE_ENV');
-  expect(documented.map(({ name }) => name).toSorted()).toEqual(there.toSorted());
-});
-
-test('the settings have the documented defaults', () => {
-  const exact = /^`[^`]+`(, `[^`]+`)*$/;
-  const literal = rows
-    .filter(({ usual }) => exact.test(usual))
-    .flatMap(({ names, usual }) => {
-      const values = Array.from(usual.matchAll(/`([^`]+)`/g)).map(([, value]) => value!);
-      expect(values).toHaveLength(names.length);
-      return names.map(({ name }, index) => [name, values[index]!] as const);
-    });
-  for (const [name, value] of literal)
-    expect([name, read({ ...settings, [name]: value })]).toEqual([name, read(settings)]);
-  const withDefault = [...lines]
-    .filter(([, rule]) => /\.default\((?!\[\]\))/.test(rule))
-    .map(([name]) => name);
-  expect(literal.map(([name]) => name).toSorted()).toEqual(withDefault.toSorted());
+test('the table of settings is the one that their code describes', () => {
+  const table = described.map(({ name, about, usual, otherwise, required }) => [
+    `\`${name}\`${required ? ' ◆' : ''}`,
+    about.replaceAll('|', '\\|'),
+    usual === undefined ? otherwise : `\`${usual}\``,
+  ]);
+  const cells = pageOf('docs/settings.md').text.matchAll(/^\| (`[A-Z].*?) +\| (.*?) +\| (.*?) +\|$/gm);
+  expect(Array.from(cells, ([, ...row]) => row)).toEqual(table);
 });
 
 test('the settings that production requires are marked', () => {
@@ -67,7 +38,7 @@ test('the settings that production requires are marked', () => {
   }
   const needed = faults.map((fault) => fault.replace(/:.*/, ''));
   expect(needed.length).toBeGreaterThan(5);
-  const marked = documented.filter(({ required }) => required).map(({ name }) => name);
+  const marked = described.filter(({ required }) => required).map(({ name }) => name);
   expect(marked.toSorted()).toEqual(needed.toSorted());
 });
 

@@ -2,12 +2,20 @@ import type { Clock } from '../../lib/clock.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Session } from './session.js';
 
-/** Those who want to know when a session ends. */
+/** Why a watcher is called: the session has ended, or its user has lost a grant. */
+export type WatchedChange = 'ended' | 'restricted';
+
+/** Those who want to know when a session ends, or may do less than before. */
 export interface Watchers {
-  /** Calls `ended` once when the session ends or expires, within seconds; returns a function that stops watching. */
-  watch(session: Session, ended: () => void): () => void;
+  /**
+   * Calls `changed` once with `ended` when the session ends or expires, within seconds, and before that with
+   * `restricted` whenever its user loses a grant; returns a function that stops watching.
+   */
+  watch(session: Session, changed: (change: WatchedChange) => void): () => void;
   /** Calls the watchers of a session that has ended. */
   tell(sessionId: string): void;
+  /** Calls the watchers of sessions whose users have lost a grant. */
+  tellRestricted(isRestricted: (session: Session) => boolean): void;
   /** Checks all watched sessions, as endings may have been missed. */
   recheck(): void;
   stop(): void;
@@ -25,7 +33,7 @@ export interface WatchersOptions {
 
 interface Watcher {
   readonly session: Session;
-  readonly ended: () => void;
+  readonly changed: (change: WatchedChange) => void;
 }
 
 const sweepMs = 1_000;
@@ -45,7 +53,7 @@ export function createWatchers({ standing, onEnded, clock, telemetry }: Watchers
     for (const watcher of watchers) {
       if (!isOver(watcher.session)) continue;
       watchers.delete(watcher);
-      watcher.ended();
+      watcher.changed('ended');
     }
   }
 
@@ -78,14 +86,17 @@ export function createWatchers({ standing, onEnded, clock, telemetry }: Watchers
   const slowCheck = setInterval(() => void checkWatched(), recheckMs).unref();
 
   return {
-    watch(session, ended) {
-      const watcher = { session, ended };
+    watch(session, changed) {
+      const watcher = { session, changed };
       watchers.add(watcher);
       if (newlyWatched.size === 0) setTimeout(checkNewlyWatched, collectMs).unref();
       newlyWatched.add(session.caller.sessionId);
       return () => watchers.delete(watcher);
     },
     tell: (sessionId) => tellEnded(({ caller }) => caller.sessionId === sessionId),
+    tellRestricted(isRestricted) {
+      for (const { session, changed } of watchers) if (isRestricted(session)) changed('restricted');
+    },
     recheck() {
       // A check under way may have read the store before what was missed.
       void (checking ?? Promise.resolve()).then(checkWatched);

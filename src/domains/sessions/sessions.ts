@@ -9,7 +9,7 @@ import type { Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
-import type { GrantTable } from './grants.js';
+import type { Grants } from './grants.js';
 import type { User } from '../../models/user.js';
 import { networkOf } from './network.js';
 import type { Session } from './session.js';
@@ -67,10 +67,10 @@ export function createSessions(options: {
   readonly notes: NotesClient;
   readonly sealer: Sealer;
   readonly clock: Clock;
-  readonly grants: GrantTable;
+  readonly grants: Grants;
   readonly telemetry: Telemetry;
 }): Sessions {
-  const { database, notes, clock, telemetry } = options;
+  const { database, notes, clock, grants, telemetry } = options;
   const stored = createStoredSessions(options);
   const watchers = createWatchers({ standing: stored.standing, onEnded: forget, clock, telemetry });
   const cache = new Map<string, { readonly session: Session; readonly until: number }>();
@@ -123,6 +123,9 @@ export function createSessions(options: {
     watchers.recheck();
   }
 
+  const unlistenGrants = grants.onReplaced((hasLost) =>
+    watchers.tellRestricted(({ caller }) => hasLost(caller.email)),
+  );
   const unlisten = database.listen('sessions', (id) => (id === '' ? recheckAll() : forget(id)));
 
   async function whoIs({ token }: IssuedToken): Promise<User> {
@@ -211,6 +214,7 @@ export function createSessions(options: {
     stop() {
       stopped.abort();
       unlisten();
+      unlistenGrants();
       watchers.stop();
     },
   };

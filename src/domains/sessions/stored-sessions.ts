@@ -5,7 +5,7 @@ import { prepare, type MakePlaceholder } from '../../store/sql/prepared.js';
 import type { SessionTable } from '../../store/sql/schema.js';
 import { clockSkew } from '../../store/clock-skew.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
-import { grantsOf, type GrantTable } from './grants.js';
+import type { Grants } from './grants.js';
 import type { Session } from './session.js';
 
 /** A session to be stored; its id is the digest of its token. */
@@ -34,7 +34,7 @@ export function createStoredSessions(options: {
   readonly database: Database;
   readonly sealer: Sealer;
   readonly clock: Clock;
-  readonly grants: GrantTable;
+  readonly grants: Grants;
 }): StoredSessions {
   const { database, sealer, clock, grants } = options;
   const { kysely } = database;
@@ -55,7 +55,14 @@ export function createStoredSessions(options: {
     if (notesToken === undefined) return undefined;
     const email = fromKeyText(row.email);
     const userId = fromKeyText(row.user_id);
-    const caller = { sessionId: row.id, userId, email, grants: grantsOf(grants, email) };
+    const caller = {
+      sessionId: row.id,
+      userId,
+      email,
+      get grants() {
+        return grants.of(email);
+      },
+    };
     return { caller, notesToken, expiresAt: row.expires_at };
   }
 

@@ -66,7 +66,11 @@ export function createProtocol(options: ProtocolOptions) {
     // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.admit(session);
-    extra.unwatch = sessions.watch(session, () => socket.close(CloseCode.Unauthorized, 'Session ended'));
+    extra.unwatch = sessions.watch(session, (change) => {
+      // A client whose grants are fewer comes back by itself, and gets what is left of them.
+      if (change === 'restricted') extra.restart();
+      else socket.close(CloseCode.Unauthorized, 'Session ended');
+    });
     return true;
   }
 

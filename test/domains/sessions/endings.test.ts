@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Grants } from '../../../src/domains/sessions/grants.js';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSealer } from '../../../src/lib/sealer.js';
 import type { Session } from '../../../src/domains/sessions/session.js';
@@ -48,7 +49,7 @@ describe.each(engines)('the end of a session on %s', (_, createUrl) => {
       notes,
       sealer,
       clock,
-      grants: new Map(),
+      grants: new Grants(new Map()),
       telemetry,
     });
     onTestFinished(() => sessions.stop());

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Grants } from '../../../src/domains/sessions/grants.js';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { NotesClient } from '../../../src/domains/notes/service/client.js';
@@ -34,7 +35,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
       notes,
       sealer: createSealer([randomBytes(32)]),
       clock: { now: () => time.now },
-      grants: new Map(),
+      grants: new Grants(new Map()),
       telemetry,
     };
     const sessions = createSessions(options);

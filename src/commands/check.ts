@@ -1,0 +1,63 @@
+import { request } from 'undici';
+import type { Config } from '../config/config.js';
+import { warningsOf } from '../config/warnings.js';
+import { probeDatabase } from '../store/probe.js';
+import { say, CommandError, type Program } from './program.js';
+import { settings, warningsOfDatabase } from './start.js';
+
+const probeMs = 5_000;
+
+/**
+ * `trivium check [--probe]`: says what is wrong, missing, or set but unknown; with `probe` also reaches the database,
+ * the services and the issuer. Throws if anything is at fault.
+ */
+export async function runCheck({ environment }: Program, probe: boolean): Promise<void> {
+  const config = settings(environment);
+  for (const warning of [...warningsOf(environment), ...warningsOfDatabase(config)])
+    say(`Warning: ${warning}`);
+  if (config.upstreams === null) say('No service is set: the sandbox stands in.');
+  if (probe) await reachAll(config);
+  say('The settings are right.');
+}
+
+/** Tries everything, however much fails. */
+async function reachAll(config: Config): Promise<void> {
+  const probes = [
+    { name: 'DATABASE_URL', run: () => probeDatabase(config.databaseUrl) },
+    ...addressesOf(config).map(([name, url]) => ({ name, run: () => reach(url) })),
+  ];
+  const faults = await Promise.all(
+    probes.map(async ({ name, run }) => {
+      const fault = await run().then(
+        () => undefined,
+        (error: Error) => error.message,
+      );
+      say(
+        `${fault === undefined ? 'reached' : 'FAILED '}  ${name}${fault === undefined ? '' : `: ${fault}`}`,
+      );
+      return fault;
+    }),
+  );
+  const failed = faults.filter((fault) => fault !== undefined).length;
+  if (failed > 0) throw new CommandError(`${failed} of ${probes.length} could not be reached.`);
+}
+
+function addressesOf({ upstreams }: Config): readonly (readonly [name: string, url: string])[] {
+  if (upstreams === null) return [];
+  const { notes, appointments, payments } = upstreams;
+  return [
+    ['NOTES_BASE_URL', notes.baseUrl],
+    ['APPOINTMENTS_BASE_URL', appointments.baseUrl],
+    ['APPOINTMENTS_AUTH_URL', appointments.authUrl],
+    ...(payments.baseUrl === undefined ? [] : [['PAYMENTS_BASE_URL', payments.baseUrl] as const]),
+  ];
+}
+
+/** Any answer counts: without credentials, a refusal is the right one. */
+async function reach(url: string): Promise<void> {
+  const { body } = await request(url, { signal: AbortSignal.timeout(probeMs) }).catch((error: unknown) => {
+    const { name, code, message } = error as NodeJS.ErrnoException;
+    throw new Error(name === 'TimeoutError' ? `no answer within ${probeMs / 1000} s` : message || code);
+  });
+  await body.dump();
+}

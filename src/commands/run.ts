@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import { ConfigError } from '../config/environment.js';
+import { CommandError, say, warn, type Program } from './program.js';
+
+const usage = `Usage: trivium [command]
+
+  start            the gateway, with a sandbox of the services unless they are set (npm start)
+  sandbox          the sandbox alone (npm run sandbox)
+  check [--probe]  reads the settings and says what is wrong, missing or unknown;
+                   with --probe also reaches the database, the services and the issuer
+  keys             prints a new value for SECRET_KEYS
+  backup FILE      copies the embedded database, which a gateway may be using, and its key
+  --version        prints the version
+  --help           prints this
+
+Settings are environment variables, also in a file .env; docs/settings.md lists them all.`;
+
+/** Runs the command that these arguments name, loading only what it needs; ends the process with 1 if it fails. */
+export async function run(args: readonly string[], version: string, program: Program): Promise<void> {
+  try {
+    await dispatch(args, version, program);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function dispatch(
+  [command = 'start', ...options]: readonly string[],
+  version: string,
+  program: Program,
+): Promise<void> {
+  switch (command) {
+    case 'start':
+      return (await import('./start.js')).runGateway(program, fail);
+    case 'sandbox':
+      return (await import('./sandbox.js')).runSandbox(program, fail);
+    case 'check':
+      return (await import('./check.js')).runCheck(program, options.includes('--probe'));
+    case 'keys':
+      return say(randomBytes(32).toString('base64'));
+    case 'backup':
+      return (await import('./backup.js')).runBackup(program, options[0]);
+    case '--version':
+    case '-v':
+      return say(version);
+    case '--help':
+    case '-h':
+      return say(usage);
+    default:
+      throw new CommandError(`Unknown command ${command}: see trivium --help.`);
+  }
+}
+
+/** Prints what the operator can mend as one message, anything else with its stack. */
+function fail(error: unknown): never {
+  warn(error instanceof Error && isMendable(error) ? error.message : inspect(error));
+  process.exit(1);
+}
+
+/** Wrong settings, an unusable database, and failed system calls (not told by `code`, which other errors have too). */
+function isMendable(error: Error): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  const known = error instanceof ConfigError || error instanceof CommandError;
+  return known || code === 'DATABASE_UNUSABLE' || syscall !== undefined;
+}

@@ -1,0 +1,40 @@
+import { readSandboxConfig } from '../config/config.js';
+import { say, type Program, type RunningSandbox } from './program.js';
+import { onSignal } from './shutdown.js';
+
+/** Where the sandbox listens, if the port is free. */
+const usualPort = 4010;
+
+/** The demo user's grants, as the setting has them. */
+export const demoGrants = JSON.stringify({
+  'demo@example.com': [
+    'appointments:read',
+    'appointments:write',
+    'shipments:read',
+    'payments:read',
+    'webhooks:rotate',
+  ],
+});
+
+/** The sandbox beside a gateway: on its usual port, or else on a free one. */
+export async function startBeside({ loadSandbox }: Program): Promise<RunningSandbox> {
+  const { startSandbox } = await loadSandbox();
+  try {
+    return await startSandbox({ port: usualPort, traffic: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return startSandbox({ port: 0, traffic: true });
+  }
+}
+
+/** `trivium sandbox`: the three upstream services alone. */
+export async function runSandbox(program: Program, fail: (error: unknown) => void): Promise<void> {
+  const { port, deliverTo } = readSandboxConfig(program.environment);
+  const { startSandbox } = await program.loadSandbox();
+  const sandbox = await startSandbox({ port, traffic: true, deliverTo });
+  say(`The sandbox listens on ${sandbox.url} and delivers webhooks to ${deliverTo} (GATEWAY_URL).`);
+  say('Start a gateway against it with these settings:\n');
+  for (const [name, value] of Object.entries(sandbox.settings)) say(`export ${name}='${value}'`);
+  say(`export GRANTS='${demoGrants}'`);
+  onSignal(() => sandbox.stop(), fail);
+}

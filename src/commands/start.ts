@@ -1,0 +1,131 @@
+import { existsSync, readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { dirname } from 'node:path';
+import { readConfig, type Config, type GatewayConfig } from '../config/config.js';
+import { ConfigError, type Environment } from '../config/environment.js';
+import { warningsOf } from '../config/warnings.js';
+import { startGateway, type Gateway } from '../gateway.js';
+import { createTelemetry, type Telemetry } from '../lib/telemetry/telemetry.js';
+import { say, warn, type Program, type RunningSandbox } from './program.js';
+import { demoGrants, startBeside } from './sandbox.js';
+import { onSignal } from './shutdown.js';
+
+/** `trivium start`: the gateway, against the configured services or else the sandbox. */
+export async function runGateway(program: Program, fail: (error: unknown) => void): Promise<void> {
+  const config = settings(program.environment);
+  const telemetry = createTelemetry(config.logLevel);
+  // While it starts there is nothing to drain; without a handler, the first process of a container ignores signals.
+  let stop = async (): Promise<void> => {};
+  const end = onSignal((signal) => {
+    telemetry.log.info({ signal }, 'stopping');
+    return stop();
+  }, fail);
+  for (const warning of [...warningsOf(program.environment), ...warningsOfDatabase(config)])
+    telemetry.log.warn(warning);
+
+  const sandbox = hasUpstreams(config) ? undefined : await startBeside(program);
+  const complete = withUpstreams(config, program.environment, sandbox);
+  const gateway = await startGateway(complete, { telemetry }).catch(nameSetting);
+  sandbox?.deliverTo(gateway.url);
+  const unwatch = watchGrants(program.environment, gateway, telemetry);
+  stop = async () => {
+    unwatch();
+    await gateway.stop();
+    await sandbox?.stop();
+    telemetry.log.info('stopped');
+  };
+  // A supervisor starts a new process, which can do what this one no longer can.
+  void gateway.failed.then(() => end(1));
+  telemetry.log.info({ url: gateway.url, node: process.version, pid: process.pid }, 'started');
+  say(welcome(gateway.url, config, sandbox));
+}
+
+/** The settings, read; throws a `ConfigError` that also has the warnings, since a misspelled name is often the reason. */
+export function settings(environment: Environment): Config {
+  try {
+    return readConfig(environment, (path) => readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof ConfigError)
+      for (const warning of warningsOf(environment)) warn(`Warning: ${warning}`);
+    throw error;
+  }
+}
+
+/** Errors of listening do not say which setting is wrong; this does. */
+function nameSetting(error: unknown): never {
+  const { syscall, code, message } = error as NodeJS.ErrnoException;
+  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') throw new ConfigError([`HOST: ${message}`]);
+  throw code === 'EADDRINUSE' ? new ConfigError([`PORT: ${message}`]) : error;
+}
+
+/** The operator's settings, completed with the sandbox's if there is one. */
+function withUpstreams(
+  config: Config,
+  environment: Environment,
+  sandbox: RunningSandbox | undefined,
+): GatewayConfig {
+  const complete = sandbox ? withSandbox(config, environment, sandbox) : config;
+  if (!hasUpstreams(complete)) throw new Error('the upstream services are not set');
+  return complete;
+}
+
+function hasUpstreams(config: Config): config is GatewayConfig {
+  return config.upstreams !== null;
+}
+
+function withSandbox({ grants }: Config, environment: Environment, sandbox: RunningSandbox): Config {
+  const more = { ...sandbox.settings, ...(grants === undefined && { GRANTS: demoGrants }) };
+  return settings({ ...environment, ...more });
+}
+
+/** The folder of an embedded database is made if it is missing: where a volume was to be mounted, that is a mistake. */
+export function warningsOfDatabase({ databaseUrl }: Config): readonly string[] {
+  if (!databaseUrl.startsWith('sqlite:')) return [];
+  const folder = dirname(databaseUrl.slice('sqlite:'.length));
+  return existsSync(folder) || databaseUrl === 'sqlite:./data/gateway.db'
+    ? []
+    : [`DATABASE_URL: the folder ${folder} is not there and is made; if it should be, correct the path`];
+}
+
+const lookMs = 1_000;
+
+/** Reads `GRANTS_FILE` anew when it changes; while it is wrong, what held before goes on. Returns a function that stops. */
+function watchGrants(environment: Environment, gateway: Gateway, { log }: Telemetry): () => void {
+  const path = environment['GRANTS_FILE']?.trim();
+  if (path === undefined || path === '') return () => undefined;
+
+  function reread(): void {
+    try {
+      const { grants } = readConfig({ GRANTS_FILE: path }, () => readFileSync(path!, 'utf8'));
+      gateway.regrant(grants ?? new Map());
+      log.info({ audit: true, addresses: grants?.size ?? 0 }, 'the grants were read anew');
+    } catch (err) {
+      const why = err instanceof ConfigError ? { faults: err.faults } : { err };
+      log.error(why, 'GRANTS_FILE was changed and cannot be used: the grants stay as they were');
+    }
+  }
+
+  // By polling: a file that a volume of Kubernetes replaces is behind a link, which other ways of watching miss.
+  const listener = () => reread();
+  watchFile(path, { interval: lookMs, persistent: false }, listener);
+  return () => unwatchFile(path, listener);
+}
+
+/** The addresses; the last line says that it is ready, which supervisors and scripts wait for. */
+function welcome(url: string, config: Config, sandbox: RunningSandbox | undefined): string {
+  const metrics = config.metricsPort === undefined ? [`  Metrics        ${url}/metrics`] : [];
+  const demo = sandbox && [
+    `  Sandbox        ${sandbox.url}   (stands in for the upstream services; not for production)`,
+    `  Demo login     demo@example.com / demo-password`,
+  ];
+  return [
+    ``,
+    `  Explorer       ${url}/graphql`,
+    `  GraphQL        ${url}/graphql   (HTTP and graphql-transport-ws)`,
+    `  Schema (SDL)   ${url}/schema.graphql`,
+    `  Health         ${url}/livez  ${url}/readyz`,
+    ...metrics,
+    ...(demo ?? []),
+    ``,
+    `Trivium is ready.`,
+  ].join('\n');
+}

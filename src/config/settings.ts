@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import {
+  databaseUrl,
+  endpoints,
+  grants,
+  httpUrl,
+  list,
+  memberPath,
+  metricsPort,
+  origin,
+  origins,
+  secretKeys,
+  sendable,
+  trustProxy,
+  whole,
+} from './setting.js';
+
+/** What the documentation says of a setting. */
+export interface SettingDoc {
+  /** What it means: one sentence or two, without the default. */
+  readonly about: string;
+  /** What holds without it, in words, where that is not a value of its own. */
+  readonly otherwise?: string;
+  /** A value that shows its form. */
+  readonly example?: string;
+  /** Whether `NODE_ENV=production` requires it. */
+  readonly required?: true;
+}
+
+/** A setting's description goes with the schema that reads it (`describeSettings`). */
+function described<T extends z.ZodType>(schema: T, about: string, more: Omit<SettingDoc, 'about'> = {}): T {
+  return schema.meta({ about, ...more });
+}
+
+const sandbox = 'the sandbox';
+
+/** The settings by name: how each is read, in the order in which the documentation lists them. */
+export const settings = z.object({
+  NODE_ENV: described(
+    z.string().optional(),
+    '`production` makes the settings of the services required, so that no sandbox is ever started.',
+    { otherwise: 'none', example: 'production' },
+  ),
+  PORT: described(whole(0, 65_535).default(4000), 'The port to listen on; `0` takes a free one.'),
+  HOST: described(
+    z.string().default('127.0.0.1'),
+    'The address to listen on; `0.0.0.0` or `::` for all of the machine.',
+  ),
+  PUBLIC_URL: described(
+    origin.optional(),
+    'The address that browsers and senders see, if TLS ends in front of the gateway.',
+    { otherwise: 'none', example: 'https://api.example.com' },
+  ),
+  TRUST_PROXY: described(
+    trustProxy.optional(),
+    'The proxies whose `X-Forwarded-…` headers count: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`, or how many there are.',
+    { otherwise: 'none', example: '10.0.0.0/8' },
+  ),
+  NOTES_BASE_URL: described(httpUrl.optional(), 'The notes API, with `/v1`.', {
+    otherwise: sandbox,
+    example: 'https://notes.example.com/v1',
+    required: true,
+  }),
+  NOTES_TOKEN_EMAIL_FIELD: described(
+    z.string().default('email'),
+    'The request field of `POST /auth/token` for the e-mail address.',
+  ),
+  NOTES_TOKEN_PASSWORD_FIELD: described(
+    z.string().default('password'),
+    'The request field of `POST /auth/token` for the password.',
+  ),
+  NOTES_TOKEN_FIELD: described(memberPath.optional(), 'The response field that holds the token.', {
+    otherwise: 'the first of `access_token`, `accessToken`, `token`',
+    example: 'access_token',
+  }),
+  NOTES_TOKEN_LIFETIME_SECONDS: described(
+    whole(1, 31_536_000).default(86_400),
+    "The token's life where the answer has no `expires_in`.",
+  ),
+  APPOINTMENTS_BASE_URL: described(httpUrl.optional(), 'The appointment API, with `/v1`.', {
+    otherwise: sandbox,
+    example: 'https://appointments.example.com/v1',
+    required: true,
+  }),
+  APPOINTMENTS_AUTH_URL: described(httpUrl.optional(), 'The issuer of tokens for the appointment API.', {
+    otherwise: sandbox,
+    example: 'https://issuer.example.com/oauth/token',
+    required: true,
+  }),
+  APPOINTMENTS_CLIENT_ID: described(z.string().optional(), "The gateway's client id at the issuer.", {
+    otherwise: sandbox,
+    example: 'gateway',
+    required: true,
+  }),
+  APPOINTMENTS_CLIENT_SECRET: described(z.string().optional(), "The client's secret at the issuer.", {
+    otherwise: sandbox,
+    example: 'replace-me',
+    required: true,
+  }),
+  APPOINTMENTS_SCOPE: described(z.string().default('appointments:write'), 'The scope to ask the issuer for.'),
+  PAYMENTS_BASE_URL: described(
+    httpUrl.optional(),
+    'Where the payment service has `POST /webhooks/{id}/rotate-secret`.',
+    {
+      otherwise: 'none: secrets are not rotated through the gateway',
+      example: 'https://payments.example.com/v1',
+    },
+  ),
+  PAYMENTS_API_TOKEN: described(sendable.optional(), 'A bearer token for the payment service.', {
+    otherwise: 'none',
+    example: 'replace-me',
+  }),
+  PAYMENTS_ROTATED_SECRET_FIELD: described(memberPath.optional(), 'The response field with the new secret.', {
+    otherwise: 'the first of `secret`, `signing_secret`, `new_secret`',
+    example: 'secret',
+  }),
+  PAYMENT_EVENT_TYPES: described(
+    list.refine(({ length }) => length > 0, 'must name at least one type').default(['payment.succeeded']),
+    'The payment types that have the known shape of `data.object`, comma-separated.',
+  ),
+  PAYMENTS_CREATED_UNIT: described(
+    z.enum(['auto', 's', 'ms']).default('auto'),
+    'The unit of `created`: `auto`, `s` or `ms`.',
+  ),
+  SHIPMENT_WEBHOOKS: described(
+    endpoints.optional(),
+    '`id=secret` pairs of the shipment subscriptions, comma-separated, split at the first `=`.',
+    { otherwise: sandbox, example: 'sub_1=replace-me', required: true },
+  ),
+  PAYMENT_WEBHOOKS: described(
+    endpoints.optional(),
+    '`id=secret` pairs of the payment endpoints. A secret that a changed value replaces stays valid for 24 hours.',
+    { otherwise: sandbox, example: 'we_1=replace-me', required: true },
+  ),
+  PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: described(
+    z
+      .union(
+        [z.literal('off').transform(() => null), whole(1, 31_536_000)],
+        'must be off or a whole number of seconds from 1 to 31536000',
+      )
+      .default(300),
+    "The greatest age of a payment's signature, or `off`. A shipment's is 300, fixed.",
+  ),
+  WEBHOOK_CLOCK_SKEW_SECONDS: described(
+    whole(0, 86_400).default(300),
+    'How far ahead of the clock a signature may be.',
+  ),
+  DATABASE_URL: described(
+    databaseUrl.default('sqlite:./data/gateway.db'),
+    '`sqlite:<path>` for the embedded database, or `postgres://…` for one that several replicas share.',
+    { example: 'postgres://gateway:replace-me@db.example.com:5432/gateway' },
+  ),
+  SECRET_KEYS: described(
+    secretKeys.optional(),
+    'Keys of 32 bytes in base64, comma-separated; the first seals, all open. `trivium keys` prints one.',
+    { otherwise: 'made once beside the embedded database', required: true },
+  ),
+  GRANTS: described(
+    grants.optional(),
+    'JSON: e-mail address, `*@domain` or `*` to a list of grants. As `GRANTS_FILE` it is read anew when the file changes.',
+    {
+      otherwise: 'beside the sandbox the demo user has all; else nobody has any',
+      example: '{"*@example.com":["shipments:read","payments:read"]}',
+    },
+  ),
+  ALLOWED_ORIGINS: described(
+    origins.default([]),
+    'Browser origins, comma-separated, for CORS, cookies and websockets.',
+    { otherwise: "the gateway's own origin only", example: 'https://app.example.com' },
+  ),
+  INTROSPECTION: described(
+    z.enum(['on', 'off']).default('on'),
+    '`off`: introspection and `/schema.graphql` are for signed-in callers only.',
+  ),
+  EVENT_RETENTION_DAYS: described(
+    whole(1, 36_500).default(90),
+    'How many days events stay readable and replayable. Ids and the state of entities are kept for ever.',
+  ),
+  LOG_LEVEL: described(
+    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    'The least level that is logged. At `debug` there is a line for each operation.',
+  ),
+  METRICS_PORT: described(
+    metricsPort.optional(),
+    'A port on `HOST` that serves `/metrics` and nothing else; at `PORT` there is none then.',
+    { otherwise: 'none', example: '9464' },
+  ),
+  SANDBOX: described(
+    z.enum(['on']).optional(),
+    '`on` lets the sandbox start on another than a loopback `HOST`: anybody who reaches it can sign in.',
+    { otherwise: 'none' },
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: described(
+    httpUrl.optional(),
+    "The OTLP/HTTP collector to send traces to. The other `OTEL_…` settings are OpenTelemetry's own.",
+    { otherwise: 'none', example: 'http://127.0.0.1:4318' },
+  ),
+});
+
+/** The settings' values, typed. */
+export type Settings = z.infer<typeof settings>;
+
+/** The settings of a standalone sandbox (`trivium sandbox`). */
+export const sandboxSettings = z.object({
+  SANDBOX_PORT: whole(0, 65_535).default(4010),
+  GATEWAY_URL: httpUrl.default('http://127.0.0.1:4000'),
+});
+
+/** A setting, as the documentation shows it. */
+export interface DescribedSetting extends SettingDoc {
+  readonly name: string;
+  /** The value that holds without it, as one would write it; undefined if none does. */
+  readonly usual: string | undefined;
+}
+
+/** All settings in the order of the documentation, made from the schemas that read them. */
+export function describeSettings(): readonly DescribedSetting[] {
+  return Object.entries(settings.shape).map(([name, schema]) => {
+    const { data } = schema.safeParse(undefined);
+    const usual = data === undefined || (Array.isArray(data) && data.length === 0) ? undefined : String(data);
+    return { name, usual, ...(schema.meta() as unknown as SettingDoc) };
+  });
+}

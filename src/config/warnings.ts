@@ -1,0 +1,83 @@
+import leven from 'leven';
+import { withoutEmpty, type Environment } from './environment.js';
+import { sandboxSettings, settings } from './settings.js';
+
+const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
+const withFile = known.flatMap((name) => [name, `${name}_FILE`]);
+
+/** Words that our names begin with, but for those that others use as well. */
+const families = new Set(
+  known
+    .filter((name) => name.includes('_') && !/^(NODE|OTEL|LOG|GATEWAY)_/.test(name))
+    .map((name) => name.slice(0, name.indexOf('_') + 1)),
+);
+
+/** As Kubernetes names the addresses of a service in the environment of every pod beside it. */
+const serviceAddress = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
+
+/** Shorter names are a letter away from too many others'. */
+const minTypoLength = 6;
+
+/** What may be a mistake in the settings but is no fault, a sentence for each; no value is shown. */
+export function warningsOf(environment: Environment): readonly string[] {
+  const given = withoutEmpty(environment);
+  return [
+    ...Object.keys(given).flatMap(warnOfName),
+    ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
+    ...warnOfMode(given['NODE_ENV']),
+    ...warnOfGrants(given),
+  ];
+}
+
+function warnOfName(name: string): readonly string[] {
+  if (withFile.includes(name)) return [];
+  const meant = meantBy(name.toUpperCase());
+  return meant === undefined ? [] : [`${name} is not a setting, and has no effect: is ${meant} meant?`];
+}
+
+/** The setting that a name looks like; undefined if it looks like none, and is somebody else's. */
+function meantBy(name: string): string | undefined {
+  const near = withFile.filter((other) => other.length >= minTypoLength && distance(name, other) === 1);
+  if (near.length > 0) return near[0];
+  if (withFile.includes(name)) return name;
+  const [family] = /^[A-Z]+_/.exec(name) ?? [];
+  if (family === undefined || serviceAddress.test(name)) return undefined;
+  const longer = known.filter((other) => name.startsWith(`${other}_`));
+  const alike = known.filter((other) => families.has(family) && other.startsWith(family));
+  return [...longer, ...alike].toSorted((a, b) => leven(name, a) - leven(name, b))[0];
+}
+
+/** Letters that differ; two that are swapped count as one. */
+function distance(name: string, other: string): number {
+  const letters = leven(name, other);
+  const swapped = letters === 2 && name.length === other.length && sorted(name) === sorted(other);
+  return swapped ? 1 : letters;
+}
+
+function sorted(name: string): string {
+  return Array.from(name).toSorted().join('');
+}
+
+/** Both services have all their addresses below `/v1`. */
+function warnOfVersion(name: string, url: string | undefined): readonly string[] {
+  return url === undefined || /\/v\d+\/*$/.test(url)
+    ? []
+    : [
+        `${name} does not end with /v1, below which the service has its addresses: add it, if nothing else does`,
+      ];
+}
+
+function warnOfMode(mode: string | undefined): readonly string[] {
+  return mode !== undefined && mode !== 'production' && /^prod/i.test(mode)
+    ? [`NODE_ENV is ${mode}: only production makes the settings of production required`]
+    : [];
+}
+
+function warnOfGrants(given: Environment): readonly string[] {
+  if (given['NODE_ENV'] !== 'production') return [];
+  if (given['GRANTS'] !== undefined || given['GRANTS_FILE'] !== undefined) return [];
+  return [
+    'GRANTS is not set, so that nobody sees shipments or payments: ' +
+      'set it as in {"*@example.com":["shipments:read","payments:read"]}',
+  ];
+}

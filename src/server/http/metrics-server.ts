@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { textFormat } from '../../lib/telemetry/metrics.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+
+/**
+ * Serves `/metrics`, and nothing else, at a port of its own, until the process has stopped: also while it drains.
+ * Undefined without such a port; rejects if it cannot listen there.
+ */
+export async function startMetricsServer(options: {
+  readonly host: string;
+  readonly metricsPort: number | undefined;
+  readonly telemetry: Telemetry;
+}): Promise<Server | undefined> {
+  const { host, metricsPort, telemetry } = options;
+  if (metricsPort === undefined) return undefined;
+  const server = createServer((request, response) => {
+    const [path] = request.url!.split('?');
+    if (path !== '/metrics') return void response.writeHead(404).end();
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    telemetry.metrics.text().then(
+      (text) =>
+        response.writeHead(200, { 'content-type': textFormat, 'cache-control': 'no-store' }).end(text),
+      (err: unknown) => {
+        telemetry.log.error({ err }, 'the metrics could not be read');
+        response.writeHead(500).end();
+      },
+    );
+  });
+  server.listen({ host, port: metricsPort });
+  await once(server, 'listening');
+  return server.unref();
+}

@@ -1,0 +1,65 @@
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { UnusableDatabase } from '../sql/unusable-database.js';
+
+const busyMs = 5_000;
+
+/** Opens an embedded database for reading, while a gateway may be using it. */
+export function openReadOnly(path: string): InstanceType<typeof DatabaseSync> {
+  try {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+    database.prepare('select count(*) from sqlite_schema').get();
+    return database;
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new UnusableDatabase(`Cannot read the database ${path}: ${message}.`, { cause });
+  }
+}
+
+/**
+ * Copies the embedded database at `path` to `target`, as it is at one moment, while a gateway goes on writing to it; and
+ * its key file, if it has one, to `<target>.key`. Both are for their owner only. `target` must not exist, and is there
+ * only when the copy is whole and on disk.
+ */
+export function backUp(path: string, target: string): void {
+  for (const file of [target, `${target}.key`])
+    if (existsSync(file)) throw new UnusableDatabase(`${file} exists: choose another name for the backup.`);
+  if (!existsSync(path)) throw new UnusableDatabase(`There is no database ${path}.`);
+  const draft = `${target}.part`;
+  rmSync(draft, { force: true });
+  const database = openReadOnly(path);
+  try {
+    closeSync(openSync(draft, 'wx', 0o600)); // SQLite would make it readable by others
+    database.prepare('vacuum into ?').run(draft);
+    flush(draft);
+    if (existsSync(`${path}.key`)) copyKey(`${path}.key`, `${target}.key`);
+    renameSync(draft, target);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new UnusableDatabase(`Cannot write the backup ${target}: ${message}.`, { cause });
+  } finally {
+    database.close();
+    rmSync(draft, { force: true });
+  }
+}
+
+function copyKey(from: string, to: string): void {
+  copyFileSync(from, to);
+  chmodSync(to, 0o600);
+  flush(to);
+}
+
+function flush(path: string): void {
+  const file = openSync(path, 'r');
+  fsyncSync(file);
+  closeSync(file);
+}

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { createSender, settingsFor, start, stored } from '../bad-store/sending.js';
+import { createTestFile } from '../support/engines.js';
+
+/** Runs a command of the built program in an empty folder, as an operator would. */
+async function trivium(args: readonly string[], env: Record<string, string> = {}, options: string[] = []) {
+  const cwd = mkdtempSync(join(inject('testDirectory'), 'command-'));
+  const given = { PATH: process.env['PATH'], ...env };
+  return new Promise<{ code: number; out: string; told: string; cwd: string }>((done) => {
+    const command = [...options, resolve('dist/main.js'), ...args];
+    const child = execFile(process.execPath, command, { cwd, env: given }, (_, out, told) =>
+      done({ code: child.exitCode!, out, told, cwd }),
+    );
+  });
+}
+
+test('keys prints a value for SECRET_KEYS, alone, and --version the version', async () => {
+  const { code, out, told } = await trivium(['keys']);
+  expect([code, told]).toEqual([0, '']);
+  expect(out).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect((await trivium(['--version'])).out).toBe(`${version}\n`);
+});
+
+test('an old Node.js is told which is needed', async () => {
+  const source =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } })";
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  const { code, told } = await trivium(['--version'], {}, options);
+  expect(code).toBe(1);
+  expect(told).toBe('Trivium needs Node.js ^20.19 || ^22.13 || >=24; this is 18.20.4.\n');
+});
+
+test('check names what is wrong, missing or unknown, and exits with 1 for a fault only', async () => {
+  const wrong = await trivium(['check'], { NOTES_BASE_ULR: 'https://notes.example/v1', PORT: 'x' });
+  expect([wrong.code, wrong.out]).toEqual([1, '']);
+  expect(wrong.told).toBe(
+    'Warning: NOTES_BASE_ULR is not a setting, and has no effect: is NOTES_BASE_URL meant?\n' +
+      'Invalid settings:\n  PORT: must be a whole number\n',
+  );
+  const right = await trivium(['check'], { DATABASE_URL: 'sqlite:vat/gateway.db' });
+  expect([right.code, right.told]).toEqual([0, '']);
+  expect(right.out).toContain('Warning: DATABASE_URL: the folder vat is not there and is made');
+  expect(right.out).toContain('The settings are right.');
+  expect(existsSync(join(right.cwd, 'vat'))).toBe(false);
+});
+
+test('check --probe reaches what is set, and names what it cannot reach', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const settings = settingsFor(sandbox, await createTestFile());
+  const reached = await trivium(['check', '--probe'], settings);
+  expect([reached.code, reached.told]).toEqual([0, '']);
+  expect(reached.out.match(/^reached {2}\w+$/gm)).toHaveLength(5);
+
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  const password = 'p%40ss-w0rd';
+  const failed = await trivium(['check', '--probe'], {
+    ...settings,
+    NOTES_BASE_URL: `http://127.0.0.1:${port}/v1`,
+    DATABASE_URL: `postgres://gateway:${password}@127.0.0.1:${port}/gateway`,
+  });
+  expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/^FAILED {3}NOTES_BASE_URL: .*ECONNREFUSED/m);
+  expect(failed.out).toMatch(/^FAILED {3}DATABASE_URL: Cannot open the database gateway at 127\.0\.0\.1/m);
+  expect(failed.told).toBe('2 of 5 could not be reached.\n');
+  for (const secret of [password, decodeURIComponent(password)]) expect(failed.out).not.toContain(secret);
+});
+
+test('a backup made under load has every event acknowledged before, and opens with its key', async () => {
+  const database = await createTestFile();
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const settings = { ...settingsFor(sandbox, database), SECRET_KEYS: '' }; // the key beside the database
+  const gateway = await start(settings, { main: 'dist/main.js' });
+  const { acknowledged, send } = createSender(gateway);
+  let loading = true;
+  const load = (async () => {
+    while (loading) await Promise.all(Array.from({ length: 8 }, () => send()));
+  })();
+  await expect.poll(() => acknowledged.length).toBeGreaterThan(50);
+  const before = [...acknowledged];
+
+  const file = join(mkdtempSync(join(inject('testDirectory'), 'backup-')), 'copy.db');
+  const { code, out } = await trivium(['backup', file], { DATABASE_URL: database });
+  loading = false;
+  await load;
+  expect([code, out]).toEqual([0, expect.stringContaining(file)]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(`${file}.key`, 'utf8')).toBe(readFileSync(`${database.slice(7)}.key`, 'utf8'));
+  expect(await gateway.end()).toBe(0);
+
+  const restored = await start({ ...settings, DATABASE_URL: `sqlite:${file}` }, { main: 'dist/main.js' });
+  expect(await restored.end()).toBe(0);
+  const ids = await stored(`sqlite:${file}`);
+  for (const id of before) expect(ids).toContain(id);
+
+  const again = await trivium(['backup', file], { DATABASE_URL: database });
+  expect(again.told).toBe(`${file} exists: choose another name for the backup.\n`);
+});
+
+test('backup says what it cannot copy', async () => {
+  const { told } = await trivium(['backup', 'x.db'], { DATABASE_URL: 'postgres://u:secret@db/gateway' });
+  expect(told).toBe('DATABASE_URL names a Postgres database: back it up with pg_dump or its own means.\n');
+  const none = await trivium(['backup', 'x.db'], { DATABASE_URL: 'sqlite:none.db' });
+  expect([none.code, none.told]).toEqual([1, 'There is no database none.db.\n']);
+});
+
+test('.env is read, and the environment comes first', async () => {
+  const folder = mkdtempSync(join(inject('testDirectory'), 'env-'));
+  writeFileSync(join(folder, '.env'), 'PORT=x\nLOG_LEVEL=warn\n');
+  const source = `process.chdir(${JSON.stringify(folder)})`;
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  expect((await trivium(['check'], {}, options)).told).toBe(
+    'Invalid settings:\n  PORT: must be a whole number\n',
+  );
+  expect((await trivium(['check'], { PORT: '0' }, options)).code).toBe(0);
+});

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { describeSettings, type DescribedSetting } from '../../src/config/settings.js';
+
+/** A setting as a comment and an assignment that can be uncommented. */
+function line({ name, about, usual, example, otherwise, required }: DescribedSetting): string {
+  const notes = [
+    usual === undefined && otherwise !== undefined && `Default: ${otherwise}.`,
+    required && 'Required in production.',
+  ].filter(Boolean);
+  return `# ${[about, ...notes].join(' ')}\n#${name}=${quoted(usual ?? example ?? 'on')}\n`;
+}
+
+/** Quoted, where a reader of the file would take it otherwise. */
+function quoted(value: string): string {
+  return /^[\w.:/*@=,-]+$/.test(value) ? value : `'${value}'`;
+}
+
+test('.env.example shows every setting (after a change: npx vitest -u test/config/settings.test.ts)', async () => {
+  const text = `# Copy to .env, which npm start and npm run dev read, and uncomment what you set. A setting of the environment
+# comes first. Every setting may also come from a file: NAME_FILE=<path>.
+
+${describeSettings().map(line).join('\n')}`;
+  await expect(text).toMatchFileSnapshot('../../.env.example');
+});
+
+test('every setting is described, and shows a value', () => {
+  const poor = describeSettings().filter(
+    ({ about, usual, otherwise }) => !/\S.*\.$/s.test(about) || (usual ?? otherwise) === undefined,
+  );
+  expect(poor).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { warningsOf } from '../../src/config/warnings.js';
+
+test.each([
+  ['NOTES_BASE_ULR', 'NOTES_BASE_URL'],
+  ['NOTES_URL', 'NOTES_BASE_URL'],
+  ['DATABASE_URLS', 'DATABASE_URL'],
+  ['DATABASE_URL_FIEL', 'DATABASE_URL_FILE'],
+  ['database_url', 'DATABASE_URL'],
+  ['GRANTS_PATH', 'GRANTS'],
+  ['SECRET_KEY', 'SECRET_KEYS'],
+  ['PAYMENTS_WEBHOOKS', 'PAYMENT_WEBHOOKS'],
+  ['EVENT_RETENTION', 'EVENT_RETENTION_DAYS'],
+])('%s is not a setting: %s is meant', (given, meant) => {
+  expect(warningsOf({ [given]: 'value-that-is-not-shown' })).toEqual([
+    `${given} is not a setting, and has no effect: is ${meant} meant?`,
+  ]);
+});
+
+test.each(['HOSTNAME', 'PATH', 'HOME', 'NODE_OPTIONS', 'LANG', 'NOTES_SERVICE_HOST', 'NOTES_PORT_80_TCP'])(
+  '%s is somebody else’s',
+  (name) => expect(warningsOf({ [name]: 'x' })).toEqual([]),
+);
+
+test('every setting is known, also from a file, and so are the settings of the sandbox', () => {
+  const names = ['PORT', 'PORT_FILE', 'SECRET_KEYS_FILE', 'SANDBOX_PORT', 'GATEWAY_URL', 'METRICS_PORT'];
+  expect(warningsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
+});
+
+test('a base address without /v1 is doubtful', () => {
+  const url = 'https://api.example';
+  expect(warningsOf({ NOTES_BASE_URL: `${url}/v1/`, APPOINTMENTS_BASE_URL: `${url}/v1` })).toEqual([]);
+  expect(warningsOf({ NOTES_BASE_URL: url })).toEqual([
+    'NOTES_BASE_URL does not end with /v1, below which the service has its addresses: add it, if nothing else does',
+  ]);
+});
+
+test('production without grants, and what is nearly production, are doubtful', () => {
+  expect(warningsOf({ NODE_ENV: 'production', GRANTS: '{}' })).toEqual([]);
+  expect(warningsOf({ NODE_ENV: 'production' })).toEqual([
+    expect.stringMatching(/^GRANTS is not set, so that/),
+  ]);
+  expect(warningsOf({ NODE_ENV: 'prod' })).toEqual([
+    expect.stringMatching(/^NODE_ENV is prod: only production/),
+  ]);
+});
