@@ -96,10 +96,10 @@ export type AppointmentParticipant = {
 
 /** A participant of a new appointment. */
 export type AppointmentParticipantInput = {
-  /** Who it is. Required. */
-  readonly actor?: InputMaybe<ReferenceInput>;
-  /** Whether they take part. Required. */
-  readonly status?: InputMaybe<ParticipantStatus>;
+  /** Who it is. */
+  readonly actor: ReferenceInput;
+  /** Whether they take part. */
+  readonly status: ParticipantStatus;
 };
 
 /** The states of an appointment. */
@@ -122,19 +122,19 @@ export type BookingConfirmation =
 
 /** The input of `createAppointment`. */
 export type CreateAppointmentInput = {
-  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. Required. */
-  readonly end?: InputMaybe<Scalars['String']['input']>;
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. */
+  readonly end: Scalars['String']['input'];
   /**
    * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
    * appointment is booked once.
    */
   readonly idempotencyKey?: InputMaybe<Scalars['String']['input']>;
-  /** Who takes part: at least one `Patient/<id>`. Required. */
-  readonly participants?: InputMaybe<ReadonlyArray<AppointmentParticipantInput>>;
-  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. Required. */
-  readonly start?: InputMaybe<Scalars['String']['input']>;
-  /** The appointment's status. Required. */
-  readonly status?: InputMaybe<AppointmentStatus>;
+  /** Who takes part: at least one `Patient/<id>`. */
+  readonly participants: ReadonlyArray<AppointmentParticipantInput>;
+  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. */
+  readonly start: Scalars['String']['input'];
+  /** The appointment's status. */
+  readonly status: AppointmentStatus;
 };
 
 /** The payload of `createAppointment`. */
@@ -150,14 +150,14 @@ export type CreateAppointmentPayload = {
 
 /** The input of `createNote`. */
 export type CreateNoteInput = {
-  /** The text, at most 10,000 characters. Required. */
-  readonly content?: InputMaybe<Scalars['String']['input']>;
+  /** The text, at most 10,000 characters. */
+  readonly content: Scalars['String']['input'];
   /** Whether to pin the note; false if absent. */
   readonly isPinned?: InputMaybe<Scalars['Boolean']['input']>;
   /** The tags; none if absent. */
   readonly tags?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** The title. Required. */
-  readonly title?: InputMaybe<Scalars['String']['input']>;
+  /** The title. */
+  readonly title: Scalars['String']['input'];
 };
 
 /** The payload of `createNote`. */
@@ -620,8 +620,8 @@ export type Reference = {
 
 /** A reference to a record of the appointment service. */
 export type ReferenceInput = {
-  /** The reference: `<ResourceType>/<id>`. Required. */
-  readonly reference?: InputMaybe<Scalars['String']['input']>;
+  /** The reference: `<ResourceType>/<id>`. */
+  readonly reference: Scalars['String']['input'];
 };
 
 /** The input of `rotatePaymentWebhookSecret`. */
@@ -645,12 +645,12 @@ export type RotatePaymentWebhookSecretPayload = {
 
 /** The input of `shareNote`. */
 export type ShareNoteInput = {
-  /** The e-mail address of the person to share with. Required. */
-  readonly email?: InputMaybe<Scalars['String']['input']>;
+  /** The e-mail address of the person to share with. */
+  readonly email: Scalars['String']['input'];
   /** The note's global id. */
   readonly id: Scalars['ID']['input'];
-  /** What that person may do. Required. */
-  readonly permission?: InputMaybe<SharePermission>;
+  /** What that person may do. */
+  readonly permission: SharePermission;
 };
 
 /** The payload of `shareNote`. */
@@ -819,10 +819,10 @@ export type ShipmentUpdateFilter = {
 
 /** The input of `signIn`. */
 export type SignInInput = {
-  /** The user's e-mail address at the notes service. Required. */
-  readonly email?: InputMaybe<Scalars['String']['input']>;
-  /** The user's password at the notes service. Required. */
-  readonly password?: InputMaybe<Scalars['String']['input']>;
+  /** The user's e-mail address at the notes service. */
+  readonly email: Scalars['String']['input'];
+  /** The user's password at the notes service. */
+  readonly password: Scalars['String']['input'];
 };
 
 /** The payload of `signIn`. */

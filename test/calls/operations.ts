@@ -135,8 +135,8 @@ export const operations: readonly Costed[] = [
   },
   {
     operation: 'a mutation with invalid input',
-    document: `mutation { createNote(input: { title: "No content" }) { errors { code } }
-      shareNote(input: { id: "none", email: "x" }) { errors { code } } }`,
+    document: `mutation { updateNote(input: { id: "none", title: null }) { errors { code } }
+      shareNote(input: { id: "none", email: "x", permission: READ }) { errors { code } } }`,
     calls: [],
     why: 'What the service’s documentation forbids is reported without a call.',
   },

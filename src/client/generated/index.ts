@@ -18,10 +18,10 @@ export type AppointmentFilter = {
 
 /** A participant of a new appointment. */
 export type AppointmentParticipantInput = {
-  /** Who it is. Required. */
-  readonly actor?: ReferenceInput | null | undefined;
-  /** Whether they take part. Required. */
-  readonly status?: ParticipantStatus | null | undefined;
+  /** Who it is. */
+  readonly actor: ReferenceInput;
+  /** Whether they take part. */
+  readonly status: ParticipantStatus;
 };
 
 /** The states of an appointment. */
@@ -44,31 +44,31 @@ export type BookingConfirmation =
 
 /** The input of `createAppointment`. */
 export type CreateAppointmentInput = {
-  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. Required. */
-  readonly end?: string | null | undefined;
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. */
+  readonly end: string;
   /**
    * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
    * appointment is booked once.
    */
   readonly idempotencyKey?: string | null | undefined;
-  /** Who takes part: at least one `Patient/<id>`. Required. */
-  readonly participants?: ReadonlyArray<AppointmentParticipantInput> | null | undefined;
-  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. Required. */
-  readonly start?: string | null | undefined;
-  /** The appointment's status. Required. */
-  readonly status?: AppointmentStatus | null | undefined;
+  /** Who takes part: at least one `Patient/<id>`. */
+  readonly participants: ReadonlyArray<AppointmentParticipantInput>;
+  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. */
+  readonly start: string;
+  /** The appointment's status. */
+  readonly status: AppointmentStatus;
 };
 
 /** The input of `createNote`. */
 export type CreateNoteInput = {
-  /** The text, at most 10,000 characters. Required. */
-  readonly content?: string | null | undefined;
+  /** The text, at most 10,000 characters. */
+  readonly content: string;
   /** Whether to pin the note; false if absent. */
   readonly isPinned?: boolean | null | undefined;
   /** The tags; none if absent. */
   readonly tags?: ReadonlyArray<string> | null | undefined;
-  /** The title. Required. */
-  readonly title?: string | null | undefined;
+  /** The title. */
+  readonly title: string;
 };
 
 /** The input of `deleteNote`. */
@@ -131,18 +131,18 @@ export type PaymentUpdateFilter = {
 
 /** A reference to a record of the appointment service. */
 export type ReferenceInput = {
-  /** The reference: `<ResourceType>/<id>`. Required. */
-  readonly reference?: string | null | undefined;
+  /** The reference: `<ResourceType>/<id>`. */
+  readonly reference: string;
 };
 
 /** The input of `shareNote`. */
 export type ShareNoteInput = {
-  /** The e-mail address of the person to share with. Required. */
-  readonly email?: string | null | undefined;
+  /** The e-mail address of the person to share with. */
+  readonly email: string;
   /** The note's global id. */
   readonly id: string;
-  /** What that person may do. Required. */
-  readonly permission?: SharePermission | null | undefined;
+  /** What that person may do. */
+  readonly permission: SharePermission;
 };
 
 /** What a person with whom a note is shared may do. */

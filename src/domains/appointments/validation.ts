@@ -6,7 +6,6 @@ import type {
 } from '../../generated/resolvers.js';
 import { instant } from '../../lib/iso-instant.js';
 import type { NewAppointment } from './service/client.js';
-import type { Participant } from '../../models/appointment.js';
 
 /** A valid booking; its date-times are as they were written. */
 export interface BookingInput {
@@ -24,73 +23,47 @@ export function readBooking(
 ): BookingInput | { readonly errors: readonly UserError[] } {
   const { status, start, end, participants, idempotencyKey } = input;
   const errors = [
-    ...required(status, 'The appointment needs a status.', 'status'),
     ...checkDateTime(start, 'start'),
     ...checkDateTime(end, 'end'),
     ...checkOrder(start, end),
     ...checkParticipants(participants),
     ...checkKey(idempotencyKey),
   ];
-  if (errors.length > 0 || !status || !start || !end || !participants) return { errors };
-  const appointment = { status, start, end, participants: participants.flatMap(participantOf) };
-  return { appointment, idempotencyKey: idempotencyKey ?? undefined };
-}
-
-function required(value: unknown, message: string, ...path: readonly string[]): readonly UserError[] {
-  return value == null || value === '' ? [userError('REQUIRED', message, ...path)] : [];
+  if (errors.length > 0) return { errors };
+  return { appointment: { status, start, end, participants }, idempotencyKey: idempotencyKey ?? undefined };
 }
 
 /** The service only says "ISO 8601 datetime", but we return it as a `DateTime`, which needs an offset. */
-function checkDateTime(text: string | null | undefined, member: string): readonly UserError[] {
-  if (!text) return required(text, `The appointment needs its ${member}.`, member);
+function checkDateTime(text: string, member: string): readonly UserError[] {
+  if (!text) return [userError('REQUIRED', `The appointment needs its ${member}.`, member)];
   const message = `The ${member} must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00+01:00.`;
   return instant(text) === undefined ? [userError('INVALID', message, member)] : [];
 }
 
-function checkOrder(start: string | null | undefined, end: string | null | undefined): readonly UserError[] {
-  const [from, to] = [instant(start ?? ''), instant(end ?? '')];
+function checkOrder(start: string, end: string): readonly UserError[] {
+  const [from, to] = [instant(start), instant(end)];
   const disordered = from !== undefined && to !== undefined && to < from;
   return disordered ? [userError('INVALID', 'The end is before the start.', 'end')] : [];
 }
 
-function checkParticipants(
-  participants: readonly AppointmentParticipantInput[] | null | undefined,
-): readonly UserError[] {
-  const all = participants ?? [];
-  const hasPatient = all.some(
-    ({ actor }) => isReference(actor?.reference) && actor.reference.startsWith('Patient/'),
+function checkParticipants(participants: readonly AppointmentParticipantInput[]): readonly UserError[] {
+  const hasPatient = participants.some(
+    ({ actor }) => reference.test(actor.reference) && actor.reference.startsWith('Patient/'),
   );
   return [
     ...(hasPatient ? [] : [userError('REQUIRED', 'One participant must be Patient/<id>.', 'participants')]),
-    ...all.flatMap((participant, index) => checkParticipant(participant, String(index))),
+    ...participants.flatMap(({ actor }, index) => checkReference(actor.reference, String(index))),
   ];
 }
 
-function checkParticipant(
-  { actor, status }: AppointmentParticipantInput,
-  index: string,
-): readonly UserError[] {
+function checkReference(text: string, index: string): readonly UserError[] {
   const path = ['participants', index, 'actor', 'reference'];
-  const text = actor?.reference;
-  return [
-    ...required(text, 'The participant needs a reference.', ...path),
-    ...(!text || isReference(text)
-      ? []
-      : [userError('INVALID', 'A reference must have the form <ResourceType>/<id>.', ...path)]),
-    ...required(status, 'The participant needs a status.', 'participants', index, 'status'),
-  ];
-}
-
-function isReference(text: string | null | undefined): text is string {
-  return text != null && reference.test(text);
+  if (!text) return [userError('REQUIRED', 'The participant needs a reference.', ...path)];
+  const message = 'A reference must have the form <ResourceType>/<id>.';
+  return reference.test(text) ? [] : [userError('INVALID', message, ...path)];
 }
 
 function checkKey(key: string | null | undefined): readonly UserError[] {
   if (key == null || keyForm.test(key)) return [];
   return [userError('INVALID', 'An idempotency key must have 1 to 255 characters.', 'idempotencyKey')];
-}
-
-/** The participant without what clients may have sent as null; none if it is incomplete. */
-function participantOf({ actor, status }: AppointmentParticipantInput): readonly Participant[] {
-  return actor?.reference && status ? [{ actor: { reference: actor.reference }, status }] : [];
 }

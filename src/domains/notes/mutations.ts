@@ -32,8 +32,8 @@ export async function createNote(
   input: CreateNoteInput,
 ): Promise<Outcome<{ note: Note; noteEdge: Edge<Note> }>> {
   const errors = checkNewNote(input);
+  if (errors.length > 0) return { errors };
   const { title, content } = input;
-  if (errors.length > 0 || title == null || content == null) return { errors };
   const note = { ...changeOf(input), title, content };
   const answer = await notes.create(note);
   if ('refused' in answer) return { errors: await explain(notes, answer, note) };
@@ -79,7 +79,7 @@ export async function shareNote(
   const { id: sharedNoteId, email, permission } = input;
   const id = idOf('Note', sharedNoteId);
   const errors = [...(id === undefined ? [notFound()] : []), ...checkShare(input)];
-  if (errors.length > 0 || id === undefined || !email || !permission) return { errors };
+  if (errors.length > 0 || id === undefined) return { errors };
   const refusal = await notes.share(id, { email, permission: permissions[permission] });
   if (!refusal) return { sharedNoteId, errors };
   failWhereCallIsAtFault(refusal);
@@ -89,7 +89,7 @@ export async function shareNote(
 }
 
 /** The members that were given; `createNote` takes a null for an absent member. */
-function changeOf({ title, content, tags, isPinned }: CreateNoteInput): NoteChange {
+function changeOf({ title, content, tags, isPinned }: Omit<UpdateNoteInput, 'id'>): NoteChange {
   return {
     ...(title != null && { title }),
     ...(content != null && { content }),

@@ -1,4 +1,5 @@
 import { userError } from '../../graphql/errors.js';
+import type { NoteChange } from './service/requests.js';
 import type {
   CreateNoteInput,
   ShareNoteInput,
@@ -11,12 +12,8 @@ const maxContentLength = 10_000;
 const address = /^[^\s@]+@[^\s@]+$/;
 
 /** The errors in a new note that can be found before any call. */
-export function checkNewNote({ title, content }: CreateNoteInput): readonly UserError[] {
-  return [
-    ...(title == null ? [userError('REQUIRED', 'A note needs a title.', 'title')] : []),
-    ...(content == null ? [userError('REQUIRED', 'A note needs content.', 'content')] : []),
-    ...checkLength(content),
-  ];
+export function checkNewNote({ content }: CreateNoteInput): readonly UserError[] {
+  return checkLength(content);
 }
 
 /** The errors in a change that can be found before any call; null is not a value for any member. */
@@ -31,7 +28,7 @@ export function checkNoteChange({ content, ...input }: UpdateNoteInput): readonl
 }
 
 /** The errors in a share that can be found before any call. */
-export function checkShare({ email, permission }: ShareNoteInput): readonly UserError[] {
+export function checkShare({ email }: ShareNoteInput): readonly UserError[] {
   return [
     ...(email
       ? []
@@ -39,12 +36,11 @@ export function checkShare({ email, permission }: ShareNoteInput): readonly User
     ...(email && !address.test(email)
       ? [userError('INVALID', 'This is not an e-mail address.', 'email')]
       : []),
-    ...(permission ? [] : [userError('REQUIRED', 'Choose what that person may do.', 'permission')]),
   ];
 }
 
 /** An error for each required member that was sent blank. */
-export function checkBlank({ title, content }: CreateNoteInput): readonly UserError[] {
+export function checkBlank({ title, content }: NoteChange): readonly UserError[] {
   return [
     ...(title?.trim() === '' ? [userError('REQUIRED', 'A note needs a title.', 'title')] : []),
     ...(content?.trim() === '' ? [userError('REQUIRED', 'A note needs content.', 'content')] : []),

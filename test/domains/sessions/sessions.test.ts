@@ -109,9 +109,11 @@ describe('signing in', () => {
   test('without an e-mail address or password is REQUIRED, and makes no upstream call', async () => {
     const asked = testbed.sandbox.calls.length;
     const required = (name: string) => ({ code: 'REQUIRED', path: [name] });
-    expect((await signIn({})).data).toEqual(failed(required('email'), required('password')));
+    expect((await signIn({ email: '', password: '' })).data).toEqual(
+      failed(required('email'), required('password')),
+    );
     expect((await signIn({ email: '', password: 'x' })).data).toEqual(failed(required('email')));
-    expect((await signIn({ email: 'x', password: null })).data).toEqual(failed(required('password')));
+    expect((await signIn({ email: 'x', password: '' })).data).toEqual(failed(required('password')));
     expect(testbed.sandbox.calls).toHaveLength(asked);
   });
 

@@ -66,7 +66,7 @@ describe('the cost of an operation', () => {
 
   test('of a mutation assumes lists as long as the longest in its input', () => {
     const written =
-      'mutation { createNote(input: { tags: ["a" "b" "c" "d" "e" "f" "g"] }) { note { tags { name } } } }';
+      'mutation { createNote(input: { title: "T", content: "C", tags: ["a" "b" "c" "d" "e" "f" "g"] }) { note { tags { name } } } }';
     expect(costOf(written).fields).toBe(3 + 7);
     const source =
       'mutation ($input: CreateNoteInput!) { createNote(input: $input) { note { tags { name } } } }';
