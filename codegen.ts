@@ -41,7 +41,7 @@ const config: CodegenConfig = {
     'src/client/generated/index.ts': {
       documents: 'src/client/operations.graphql',
       plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
-      config: common,
+      config: { ...common, documentNodeImport: '../core/document.js#TypedDocumentNode' },
     },
     'src/generated/schema.graphql': {
       plugins: ['schema-ast'],

@@ -1,7 +1,7 @@
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
-import { detectingSilence } from '../client/resume.js';
+import { pingEveryMs, watchLiveness } from '../client/core/liveness.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
 import type { Session } from './session.js';
 import { stoppable } from './stoppable.js';
@@ -64,14 +64,15 @@ function isOnlySigning({ data }: Answer): boolean {
 
 /** Opens one connection per subscription, so that each uses the current cookie and headers. */
 function subscribe(operation: Operation, headers: Headers, session: SessionHooks): AsyncIterable<Answer> {
-  const client = createClient(
-    detectingSilence({
-      url: `${location.origin.replace(/^http/, 'ws')}${path}`,
-      connectionParams: headers,
-      // The library would subscribe again with the same variables, and so miss what happened meanwhile.
-      retryAttempts: 0,
-    }),
-  );
+  const liveness = watchLiveness(() => client.terminate());
+  const client = createClient({
+    url: `${location.origin.replace(/^http/, 'ws')}${path}`,
+    connectionParams: headers,
+    // The library would subscribe again with the same variables, and so miss what happened meanwhile.
+    retryAttempts: 0,
+    keepAlive: pingEveryMs,
+    on: liveness.on,
+  });
   const iterator = answers(client.iterate({ ...operation }), session);
   return { [Symbol.asyncIterator]: () => iterator };
 }
@@ -103,7 +104,7 @@ function answers(
   };
 }
 
-/** Whether this is the close of the socket, reported by the socket itself or by `detectingSilence`. */
+/** Whether this is the close of the socket, reported by the socket itself or by `watchLiveness`. */
 function isClose(cause: unknown): cause is CloseEvent | TerminatedCloseEvent {
   return cause instanceof CloseEvent || cause instanceof TerminatedCloseEvent;
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
-import { resuming } from '../../src/client/resume.js';
+import { cursorOf } from '../../src/client/core/document.js';
+import { watchLiveness } from '../../src/client/core/liveness.js';
 import { documentOf, type Profile } from './profiles.js';
 import type { Random } from './random.js';
 import type { Fields } from './expected.js';
@@ -58,22 +59,37 @@ export function startSubscriber({ profile, token, after, url, random }: Subscrib
   let servedAt = 0;
   let isServed = false;
   let cursor = after;
+  /** What is sent when the connection was lost, too. */
+  const variables = { after, filter: profile.filter };
   let stopped = false;
   let leave = () => {};
 
-  const connect = () =>
-    createClient(
-      resuming({
-        url: () => `${url().replace('http', 'ws')}/graphql`,
-        webSocketImpl: WebSocket,
-        connectionParams: { authorization: `Bearer ${token}` },
-        connectionAckWaitTimeout: 5_000,
-        keepAlive: 2_000,
-        on: { connected: () => serve(true), closed: () => serve(false) },
-        retryAttempts: Infinity,
-        retryWait: () => sleep(random.between(20, 300)),
-      }),
-    );
+  function connect() {
+    const liveness = watchLiveness(() => client.terminate(), 2_000);
+    const client = createClient({
+      url: () => `${url().replace('http', 'ws')}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `Bearer ${token}` },
+      connectionAckWaitTimeout: 5_000,
+      keepAlive: 2_000,
+      on: {
+        ...liveness.on,
+        connected: () => serve(true),
+        message(message) {
+          liveness.on.message?.(message);
+          if (message.type === 'next') variables.after = cursorOf(message.payload.data) ?? variables.after;
+        },
+        closed(event) {
+          liveness.on.closed?.(event);
+          serve(false);
+        },
+      },
+      shouldRetry: () => true,
+      retryAttempts: Infinity,
+      retryWait: () => sleep(random.between(20, 300)),
+    });
+    return client;
+  }
 
   function serve(admitted: boolean): void {
     if (admitted || isServed) servedAt = performance.now();
@@ -95,7 +111,7 @@ export function startSubscriber({ profile, token, after, url, random }: Subscrib
   /** Runs one operation, which the client resumes by itself, until this subscriber leaves or the gateway ends it. */
   async function follow(): Promise<void> {
     const client = connect();
-    const variables = { after: cursor, filter: profile.filter };
+    variables.after = cursor;
     const updates = client.iterate<Answer>({ query: documentOf(profile), variables });
     leave = () => void updates.return?.();
     const restless = profile.isRestless ? setTimeout(() => leave(), random.between(200, 3_000)) : undefined;

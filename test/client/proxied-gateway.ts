@@ -1,7 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { createClient, type Client, type ClientOptions } from 'graphql-ws';
 import WebSocket from 'ws';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { createTrivium, type Trivium, type TriviumOptions } from '../../src/client/core/trivium.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openProxy, type Proxy } from './proxy.js';
 
@@ -10,21 +9,22 @@ export interface ProxiedGateway {
   readonly testbed: Testbed;
   /** A new one for each test. */
   readonly proxy: Proxy;
-  /** The session token with which clients connect from now on. */
+  /** The session token with which clients are made from now on. */
   token: string;
-  /** Options for a client that connects through the proxy. */
-  options(more?: Partial<ClientOptions>): ClientOptions;
-  /** A client that is disposed of after the test. */
-  connect(by: ClientOptions): Client;
+  /** A client that calls through the proxy, and is disposed of after the test. */
+  connect(more?: Partial<TriviumOptions>): Trivium;
   liveCursor(): Promise<string>;
+  /** Emits this many shipment events, one after the other, and returns their ids. */
+  emit(count: number, shipmentId?: string): Promise<string[]>;
 }
 
 /** Sets all of that up for the tests of a file. */
 export function useProxiedGateway(start: Parameters<typeof startTestbed>[0] = {}): ProxiedGateway {
-  const clients: Client[] = [];
+  const clients: Trivium[] = [];
   let testbed: Testbed;
   let proxy: Proxy;
   let token: string;
+  let emitted = 0;
 
   beforeAll(async () => {
     testbed = await startTestbed(start);
@@ -36,7 +36,7 @@ export function useProxiedGateway(start: Parameters<typeof startTestbed>[0] = {}
   });
 
   afterEach(async () => {
-    for (const client of clients.splice(0)) await client.dispose();
+    for (const client of clients.splice(0)) client.dispose();
     await proxy.stop();
   });
 
@@ -55,18 +55,20 @@ export function useProxiedGateway(start: Parameters<typeof startTestbed>[0] = {}
     set token(given) {
       token = given;
     },
-    options: (more) => ({
-      url: `${proxy.url.replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: () => ({ authorization: `Bearer ${token}` }),
-      retryWait: () => pause(20),
-      ...more,
-    }),
-    connect(by) {
-      const client = createClient(by);
+    connect(more) {
+      const client = createTrivium({ url: proxy.url, token, webSocketImpl: WebSocket, ...more });
       clients.push(client);
       return client;
     },
     liveCursor: async () => (await testbed.ask('{ liveCursor }', {}, token)).data.liveCursor,
+    async emit(count, shipmentId = 'shp_client') {
+      const ids: string[] = [];
+      for (let index = 0; index < count; index++) {
+        const id = `evt_client_${emitted++}`;
+        ids.push(id);
+        await testbed.sandbox.webhooks.emitShipment({ id, shipment: { id: shipmentId } });
+      }
+      return ids;
+    },
   };
 }

@@ -1,0 +1,78 @@
+import { TriviumError, type Answer } from './error.js';
+import type { Payload } from './document.js';
+
+/** What identifies the caller on a request. */
+export interface Credentials {
+  /** The session's token; undefined if a cookie counts, or nobody is signed in. */
+  readonly token: string | undefined;
+  readonly credentials: 'include' | 'omit';
+}
+
+export interface HttpOptions {
+  readonly url: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly credentials: () => Credentials;
+}
+
+/** An answer, and the status that it came with. */
+export interface Answered extends Answer {
+  readonly status: number;
+}
+
+/** Posts an operation. Rejects with `UNREACHABLE`, `NOT_GRAPHQL` or the signal's reason; errors are data. */
+export type Post = (payload: Payload, signal?: AbortSignal | null) => Promise<Answered>;
+
+/** The headers with which a request says who is calling. */
+export function headersFor({ token }: Credentials, accept: string): Record<string, string> {
+  return {
+    accept,
+    'content-type': 'application/json',
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  };
+}
+
+/** Sends operations to `/graphql`. */
+export function createPost({ url, fetch, credentials }: HttpOptions): Post {
+  return async (payload, signal) => {
+    const caller = credentials();
+    let response: Response;
+    try {
+      response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: headersFor(caller, 'application/graphql-response+json, application/json;q=0.9'),
+        credentials: caller.credentials,
+        body: JSON.stringify(payload),
+        signal: signal ?? null,
+      });
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new TriviumError('UNREACHABLE', 'The gateway cannot be reached.', { cause });
+    }
+    return { ...(await readAnswer(response, signal)), status: response.status };
+  };
+}
+
+/** The answer in a response; rejects with `NOT_GRAPHQL` if there is none, or `UNREACHABLE` if it was cut off. */
+export async function readAnswer(response: Response, signal?: AbortSignal | null): Promise<Answer> {
+  const { status } = response;
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new TriviumError('UNREACHABLE', 'The connection was lost.', { cause, status });
+  }
+  try {
+    const body = JSON.parse(text) as Answer | null;
+    if (Array.isArray(body?.errors) || (typeof body?.data === 'object' && body.data !== null)) return body!;
+  } catch {
+    // not JSON: a page of a proxy, or of another server
+  }
+  throw new TriviumError(
+    'NOT_GRAPHQL',
+    `Not the gateway, but something else, answered with status ${status}.`,
+    {
+      status,
+    },
+  );
+}

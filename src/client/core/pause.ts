@@ -1,0 +1,36 @@
+const firstPauseMs = 500;
+const maxPauseMs = 30_000;
+
+/** Pauses between attempts, which can be cut short. */
+export interface Pauses {
+  /** Waits after this many failed attempts: longer each time, at most half a minute, at random by half. */
+  wait(attempts: number): Promise<void>;
+  /** Ends all waits at once; if there is none, the next one does not take place. */
+  skip(): void;
+}
+
+export function createPauses(): Pauses {
+  const ends = new Set<() => void>();
+  let skipsNext = false;
+  return {
+    wait(attempts) {
+      const skips = skipsNext;
+      skipsNext = false;
+      if (skips) return Promise.resolve();
+      const ms = Math.min(2 ** attempts * firstPauseMs, maxPauseMs) * (0.5 + Math.random() / 2);
+      return new Promise((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          ends.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, ms);
+        ends.add(end);
+      });
+    },
+    skip() {
+      skipsNext = ends.size === 0;
+      for (const end of ends) end();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { UserPartsFragment } from '../generated/index.js';
+import type { Credentials } from './http.js';
+
+/** Who is signed in. */
+export type Viewer = UserPartsFragment;
+
+/** A session as it is known here. */
+export interface Session {
+  /** `unknown` until the gateway has been asked: a page's cookie cannot be read. */
+  readonly status: 'unknown' | 'signed-in' | 'signed-out';
+  /** Who is signed in; null if nobody is, or it is unknown. */
+  readonly viewer: Viewer | null;
+  /** Whether it ended by itself, not by `signOut`: it expired, or was ended elsewhere. */
+  readonly ended: boolean;
+}
+
+/** Where a token survives, such as `localStorage`; one that is full or forbidden is done without. */
+export type TokenStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+
+export interface SessionOptions {
+  readonly url: string;
+  /** A session's token, for a program that has one. */
+  readonly token?: string;
+  readonly storage?: TokenStorage;
+  /** Whether a browser keeps the session in a cookie. */
+  readonly usesCookie: boolean;
+}
+
+/** The session of a client: who is signed in, and how requests say so. */
+export interface SessionKeeper {
+  readonly session: Session;
+  /** Counts sign-ins and sign-outs: an answer to an older request says nothing about the session of now. */
+  readonly epoch: number;
+  credentials(): Credentials;
+  signedIn(viewer: Viewer, token: string | undefined): void;
+  /** Nobody is signed in any more; `ended` if it was not asked for. */
+  signedOut(ended: boolean): void;
+  /** Forgets the token that is kept here, and reads that of the storage: another tab signed in or out. */
+  reread(): void;
+  listen(listener: (session: Session) => void): () => void;
+}
+
+const unknown: Session = { status: 'unknown', viewer: null, ended: false };
+const signedOut: Session = { status: 'signed-out', viewer: null, ended: false };
+
+export function createSessionKeeper({ url, token, storage, usesCookie }: SessionOptions): SessionKeeper {
+  const key = `trivium ${url}`;
+  const listeners = new Set<(session: Session) => void>();
+  let kept = token ?? attempt(() => storage?.getItem(key)) ?? undefined;
+  let epoch = 0;
+  let session = kept !== undefined || usesCookie ? unknown : signedOut;
+
+  function keep(next: string | undefined): void {
+    kept = next;
+    epoch++;
+    attempt(() => (next === undefined ? storage?.removeItem(key) : storage?.setItem(key, next)));
+  }
+
+  function tell(next: Session): void {
+    session = next;
+    for (const listener of listeners) listener(next);
+  }
+
+  return {
+    get session() {
+      return session;
+    },
+    get epoch() {
+      return epoch;
+    },
+    credentials: () => ({ token: kept, credentials: usesCookie && kept === undefined ? 'include' : 'omit' }),
+    signedIn(viewer, next) {
+      if (next !== kept || session.viewer?.id !== viewer.id) keep(next);
+      tell({ status: 'signed-in', viewer, ended: false });
+    },
+    signedOut(ended) {
+      if (session.status === 'signed-out' && (session.ended || !ended)) return;
+      keep(undefined);
+      tell({ ...signedOut, ended });
+    },
+    reread() {
+      epoch++;
+      kept = attempt(() => storage?.getItem(key)) ?? (storage ? undefined : kept);
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+function attempt<Value>(act: () => Value): Value | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined; // forbidden or full: the session then lasts as long as the page
+  }
+}

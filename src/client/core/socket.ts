@@ -1,0 +1,105 @@
+import { createClient, type Client, type ClientOptions } from 'graphql-ws/client';
+import { failureOf, TriviumError, unauthenticated, type Answer } from './error.js';
+import { pingEveryMs, watchLiveness } from './liveness.js';
+import { createPauses } from './pause.js';
+import type { Transport } from './transport.js';
+
+export interface SocketOptions {
+  /** The gateway's origin, `http:` or `https:`. */
+  readonly url: string;
+  /** In place of the global `WebSocket`. */
+  readonly webSocketImpl?: unknown;
+  /** The token with which the next connection is made. */
+  readonly token: () => string | undefined;
+  /** Called after each attempt to connect that did not lead to an open connection, until one does. */
+  readonly onNeverOpened?: () => void;
+  /** How often to ping, in milliseconds. */
+  readonly pingEveryMs?: number;
+}
+
+/** A message may have up to 1 MiB; this leaves room for a cursor. */
+const maxOperationBytes = 1024 * 1024 - 1024;
+/** How long an unused connection is kept for the next subscription. */
+const idleMs = 3_000;
+
+/** Runs subscriptions over one websocket, opened while there are any; reconnects for ever. */
+export function createSocket(options: SocketOptions): Transport {
+  const pauses = createPauses();
+  const liveness = watchLiveness(() => client.terminate(), options.pingEveryMs);
+  const client: Client = createClient(clientOptions(options, liveness.on, pauses.wait));
+  return {
+    subscribe(payload, sink) {
+      refuseTooLarge(payload);
+      liveness.used();
+      return client.subscribe(payload as Parameters<typeof client.subscribe>[0], {
+        next: (answer) => sink.next(answer as Answer),
+        error: (cause) => sink.error(failureFrom(cause)),
+        complete: () => sink.complete(),
+      });
+    },
+    restart() {
+      pauses.skip();
+      client.terminate();
+    },
+    wake() {
+      pauses.skip();
+      liveness.probe();
+    },
+    stop: () => void client.dispose(),
+  };
+}
+
+function clientOptions(
+  { url, webSocketImpl, token, onNeverOpened, pingEveryMs: pingMs = pingEveryMs }: SocketOptions,
+  on: NonNullable<ClientOptions['on']>,
+  retryWait: (attempts: number) => Promise<void>,
+): ClientOptions {
+  let wasOpened = false;
+  return {
+    url: `${url.replace(/^http/, 'ws')}/graphql`,
+    ...(webSocketImpl !== undefined && { webSocketImpl }),
+    connectionParams: () => {
+      const known = token();
+      return known === undefined ? undefined : { authorization: `Bearer ${known}` };
+    },
+    lazyCloseTimeout: idleMs,
+    keepAlive: pingMs,
+    retryAttempts: Infinity,
+    shouldRetry: isConnectionFailure,
+    retryWait,
+    on: {
+      ...on,
+      connected: () => void (wasOpened = true),
+      closed(event) {
+        on.closed?.(event);
+        wasOpened ||= isFromGateway(event);
+        if (!wasOpened) onNeverOpened?.();
+      },
+    },
+  };
+}
+
+/** Whether a close has a code of the gateway, such as 4401; 4499 is `client.terminate`. */
+function isFromGateway(event: unknown): boolean {
+  const { code = 0 } = event as { readonly code?: number };
+  return code >= 4000 && code !== 4499;
+}
+
+/** Sockets report failures as events, `client.terminate` as an error with a `reason`; any other error was thrown. */
+function isConnectionFailure(cause: unknown): boolean {
+  return !(cause instanceof Error) || 'reason' in cause;
+}
+
+/** Sending it would end everything else on the connection. */
+function refuseTooLarge(payload: unknown): void {
+  if (new TextEncoder().encode(JSON.stringify(payload)).length > maxOperationBytes)
+    throw new RangeError('The operation is too large for a websocket.');
+}
+
+function failureFrom(cause: unknown): TriviumError {
+  if (Array.isArray(cause)) return failureOf({ errors: cause as NonNullable<Answer['errors']> });
+  const { code, reason } = cause as { readonly code?: unknown; readonly reason?: unknown };
+  if (code === 4401) return unauthenticated(cause);
+  const why = cause instanceof Error ? cause.message : `${String(code)} ${String(reason ?? '')}`.trim();
+  return new TriviumError('UNREACHABLE', `The live connection has ended: ${why}`, { cause });
+}

@@ -1,0 +1,25 @@
+import type { Answer, TriviumError } from './error.js';
+import type { Payload } from './document.js';
+
+/** What takes the answers of one subscription. */
+export interface Sink {
+  next(answer: Answer): void;
+  /** The place in the log that was passed without an update for this subscription. */
+  passed?(cursor: string): void;
+  /** The subscription has ended for good. */
+  error(failure: TriviumError): void;
+  complete(): void;
+}
+
+/**
+ * A way to run subscriptions. One that is cut is asked again, with whatever `payload.variables` are then: who follows
+ * keeps `after` in them up to date.
+ */
+export interface Transport {
+  subscribe(payload: Payload, sink: Sink): () => void;
+  /** Connects again, as somebody else signed in. */
+  restart(): void;
+  /** Makes sure that there is a connection, without the usual pause: the network is back, or the page is shown. */
+  wake(): void;
+  stop(): void;
+}

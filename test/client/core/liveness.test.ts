@@ -1,0 +1,114 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { watchLiveness } from '../../../src/client/core/liveness.js';
+import { createSocket } from '../../../src/client/core/socket.js';
+import { textOf } from '../../../src/client/core/document.js';
+import { ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
+import WebSocket from 'ws';
+import { useProxiedGateway } from '../proxied-gateway.js';
+
+const proxied = useProxiedGateway();
+
+/** Like a browser's, which cannot be terminated: it closes when the other side does, or after many seconds. */
+class PageSocket extends WebSocket {
+  override terminate = undefined as never;
+}
+
+/** Follows the shipments on a transport of its own; the cursors are as many as the updates that were shown. */
+async function follow(webSocketImpl: unknown, pingEveryMs: number) {
+  const transport = createSocket({
+    url: proxied.proxy.url,
+    webSocketImpl,
+    pingEveryMs,
+    token: () => proxied.token,
+  });
+  onTestFinished(() => transport.stop());
+  const variables: Record<string, unknown> = { after: await proxied.liveCursor() };
+  const cursors: unknown[] = [];
+  transport.subscribe(
+    { query: textOf(ShipmentUpdatesDocument), variables },
+    {
+      next({ data }) {
+        const { cursor } = (data as { shipmentUpdates: { cursor: string } }).shipmentUpdates;
+        variables['after'] = cursor;
+        cursors.push(cursor);
+      },
+      error: (failure) => expect.unreachable(failure.message),
+      complete() {},
+    },
+  );
+  return { transport, cursors };
+}
+
+test.for([
+  ['of ws', WebSocket],
+  ['of a browser', PageSocket],
+] as const)('drops a dead connection %s, and shows each event once', async ([, webSocketImpl]) => {
+  const { cursors } = await follow(webSocketImpl, 200);
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(1);
+  proxied.proxy.mute();
+  await proxied.emit(2);
+  await expect.poll(() => cursors).toHaveLength(3);
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(4);
+  expect(new Set(cursors).size).toBe(4);
+});
+
+test('finds a dead connection within seconds when it is woken, long before the next ping', async () => {
+  const { transport, cursors } = await follow(PageSocket, 60_000);
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(1);
+  proxied.proxy.mute();
+  await proxied.emit(1);
+  transport.wake();
+  await expect.poll(() => cursors).toHaveLength(2);
+});
+
+test('connects at once when it is woken during a pause', async () => {
+  const { transport, cursors } = await follow(WebSocket, 60_000);
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(1);
+  const random = vi.spyOn(Math, 'random').mockReturnValue(1);
+  onTestFinished(() => random.mockRestore());
+  proxied.proxy.shut(true);
+  proxied.proxy.cut();
+  // Pauses of 0.5, 1, 2, 4 seconds: the next one is long.
+  await new Promise((resolve) => setTimeout(resolve, 3_600));
+  proxied.proxy.shut(false);
+  await proxied.emit(1);
+  const begun = performance.now();
+  transport.wake();
+  await expect.poll(() => cursors).toHaveLength(2);
+  expect(performance.now() - begun).toBeLessThan(1_500);
+});
+
+test('waits longer on each further connection, until a pong arrives', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const drop = vi.fn<() => void>();
+  const { on } = watchLiveness(drop, 1_000);
+  for (const [ms, drops] of [
+    [1_000, 1],
+    [2_000, 2],
+    [4_000, 3],
+  ] as const) {
+    on.connecting!(true);
+    vi.advanceTimersByTime(ms - 1);
+    expect(drop.mock.calls).toHaveLength(drops - 1);
+    vi.advanceTimersByTime(1);
+    expect(drop.mock.calls).toHaveLength(drops);
+  }
+  on.message!({ type: 'pong' as never });
+  on.ping!(false, undefined);
+  vi.advanceTimersByTime(1_000);
+  expect(drop.mock.calls).toHaveLength(4);
+});
+
+test.each([0, Infinity])('sets no timer if it never pings: %d', (never) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { on } = watchLiveness(() => expect.unreachable(), never);
+  on.connecting!(false);
+  on.ping!(false, undefined);
+  expect(vi.getTimerCount()).toBe(0);
+});

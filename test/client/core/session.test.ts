@@ -1,0 +1,100 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Session } from '../../../src/client/core/trivium.js';
+import { createTrivium } from '../../../src/client/core/trivium.js';
+import {
+  NotesDocument,
+  ShipmentUpdatesDocument,
+  ViewerDocument,
+} from '../../../src/client/generated/index.js';
+import { demo } from '../../support/testbed.js';
+import { useProxiedGateway } from '../proxied-gateway.js';
+
+const proxied = useProxiedGateway();
+const { connect } = proxied;
+
+test('signs in and out, and says so in one place', async () => {
+  const trivium = createTrivium({ url: proxied.testbed.url });
+  const seen: Session[] = [];
+  trivium.onSession((session) => seen.push(session));
+  expect(trivium.session.status).toBe('signed-out');
+  const refused = await trivium.signIn(demo.email, 'wrong');
+  expect(refused).toMatchObject({ viewer: null, errors: [{ code: 'WRONG_CREDENTIALS' }] });
+  const { viewer } = await trivium.signIn(demo.email, demo.password);
+  expect(viewer?.email).toBe(demo.email);
+  expect((await trivium.query(ViewerDocument)).viewer).toEqual(viewer);
+  expect((await trivium.query(NotesDocument, { first: 1 })).notes.edges.length).toBeLessThanOrEqual(1);
+  await trivium.signOut();
+  await trivium.signOut();
+  expect(seen.map(({ status, ended }) => [status, ended])).toEqual([
+    ['signed-in', false],
+    ['signed-out', false],
+  ]);
+  await expect(trivium.query(NotesDocument)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+test('tells once that a session has ended, whether a query or a subscription learns it', async () => {
+  const token = await proxied.testbed.signIn();
+  const [overHttp, overSocket] = [connect({ token }), connect({ token })];
+  const ended: Session[] = [];
+  for (const trivium of [overHttp, overSocket]) {
+    await trivium.refresh();
+    trivium.onSession((session) => ended.push(session));
+  }
+  const update = overSocket.updates(ShipmentUpdatesDocument).next();
+  await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+  await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
+  await expect(update).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  for (const attempt of [1, 2])
+    await expect(overHttp.query(NotesDocument), String(attempt)).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
+  expect(ended).toEqual([expect.objectContaining({ ended: true }), expect.objectContaining({ ended: true })]);
+  await overSocket.signIn(demo.email, demo.password);
+  const sent = overSocket.updates(ShipmentUpdatesDocument, {
+    after: (await overSocket.execute('{ liveCursor }')).data!['liveCursor' as never],
+  });
+  await proxied.emit(1);
+  expect((await sent.next()).value?.shipmentUpdates.shipment.shipmentId).toBe('shp_client');
+});
+
+test('keeps a token where it is told to, and does without a storage that is full or forbidden', async () => {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+  const { url } = proxied.testbed;
+  await createTrivium({ url, storage }).signIn(demo.email, demo.password);
+  const later = createTrivium({ url, storage });
+  expect(later.session.status).toBe('unknown');
+  expect((await later.refresh()).viewer?.email).toBe(demo.email);
+  await later.signOut();
+  expect(kept.size).toBe(0);
+  const fail = () => {
+    throw new DOMException('no', 'QuotaExceededError');
+  };
+  const forbidden = createTrivium({ url, storage: { getItem: fail, setItem: fail, removeItem: fail } });
+  await forbidden.signIn(demo.email, demo.password);
+  expect((await forbidden.query(ViewerDocument)).viewer?.email).toBe(demo.email);
+});
+
+test('says plainly when something else answers, or nothing', async () => {
+  const server = createServer((_, response) =>
+    response.writeHead(502, { 'content-type': 'text/html' }).end('<p>Bad gateway'),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const trivium = createTrivium({ url });
+  await expect(trivium.query(ViewerDocument)).rejects.toMatchObject({ code: 'NOT_GRAPHQL', status: 502 });
+  await new Promise((resolve) => server.close(resolve));
+  await expect(trivium.query(ViewerDocument)).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  const aborted = AbortSignal.abort();
+  await expect(trivium.query(ViewerDocument, {}, { signal: aborted })).rejects.toHaveProperty(
+    'name',
+    'AbortError',
+  );
+  onTestFinished(() => trivium.dispose());
+});
