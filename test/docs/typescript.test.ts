@@ -42,7 +42,7 @@ test('every example compiles', async () => {
   expect(await typeFaults(folder, 'src/given.d.ts', name)).toContain("'stage' does not exist");
 });
 
-test.for(examplesIn('ts', 'resuming').map(titled))(
+test.for(examplesIn('ts', 'ShipmentUpdatesDocument').map(titled))(
   'the client of %s resumes after its connection is cut',
   async ([, { text }]) => {
     const token = await testbed.signIn();

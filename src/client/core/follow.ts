@@ -44,7 +44,7 @@ export function follow(
   async function begin(): Promise<void> {
     const mine = ++current;
     try {
-      await undefined; // so that nothing is heard before the caller has what stops it
+      await Promise.resolve(); // so that nothing is heard before the caller has what stops it
       if (takesAfter(query) && payload.variables['after'] == null)
         payload.variables['after'] = await liveCursor(post);
       if (mine === current) leave = transport().subscribe(payload, listen(mine));

@@ -64,7 +64,7 @@ export async function readAnswer(response: Response, signal?: AbortSignal | null
   }
   try {
     const body = JSON.parse(text) as Answer | null;
-    if (Array.isArray(body?.errors) || (typeof body?.data === 'object' && body.data !== null)) return body!;
+    if (Array.isArray(body?.errors) || (typeof body?.data === 'object' && body.data !== null)) return body;
   } catch {
     // not JSON: a page of a proxy, or of another server
   }

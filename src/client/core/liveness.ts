@@ -9,7 +9,7 @@ const maxPatience = 32;
 
 /** What is used of a socket. Only those of `ws` have a `terminate`. */
 export interface Socket {
-  onmessage: unknown;
+  readonly onmessage: unknown;
   readonly readyState: number;
   readonly send: (data: string) => void;
   readonly terminate?: () => void;
@@ -42,7 +42,7 @@ export function watchLiveness(drop: () => void, everyMs = pingEveryMs): Liveness
     stopWaiting();
     patience = Math.min(patience * 2, maxPatience);
     const dead = socket;
-    if (dead) dead.onmessage = null; // whatever it would still receive is sent again on the next one
+    if (dead) Object.assign(dead, { onmessage: null }); // whatever it would still receive is sent again on the next one
     drop();
     dead?.terminate?.();
   }

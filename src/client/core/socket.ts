@@ -31,7 +31,7 @@ export function createSocket(options: SocketOptions): Transport {
     subscribe(payload, sink) {
       refuseTooLarge(payload);
       liveness.used();
-      return client.subscribe(payload as Parameters<typeof client.subscribe>[0], {
+      return client.subscribe(payload, {
         next: (answer) => sink.next(answer as Answer),
         error: (cause) => sink.error(failureFrom(cause)),
         complete: () => sink.complete(),
@@ -100,6 +100,9 @@ function failureFrom(cause: unknown): TriviumError {
   if (Array.isArray(cause)) return failureOf({ errors: cause as NonNullable<Answer['errors']> });
   const { code, reason } = cause as { readonly code?: unknown; readonly reason?: unknown };
   if (code === 4401) return unauthenticated(cause);
-  const why = cause instanceof Error ? cause.message : `${String(code)} ${String(reason ?? '')}`.trim();
+  const why =
+    cause instanceof Error
+      ? cause.message
+      : `${String(code)} ${typeof reason === 'string' ? reason : ''}`.trim();
   return new TriviumError('UNREACHABLE', `The live connection has ended: ${why}`, { cause });
 }

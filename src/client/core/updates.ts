@@ -67,7 +67,7 @@ export function toIterator<Data>(
       return this;
     },
     next() {
-      const result = last.then(next, next);
+      const result = last.then(() => next());
       last = result.catch(() => {});
       return result;
     },

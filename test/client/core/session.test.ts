@@ -46,8 +46,8 @@ test('tells once that a session has ended, whether a query or a subscription lea
   await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
   await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
   await expect(update).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-  for (const attempt of [1, 2])
-    await expect(overHttp.query(NotesDocument), String(attempt)).rejects.toMatchObject({
+  for (let attempt = 0; attempt < 2; attempt++)
+    await expect(overHttp.query(NotesDocument)).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
     });
   expect(ended).toEqual([expect.objectContaining({ ended: true }), expect.objectContaining({ ended: true })]);
