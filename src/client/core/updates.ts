@@ -45,7 +45,7 @@ export function toIterator<Data>(
     if (end) close();
   }
 
-  async function next(): Promise<IteratorResult<Data, undefined>> {
+  async function pull(): Promise<IteratorResult<Data, undefined>> {
     for (;;) {
       const [update] = waiting.splice(0, 1);
       if (update !== undefined) return { done: false, value: update };
@@ -67,7 +67,7 @@ export function toIterator<Data>(
       return this;
     },
     next() {
-      const result = last.then(() => next());
+      const result = last.then(() => pull());
       last = result.catch(() => {});
       return result;
     },
