@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './domains/appointments/service/client.js';
-import { procedure as booking } from './domains/appointments/store/booking-transaction.js';
 import { createLedger } from './domains/appointments/booking/booking-ledger.js';
 import { createAppointments } from './domains/appointments/appointments.js';
 import { systemClock, type Clock } from './lib/clock.js';
@@ -101,10 +100,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const appointmentsClient = begun(
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
-    const commitBookings = await database.procedure(booking, null);
-    const ledger = begun(
-      createLedger({ client: appointmentsClient, database, commit: commitBookings, clock, telemetry }),
-    );
+    const ledger = begun(createLedger({ client: appointmentsClient, database, clock, telemetry }));
     const paymentsClient = begun(createPaymentsClient({ ...upstreams.payments, ...calls }));
 
     const grants = new Grants(config.grants ?? new Map());

@@ -1,8 +1,7 @@
 import { procedure as recordDeliveries } from '../../src/api/recording.js';
-import { procedure as recordBookings } from '../../src/domains/appointments/store/booking-transaction.js';
 import { serveWriter } from '../../src/store/sqlite/sqlite-worker.js';
 import { procedure as recordTestDeliveries } from '../events/test-fold.js';
 import { procedure as fail } from '../store/failing-procedure.js';
 
 // The program of the thread that writes an embedded database in tests, with the tests' own procedures.
-serveWriter([recordDeliveries, recordBookings, recordTestDeliveries, fail]);
+serveWriter([recordDeliveries, recordTestDeliveries, fail]);

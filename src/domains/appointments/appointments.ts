@@ -3,10 +3,9 @@ import type { Database } from '../../store/database.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import type { Store } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
-import { toAppointment } from './store/booking-store.js';
 import { listBookings, type BookingQuery } from './store/list-bookings.js';
 import type { Appointment } from '../../models/appointment.js';
-import { selectRows, toBookings } from './store/booking-rows.js';
+import { selectRows, toAppointment, toBookings } from './store/booking-rows.js';
 
 /** The appointments booked through this gateway, for one operation and within its limits. */
 export interface Appointments {

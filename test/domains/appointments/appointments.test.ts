@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createBookings, toAppointment } from '../../../src/domains/appointments/store/booking-store.js';
-import { procedure } from '../../../src/domains/appointments/store/booking-transaction.js';
+import { toAppointment } from '../../../src/domains/appointments/store/booking-rows.js';
+import { BookingStore } from '../../../src/domains/appointments/store/booking-store.js';
 import { createAppointments } from '../../../src/domains/appointments/appointments.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
@@ -16,8 +16,8 @@ const page = { backward: false, limit: 8 };
 describe.each(engines)('appointments with long texts on %s', (_, freshUrl) => {
   const start = async () => {
     const { database, lengths } = recordLengths(await open(await freshUrl()));
-    const bookings = createBookings(database, await database.procedure(procedure, null));
-    await Promise.all(longBookings.map(bookings.insert));
+    const bookings = new BookingStore(database);
+    for (const booking of longBookings) await bookings.insert(booking, () => false);
     lengths.length = 0;
     const read = createAppointments({ database });
     return {

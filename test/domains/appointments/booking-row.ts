@@ -1,4 +1,4 @@
-import type { Booking } from '../../../src/domains/appointments/store/booking-transaction.js';
+import type { Booking } from '../../../src/domains/appointments/store/booking-rows.js';
 
 /** For how long these bookings may be pending. */
 export const minute = 60_000;

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { createAppointmentsClient } from '../../../src/domains/appointments/service/client.js';
-import { procedure } from '../../../src/domains/appointments/store/booking-transaction.js';
 import {
   type BookingRequest,
   createLedger,
@@ -78,11 +77,10 @@ export async function startReplica(
     clock: sandbox.clock,
     timeoutMs,
   });
-  const commit = await database.procedure(procedure, null);
   const appointmentsOf = createAppointments({ database });
   return {
     database,
-    ledger: createLedger({ client, database, commit, clock, telemetry, timeoutMs }),
+    ledger: createLedger({ client, database, clock, telemetry, timeoutMs }),
     /** The appointments as a new operation reads them. */
     read: (mebibytes?: number) => appointmentsOf(new Reads(new LightAbortController(), mebibytes)),
     async stop() {

@@ -8,14 +8,14 @@ import type { Database } from '../../../store/database.js';
 import { keyText, keyTextIf } from '../../../store/sql/key-text.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { type Refused, UpstreamError } from '../../../upstream/errors.js';
-import { createBookings, toAppointment } from '../store/booking-store.js';
+import { type Booking, toAppointment } from '../store/booking-rows.js';
+import { BookingInDoubt, BookingStore } from '../store/booking-store.js';
 import {
   type AppointmentsClient,
   type BookingOutcome,
   type NewAppointment,
   NotSent,
 } from '../service/client.js';
-import { type Booking, type Done, isInDoubt, type Step } from '../store/booking-transaction.js';
 import type { Appointment } from '../../../models/appointment.js';
 import { createOnce, type Keyed } from './idempotency.js';
 import { createSettling } from './outcome-writer.js';
@@ -55,20 +55,17 @@ const patienceMs = 3_000;
 export function createLedger({
   client,
   database,
-  commit,
   clock,
   telemetry,
   timeoutMs = bookingMs,
 }: {
   readonly client: AppointmentsClient;
   readonly database: Database;
-  /** Carries out steps in one transaction: the procedure of `commit.ts`. */
-  commit(steps: readonly Step[]): Promise<readonly Done[]>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly timeoutMs?: number;
 }): Ledger {
-  const bookings = createBookings(database, commit);
+  const bookings = new BookingStore(database);
   const settling = createSettling(telemetry);
   const once = createOnce<BookingResult>();
   const underWay = new Set<Promise<unknown>>();
@@ -110,12 +107,13 @@ export function createLedger({
 
   /** Stores the row. If it is in doubt whether it is stored, it is deleted: nothing was, or will be, posted for it. */
   async function store(booking: Booking): Promise<boolean> {
+    const isLate = () => clock.now() > booking.booked_at + settlingMs;
     try {
-      const kept = await bookings.insert(booking);
-      if (kept && clock.now() > booking.booked_at + settlingMs) throw await eraseLate(booking);
+      const kept = await bookings.insert(booking, isLate);
+      if (kept && isLate()) throw await eraseLate(booking);
       return kept;
     } catch (error) {
-      if (isInDoubt(error)) await settling.settle(booking.id, () => bookings.undo(booking));
+      if (error instanceof BookingInDoubt) await settling.settle(booking.id, () => bookings.undo(booking));
       throw error;
     }
   }

@@ -2,7 +2,15 @@ import { sql } from 'kysely';
 import { databaseTime } from '../../../store/database-time.js';
 import { octetsOf, shareOf, shortTexts, type Reads } from '../../../store/sql/read-budget.js';
 import type { Store } from '../../../store/store.js';
-import type { Booking } from './booking-transaction.js';
+import { fromKeyText } from '../../../store/sql/key-text.js';
+import type { BookingTable } from '../../../store/sql/schema.js';
+import type { Appointment, Participant } from '../../../models/appointment.js';
+
+/** A booking as it is stored. Free texts are key texts (`store/sql/key-text.ts`). */
+export type Booking = Omit<BookingTable, 'pending_until'> & {
+  /** For how long from now it may be pending, by the database's clock; stored as `pending_until`. */
+  readonly pending_ms: number;
+};
 
 /** What may be long: a date-time may have any number of digits, and a booking any number of participants. */
 const texts = ['start_text', 'end_text', 'participants'] as const;
@@ -35,7 +43,7 @@ export function selectRows({ engine, kysely }: Store, count: number) {
 }
 
 /** How many characters its texts have together. */
-export function lengthOf(booking: Texts): number {
+function lengthOf(booking: Texts): number {
   return texts.reduce((sum, text) => sum + booking[text].length, 0);
 }
 
@@ -71,4 +79,25 @@ export async function toBookings(
 
 function isWhole(row: BookingRow): row is Booking {
   return row.start_text !== null;
+}
+
+/** The participants of a booking as they were written. */
+export function participantsOf({ participants }: Pick<Booking, 'participants'>): readonly Participant[] {
+  return JSON.parse(participants) as readonly Participant[];
+}
+
+/** The appointment as it is shown now: while it is pending, it is not known to be booked. */
+export function toAppointment(booking: Booking): Appointment {
+  return {
+    kind: 'Appointment',
+    ledgerId: booking.id,
+    upstreamId: booking.upstream_id === null ? null : fromKeyText(booking.upstream_id),
+    status: booking.status as Appointment['status'],
+    start: booking.start_text,
+    end: booking.end_text,
+    participants: participantsOf(booking),
+    bookedAt: new Date(booking.booked_at).toISOString(),
+    bookedBy: fromKeyText(booking.email),
+    confirmation: booking.state === 'CONFIRMED' ? 'CONFIRMED' : 'UNCONFIRMED',
+  };
 }

@@ -1,108 +1,118 @@
-import { answers, type Database } from '../../../store/database.js';
+import { sql } from 'kysely';
+import { createLimiter } from '../../../lib/async/concurrency-limit.js';
 import { LightAbortController } from '../../../lib/async/abort.js';
+import type { Database } from '../../../store/database.js';
+import { databaseTime } from '../../../store/database-time.js';
+import { keyText, keyTextIf } from '../../../store/sql/key-text.js';
 import { Reads } from '../../../store/sql/read-budget.js';
-import type { Store } from '../../../store/store.js';
-import { fromKeyText, keyText, keyTextIf } from '../../../store/sql/key-text.js';
-import { createBatches } from './booking-batches.js';
-import {
-  type Booking,
-  type Done,
-  isInDoubt,
-  participantsOf,
-  type Step,
-  undoBookings,
-} from './booking-transaction.js';
-import { type BookingKey, createLookups } from './key-lookups.js';
-import type { Appointment } from '../../../models/appointment.js';
-import { lengthOf, selectRows, toBookings } from './booking-rows.js';
+import type { Executor } from '../../../store/store.js';
+import { type Booking, participantsOf, selectRows, toBookings } from './booking-rows.js';
+
+/** The booking may or may not have been stored: the database did not answer the commit. */
+export class BookingInDoubt extends Error {
+  override readonly name = 'BookingInDoubt';
+
+  constructor(cause: Error) {
+    super(`A booking may or may not have been stored: ${cause.message}`, { cause });
+  }
+}
+
+/** So many bookings are stored at a time, so that those that hang leave connections for everything else. */
+const maxAtOnce = 4;
 
 /** The rows of the appointments ledger. */
-export interface Bookings {
+export class BookingStore {
+  private readonly database: Database;
+  private readonly limited = createLimiter(maxAtOnce);
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
   /**
-   * Stores a new booking; false, with nothing stored, if its user's idempotency key is taken. Rejects with an error
-   * that `isInDoubt` if it may or may not be stored: the database did not answer the commit.
+   * Stores a new booking, unless it is stored already; false, with nothing stored, if its user's idempotency key is
+   * taken. Rejects with `BookingInDoubt` if it may or may not be stored, and without storing anything if `isLate` says
+   * so once its turn has come.
    */
-  insert(booking: Booking): Promise<boolean>;
+  insert(booking: Booking, isLate: () => boolean): Promise<boolean> {
+    return this.limited(async () => {
+      if (isLate()) throw new Error('The database is too busy to store the booking in time.');
+      return this.transact(async (db) => {
+        if (!(await this.insertRow(db, booking))) return false;
+        await db.insertInto('booking_participants').values(toReferences(booking)).execute();
+        return true;
+      });
+    });
+  }
+
   /** Records how a pending booking ended. */
-  settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void>;
+  async settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void> {
+    const outcome = { state, upstream_id: keyTextIf(upstreamId) };
+    const update = this.database.kysely.updateTable('bookings').set(outcome).where('id', '=', id);
+    await this.limited(() => update.execute());
+  }
+
   /** Deletes a booking, as if it had never been; its key is free again. */
-  erase(booking: Booking): Promise<void>;
-  /** The same for a booking whose insertion is in doubt, even if it takes effect only now. */
-  undo(booking: Booking): Promise<void>;
-  /** The booking that has this key; look-ups that wait at the same time are made together. */
-  withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined>;
+  async erase({ id }: Booking): Promise<void> {
+    await this.limited(() => this.transact((db) => eraseRows(db, id)));
+  }
+
+  /**
+   * The same for a booking whose insertion is in doubt, even if it takes effect only now: it is inserted again first,
+   * which waits for any transaction, cut off from us, that is still about to insert it.
+   */
+  async undo(booking: Booking): Promise<void> {
+    await this.limited(() =>
+      this.transact(async (db) => {
+        await this.insertRow(db, booking);
+        await eraseRows(db, booking.id);
+      }),
+    );
+  }
+
+  /** The booking that has this key. No operation's limit applies, but long texts are read in steps. */
+  async withKey(userId: string, idempotencyKey: string): Promise<Booking | undefined> {
+    const reads = new Reads(new LightAbortController(), Infinity);
+    const found = selectRows(this.database, 1)
+      .where('user_id', '=', keyText(userId))
+      .where('idempotency_key', '=', keyText(idempotencyKey));
+    const [booking] = await toBookings(this.database, await reads.next(() => found.execute()), reads);
+    return booking;
+  }
+
+  /** Whether the row was inserted. */
+  private async insertRow(db: Executor, { pending_ms: ms, ...row }: Booking): Promise<boolean> {
+    const pendingUntil = sql<number>`${databaseTime(this.database)} + ${sql.lit(ms)}`;
+    const { numInsertedOrUpdatedRows: inserted = 0n } = await db
+      .insertInto('bookings')
+      .values({ ...row, pending_until: pendingUntil })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow();
+    return inserted > 0n;
+  }
+
+  /** In doubt only if the statements were answered but the commit was not: an undo finds the row, or waits for it. */
+  private async transact<T>(work: (db: Executor) => Promise<T>): Promise<T> {
+    let isAnswered = false;
+    try {
+      return await this.database.kysely.transaction().execute(async (db) => {
+        const outcome = await work(db);
+        isAnswered = true;
+        return outcome;
+      });
+    } catch (error) {
+      throw isAnswered ? new BookingInDoubt(error as Error) : error;
+    }
+  }
 }
 
-type ClosingStep = Exclude<Step, { begin: unknown }>;
-
-/** In characters. A booking weighs as much as its long texts, and a flat amount for the rest. */
-const maxBatchWeight = 1_000_000;
-const baseWeight = 1_000;
-
-/**
- * Bookings in this database; `commit` carries out steps in one transaction (`commit.ts`). What the database refuses
- * fails alone. A commit in doubt is not tried in parts: a booking that it has stored would find its own key taken.
- */
-export function createBookings(
-  store: Database,
-  commit: (steps: readonly Step[]) => Promise<readonly Done[]>,
-): Bookings {
-  const weigh = (booking: Booking) => baseWeight + lengthOf(booking);
-  const limits = {
-    maxWeight: maxBatchWeight,
-    worthRetrying: async (error: unknown) => !isInDoubt(error) && answers(store),
-  };
-  // Inserts and undos have batches of their own: either may have to wait for another replica.
-  const begin = createBatches(
-    (bookings: readonly Booking[]) => commit(bookings.map((each) => ({ begin: each }))),
-    { ...limits, weigh },
-  );
-  const end = createBatches((steps: readonly ClosingStep[]) => commit(steps), {
-    ...limits,
-    weigh: (step) => ('end' in step ? baseWeight : weigh(step.erase)),
-  });
-  const undo = createBatches(
-    async (bookings: readonly Booking[]) => {
-      await undoBookings(store, bookings);
-      return bookings.map(() => undefined);
-    },
-    { ...limits, weigh },
-  );
-  const find = createLookups((keys) => readWithKeys(store, keys));
-
-  return {
-    insert: begin,
-    async settle(id, state, upstreamId) {
-      await end({ end: { id, state, upstream_id: keyTextIf(upstreamId) } });
-    },
-    async erase(booking) {
-      await end({ erase: booking });
-    },
-    undo,
-    withKey: (userId, idempotencyKey) =>
-      find({ user_id: keyText(userId), idempotency_key: keyText(idempotencyKey) }),
-  };
+async function eraseRows(db: Executor, id: string): Promise<void> {
+  await db.deleteFrom('booking_participants').where('booking_id', '=', id).execute();
+  await db.deleteFrom('bookings').where('id', '=', id).execute();
 }
 
-/** The appointment as it is shown now: while it is pending, it is not known to be booked. */
-export function toAppointment(booking: Booking): Appointment {
-  return {
-    kind: 'Appointment',
-    ledgerId: booking.id,
-    upstreamId: booking.upstream_id === null ? null : fromKeyText(booking.upstream_id),
-    status: booking.status as Appointment['status'],
-    start: booking.start_text,
-    end: booking.end_text,
-    participants: participantsOf(booking),
-    bookedAt: new Date(booking.booked_at).toISOString(),
-    bookedBy: fromKeyText(booking.email),
-    confirmation: booking.state === 'CONFIRMED' ? 'CONFIRMED' : 'UNCONFIRMED',
-  };
-}
-
-/** Read for many callers, so that no operation's limit applies; but in steps, too. */
-async function readWithKeys(store: Store, keys: readonly BookingKey[]): Promise<readonly Booking[]> {
-  const reads = new Reads(new LightAbortController(), Infinity);
-  const found = selectRows(store, keys.length).where(({ and, or }) => or(keys.map((key) => and(key))));
-  return toBookings(store, await reads.next(() => found.execute()), reads);
+/** A row for each distinct participant. */
+function toReferences(booking: Booking) {
+  const references = participantsOf(booking).map(({ actor }) => keyText(actor.reference));
+  return Array.from(new Set(references), (reference) => ({ booking_id: booking.id, reference }));
 }

@@ -1,38 +1,95 @@
 import { describe, expect, test } from 'vitest';
-import { createBookings } from '../../../../src/domains/appointments/store/booking-store.js';
-import { procedure } from '../../../../src/domains/appointments/store/booking-transaction.js';
+import { BookingInDoubt, BookingStore } from '../../../../src/domains/appointments/store/booking-store.js';
 import { open, recordLengths } from '../../../store/open-database.js';
 import { engines } from '../../../support/engines.js';
-import { bookingOf, longBookings } from '../booking-row.js';
+import { bookingOf, longBookings, minute } from '../booking-row.js';
 
-describe.each(engines)('bookings on %s', (_, freshUrl) => {
+const inTime = () => false;
+
+describe.each(engines)('the bookings on %s', (_, freshUrl) => {
   const start = async () => {
     const { database, lengths } = recordLengths(await open(await freshUrl()));
-    const commit = await database.procedure(procedure, null);
-    /** How many steps each commit has had. */
-    const commits: number[] = [];
-    const bookings = createBookings(database, (steps) => {
-      commits.push(steps.length);
-      return commit(steps);
-    });
-    return { lengths, commits, bookings };
+    const { kysely } = database;
+    return {
+      lengths,
+      store: new BookingStore(database),
+      stored: async () => {
+        const rows = await kysely.selectFrom('bookings').selectAll().orderBy('id').execute();
+        // To the minute, as some time has passed since.
+        const pendingMs = (until: number) => Math.round((until - Date.now()) / minute) * minute;
+        return rows.map(({ pending_until: until, ...row }) => ({ ...row, pending_ms: pendingMs(until) }));
+      },
+      participants: async () => {
+        const rows = await kysely.selectFrom('booking_participants').selectAll().execute();
+        return rows.map(({ booking_id, reference }) => `${booking_id} ${reference}`).toSorted();
+      },
+    };
   };
 
-  test('are stored, although the database refuses one of the same batch', async () => {
-    const { bookings } = await start();
-    const given = ['a', 'b', 'c', 'd'].map((id) => bookingOf(id, { idempotency_key: id }));
-    const refused = bookingOf('x', { user_id: null as unknown as string });
-    const settled = await Promise.allSettled([...given, refused].map(bookings.insert));
-    expect(settled.map(({ status }) => status)).toEqual([...given.map(() => 'fulfilled'), 'rejected']);
-    for (const { user_id, id } of given) expect(await bookings.withKey(user_id, id)).toMatchObject({ id });
+  const [a, b, c] = [
+    bookingOf('a', { idempotency_key: 'k' }),
+    bookingOf('b', { idempotency_key: 'l' }),
+    bookingOf('c'),
+  ];
+
+  test('are inserted with each distinct participant, except those whose key their user has used', async () => {
+    const { store, stored, participants } = await start();
+    const taken = bookingOf('d', { idempotency_key: 'k' });
+    const other = bookingOf('e', { idempotency_key: 'k', user_id: 'user_2' });
+    const inserted = [];
+    for (const booking of [a, c, taken, other]) inserted.push(await store.insert(booking, inTime));
+    expect(inserted).toEqual([true, true, false, true]);
+    expect(await stored()).toEqual([a, c, other]);
+    const ids = ['a', 'c', 'e'];
+    expect(await participants()).toEqual(ids.flatMap((id) => [`${id} Patient/42`, `${id} Person/${id}`]));
   });
 
-  test('with long texts are stored by themselves, and looked up in steps', async () => {
-    const { bookings, commits, lengths } = await start();
-    await Promise.all(longBookings.map(bookings.insert));
-    expect(commits).toEqual(longBookings.map(() => 1));
+  test('with the same key at the same moment are inserted once', async () => {
+    const { store, stored } = await start();
+    const same = ['f', 'g', 'h', 'i'].map((id) => bookingOf(id, { idempotency_key: 'm' }));
+    const inserted = await Promise.all(same.map((booking) => store.insert(booking, inTime)));
+    expect(inserted.filter(Boolean)).toHaveLength(1);
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('are settled and erased, again without effect', async () => {
+    const { store, stored, participants } = await start();
+    for (const booking of [a, c]) await store.insert(booking, inTime);
+    const end = async () => {
+      await store.erase(a);
+      await store.settle('c', 'CONFIRMED', 'app_1');
+    };
+    await end();
+    await end();
+    expect(await stored()).toEqual([{ ...c, state: 'CONFIRMED', upstream_id: 'app_1' }]);
+    expect(await participants()).toEqual(['c Patient/42', 'c Person/c']);
+    expect(await store.insert({ ...b, idempotency_key: 'k' }, inTime)).toBe(true);
+  });
+
+  test('leave nothing if the database refuses one, or if it comes too late', async () => {
+    const { store, stored, participants } = await start();
+    const nobody = { ...c, user_id: null as unknown as string };
+    const error: unknown = await store.insert(nobody, inTime).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringMatching(/null/i) as string });
+    expect(error).not.toBeInstanceOf(BookingInDoubt);
+    await expect(store.insert(c, () => true)).rejects.toThrow('too busy');
+    expect([await stored(), await participants()]).toEqual([[], []]);
+  });
+
+  test('are undone, whether they were stored or not', async () => {
+    const { store, stored, participants } = await start();
+    for (const booking of [a, c]) await store.insert(booking, inTime);
+    await store.undo(a);
+    await store.undo(b);
+    expect(await stored()).toEqual([c]);
+    expect(await participants()).toEqual(['c Patient/42', 'c Person/c']);
+  });
+
+  test('with long texts are looked up in steps', async () => {
+    const { store, lengths } = await start();
+    for (const booking of longBookings) await store.insert(booking, inTime);
     lengths.length = 0;
-    const found = await Promise.all(longBookings.map(({ user_id, id }) => bookings.withKey(user_id, id)));
+    const found = await Promise.all(longBookings.map(({ user_id, id }) => store.withKey(user_id, id)));
     const textsOf = found.map((booking) => [booking!.start_text, booking!.end_text]);
     expect(textsOf).toEqual(longBookings.map((booking) => [booking.start_text, booking.end_text]));
     expect(Math.max(...lengths)).toBeLessThan(4.5 * 2 ** 20);
