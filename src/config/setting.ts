@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { foldAscii } from '../lib/case-fold.js';
 import { isSendable } from '../lib/header-token.js';
 
 const grantNames = {
@@ -118,7 +119,7 @@ export const grants = z.string().transform((text, context): Grants => {
   for (const who of repeatedNames(text)) context.addIssue(`${who} is given twice`);
   const table = new Map<string, readonly Granted[]>();
   for (const [spelling, names] of Object.entries(data)) {
-    const who = spelling.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+    const who = foldAscii(spelling);
     table.set(who, [...(table.get(who) ?? []), ...names.map((name) => grantNames[name])]);
   }
   return table;

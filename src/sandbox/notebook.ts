@@ -1,3 +1,4 @@
+import { foldCodePoints } from '../lib/case-fold.js';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { httpError } from './http.js';
@@ -62,7 +63,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   function spell(tags: readonly string[]): readonly string[] {
     if (tagSpelling() === 'given') return tags;
     const kept = tags.map((tag) => {
-      const key = tag.toLowerCase();
+      const key = foldCodePoints(tag);
       if (!spellings.has(key)) spellings.set(key, tag);
       return spellings.get(key) ?? tag;
     });
@@ -116,12 +117,12 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
     more: boolean;
   } {
     const after = cursor === undefined ? undefined : decodeCursor(cursor);
-    const wanted = tag?.toLowerCase();
+    const wanted = tag === undefined ? undefined : foldCodePoints(tag);
     const fitting = active.filter(
       ({ note, place }) =>
         (!after || comesBefore(after, place)) &&
         (pinned === undefined || note.is_pinned === pinned) &&
-        (wanted === undefined || note.tags.some((name) => name.toLowerCase() === wanted)),
+        (wanted === undefined || note.tags.some((name) => foldCodePoints(name) === wanted)),
     );
     const shown = fitting.slice(0, limit);
     const last = shown.at(-1);
@@ -136,7 +137,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   function tagCounts(): { name: string; count: number }[] {
     const counts = new Map<string, number>();
     const names = active.flatMap(({ note }) => note.tags);
-    const listed = tagSpelling() === 'first' ? names : names.map((name) => name.toLowerCase());
+    const listed = tagSpelling() === 'first' ? names : names.map((name) => foldCodePoints(name));
     for (const tag of listed) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     return [...counts].map(([name, count]) => ({ name, count }));
   }

@@ -1,3 +1,4 @@
+import { foldAscii } from '../lib/case-fold.js';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { type Answer, json, httpError, type Request, type Route } from './http.js';
@@ -100,11 +101,11 @@ export function createNotes(clock: Clock): {
       createdAt,
       notebook: createNotebook(clock, () => control.tagSpelling),
     };
-    users.set(user.email.toLowerCase(), { ...user, ...more });
+    users.set(foldAscii(user.email), { ...user, ...more });
   }
 
   function notebookOf(email: string): Notebook {
-    const user = users.get(email.toLowerCase());
+    const user = users.get(foldAscii(email));
     if (!user) throw new Error(`The sandbox knows no user ${email}.`);
     return user.notebook;
   }
@@ -113,7 +114,7 @@ export function createNotes(clock: Clock): {
     const { email, password } = request.json();
     if (typeof email !== 'string' || typeof password !== 'string')
       throw httpError(400, 'invalid', 'email and password are required.');
-    const user = users.get(email.toLowerCase());
+    const user = users.get(foldAscii(email));
     if (user?.password !== password)
       throw httpError(401, 'wrong_credentials', 'E-mail or password is wrong.');
     const token = tokens.issue({ user, hourEndsAt: clock.now() + hourMs, used: 0 });

@@ -1,20 +1,13 @@
-import {
-  circuitBreaker,
-  CircuitState,
-  ConsecutiveBreaker,
-  ExponentialBackoff,
-  handleWhen,
-  retry,
-} from 'cockatiel';
+import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import type { Reply } from './transport.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 
-/** A call as its guard sees it. */
+/** A call as the circuit breaker sees it. */
 export interface GuardedCall {
   /** Whether it may be retried: twice at most. */
   readonly repeatable: boolean;
-  /** The caller's token, if each caller has one of their own. */
+  /** On whose behalf it is made; undefined where nobody in particular is behind it. */
   readonly caller: string | undefined;
 }
 
@@ -22,7 +15,7 @@ export interface GuardedCall {
 export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
 
 const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
-const failuresToOpen = 10;
+const callersToOpen = 10;
 const openForMs = 5_000;
 
 const failed =
@@ -31,100 +24,84 @@ const failed =
     error instanceof UpstreamError && reasons.includes(error.reason);
 
 const isOutage = failed('broken', 'failing');
-const isLate = failed('late');
-/** Failures to the breaker: more than outages, since its trial call has to be decided either way. */
-const isUnsuccessful = failed('broken', 'failing', 'late', 'abandoned', 'limited');
+const isFailure = failed('broken', 'failing', 'late');
 /** May pass within the back-off, so it is retried; not if the service says when to try again: that is seconds away. */
 const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === undefined;
 const retrying = retry(handleWhen(isTransient), retries);
 
 /**
  * A circuit breaker for one service, which no 4xx and no departing client trips; a repeatable call is retried before it
- * counts as failed. Until a call succeeds, only the first late call of each caller counts: perhaps only theirs hang.
+ * counts as failed. Until a call succeeds, the failures of one caller count as one: a few callers, whose calls may fail
+ * for what is in them, cannot have those of everybody refused. `circuit` names it in metrics and in the log.
  */
-export function createGuard(name: UpstreamName, { log, metrics }: Telemetry): Guard {
-  const resting = metrics.upstreamsResting.of(name);
-  const breaker = circuitBreaker(handleWhen(isUnsuccessful), {
-    halfOpenAfter: -Infinity, // timed by `isResting`: the policy would go by the system's clock, which may be set back
-    breaker: new ConsecutiveBreaker(failuresToOpen),
-  });
-  let openedAt = -Infinity;
-  breaker.onBreak(() => {
+export function createGuard(name: UpstreamName, { log, metrics }: Telemetry, circuit: string = name): Guard {
+  /** Who has failed since the last success; a call without a caller stands for itself. */
+  const failing = new Set<string | symbol>();
+  let openedAt: number | undefined;
+  let isTrying = false;
+  const openMs = () => (openedAt === undefined ? Infinity : performance.now() - openedAt);
+  const isResting = () => isTrying || openMs() < openForMs;
+  metrics.upstreamsResting.of(circuit).read = () => Number(isResting());
+
+  function open(): void {
+    if (openedAt === undefined)
+      log.warn({ upstream: circuit }, 'upstream keeps failing: circuit breaker opened');
     openedAt = performance.now();
-    resting.value = 1;
-    log.warn({ upstream: name }, 'upstream keeps failing: circuit breaker opened');
-  });
-  breaker.onReset(() => {
-    resting.value = 0;
-    log.info({ upstream: name }, 'upstream works again: circuit breaker closed');
-  });
-  /** Whether a failure has counted since the last success. */
-  let hasFailed = false;
-  /** Callers with a late call since the last success; few, since the breaker opens at the tenth. */
-  const lateCallers = new Set<string>();
-
-  function counts(error: unknown, caller: string | undefined): boolean {
-    if (!isLate(error)) return isOutage(error);
-    if (caller === undefined) return true;
-    if (lateCallers.has(caller)) return false;
-    lateCallers.add(caller);
-    return true;
   }
 
-  /** Reports an outcome to the breaker: each failure that counts, and the first success after one. */
-  async function report(outcome: () => unknown): Promise<void> {
-    if (breaker.state === CircuitState.Closed) await breaker.execute(outcome).catch(() => {});
+  function close(): void {
+    failing.clear();
+    if (openedAt !== undefined)
+      log.info({ upstream: circuit }, 'upstream works again: circuit breaker closed');
+    openedAt = undefined;
   }
 
-  function clearFailures(): void {
-    hasFailed = false;
-    lateCallers.clear();
-  }
-
-  /** Whether no trial call is due: one finds out whether the service is back, and the others do not wait for it. */
-  const isResting = () => breaker.state === CircuitState.HalfOpen || performance.now() - openedAt < openForMs;
-
-  async function probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
-    try {
-      const reply = await breaker.execute(() =>
-        run().catch((error: unknown) => retryFailed(error, call, run)),
-      );
-      clearFailures();
-      return reply;
-    } catch (error) {
-      hasFailed = true;
-      throw error;
-    }
-  }
-
-  async function reportRecovery(reply: Reply): Promise<Reply> {
-    clearFailures();
-    await report(() => reply);
+  function onSuccess(reply: Reply): Reply {
+    if (failing.size > 0) close();
     return reply;
   }
 
-  const onSuccess = (reply: Reply) => (hasFailed ? reportRecovery(reply) : reply);
+  function onFailure(error: unknown, { caller }: GuardedCall): void {
+    if (!isFailure(error)) return;
+    failing.add(caller ?? Symbol('call'));
+    if (failing.size >= callersToOpen && openedAt === undefined) open();
+  }
 
-  /** Retries after a failed first attempt, and reports the outcome. */
+  /** Retries after a failed first attempt, and takes note of the outcome. */
   async function recover(error: unknown, call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      return await onSuccess(await retryFailed(error, call, run));
+      return onSuccess(await retryFailed(error, call, run));
     } catch (last) {
-      if (counts(last, call.caller)) {
-        hasFailed = true;
-        await report(() => {
-          throw last;
-        });
-      }
+      onFailure(last, call);
       throw last;
     }
   }
 
-  // Most calls succeed at once: those cost one promise, and involve neither policy.
+  /** One call finds out whether the service is back, and the others do not wait for it. */
+  async function probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+    isTrying = true;
+    try {
+      const reply = await run().catch((error: unknown) => retryFailed(error, call, run));
+      close();
+      return reply;
+    } catch (error) {
+      // However it ended: no success, no proof.
+      if (call.caller !== undefined) failing.add(call.caller);
+      open();
+      throw error;
+    } finally {
+      isTrying = false;
+    }
+  }
+
+  /** Those who have failed let others try first: else one whose calls always fail could make every trial. */
+  const mayProbe = ({ caller }: GuardedCall) =>
+    !isResting() && (caller === undefined || !failing.has(caller) || openMs() >= 2 * openForMs);
+
+  // Most calls succeed at once: those cost one promise.
   return (call, run) => {
-    if (breaker.state === CircuitState.Closed)
-      return run().then(onSuccess, (error: unknown) => recover(error, call, run));
-    return isResting() ? Promise.reject(new UpstreamError(name, 'resting')) : probe(call, run);
+    if (openedAt === undefined) return run().then(onSuccess, (error: unknown) => recover(error, call, run));
+    return mayProbe(call) ? probe(call, run) : Promise.reject(new UpstreamError(name, 'resting'));
   };
 }
 

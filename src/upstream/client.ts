@@ -1,6 +1,7 @@
 import { Pool } from 'undici';
 import { isSendable } from '../lib/header-token.js';
 import type { Clock } from '../lib/clock.js';
+import { jsonIn } from '../lib/json.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { type Compartment, createBulkhead } from './bulkhead.js';
 import { createFailureLog } from './failure-log.js';
@@ -10,7 +11,7 @@ import { UpstreamError, type UpstreamName } from './errors.js';
 import { createGuard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createRecords } from './per-caller.js';
-import { isLimit, parse, secondsToReset, secondsToWait } from './rate-limit-headers.js';
+import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import type { Signal } from '../lib/async/abort.js';
 
 /** One service that the gateway calls. */
@@ -38,6 +39,11 @@ export interface UpstreamRequest {
   readonly body?: unknown;
   /** Sent as a bearer token. */
   readonly token?: string;
+  /**
+   * On whose behalf it is made; by default that of the token's holder. The calls of one caller wait for each other, and
+   * their failures count as one.
+   */
+  readonly caller?: string | undefined;
   /** The operation's signal; the call ends with it, or at its own deadline. */
   readonly signal?: Signal | undefined;
 }
@@ -62,15 +68,18 @@ export interface UpstreamOptions {
   readonly timeoutMs?: number;
   /** How many calls an hour the service allows one token; unlimited by default. */
   readonly callsPerHour?: number;
-  /** If each caller has a token of their own: how many calls with it are in flight at once; the others wait. */
+  /** How many calls of one caller are in flight at once; the others wait. Unlimited by default. */
   readonly callsAtOnce?: number;
+  /** Whether all callers use one token: a rate limit then pauses them no longer than the service says. */
+  readonly sharedToken?: boolean;
+  /** How its circuit breaker is named in metrics and in the log; by default as the service. */
+  readonly circuit?: string;
   readonly clock: Clock;
 }
 
 /** What is kept for one token. */
 interface Holder {
   readonly account: Account;
-  readonly compartment: Compartment;
   /** Undefined if the token cannot be sent in one. */
   readonly headers: Exchange['headers'] | undefined;
 }
@@ -81,6 +90,8 @@ const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accep
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** How long a rate limit lasts if the service does not say. */
 const defaultLimitSeconds = 60;
+/** How long a wait may be at most, so that no mistake in it stops calls for good. */
+const longest = { hourly: 3_600, other: 86_400 };
 
 /** A client of one service: a deadline for each call, retried GETs, a breaker that no 4xx or departing client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -90,9 +101,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     telemetry,
     timeoutMs = 10_000,
     callsPerHour = Infinity,
-    callsAtOnce,
+    callsAtOnce = Infinity,
+    sharedToken = false,
+    circuit = name,
     clock,
   } = options;
+  const longestWait = callsPerHour < Infinity ? longest.hourly : longest.other;
   const { metrics } = telemetry;
   const durations = metrics.upstreamSeconds.of(name);
   const { origin, pathname } = new URL(baseUrl);
@@ -101,14 +115,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
   const isDebugging = telemetry.log.isLevelEnabled('debug');
   const openAccount = createQuota({ perHour: callsPerHour, clock });
-  const openCompartment = createBulkhead(name, callsAtOnce ?? Infinity);
+  const compartmentOf = createRecords(createBulkhead(name, callsAtOnce));
   const holderOf = createRecords((token): Holder => ({
     account: openAccount(),
-    compartment: openCompartment(),
     headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
   }));
   const logFailure = createFailureLog(telemetry);
-  const guard = createGuard(name, telemetry);
+  const guard = createGuard(name, telemetry, circuit);
 
   function report({ method, path }: Exchange, status: string, started: number): void {
     const ms = performance.now() - started;
@@ -139,7 +152,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   function failing(reply: Reply): UpstreamError {
-    const retryAfter = secondsToWait(reply, clock.now()) || undefined;
+    const told = secondsToWait(reply, clock.now(), longestWait);
+    const retryAfter = told ? Math.ceil(told) : undefined;
     return new UpstreamError(name, 'failing', {
       uncertain: true,
       retryAfter,
@@ -156,17 +170,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       });
     if (!isLimit(reply, account !== undefined)) {
       const location = status === 201 ? reply.headers.location : undefined;
-      return { status, body: parse(body), bytes: body.length, location };
+      return { status, body: jsonIn(body), bytes: body.length, location };
     }
-    const now = clock.now();
-    const told = secondsToWait(reply, now) ?? secondsToReset(reply, now);
-    const retryAfter = Math.max(told ?? defaultLimitSeconds, 1);
-    account?.pause(retryAfter);
-    throw limited(retryAfter);
+    const told = secondsToWait(reply, clock.now(), longestWait);
+    account?.pause(told ?? (sharedToken ? 0 : defaultLimitSeconds));
+    throw limited(Math.max(Math.ceil(told ?? defaultLimitSeconds), 1));
   }
 
   async function ask<T>(
-    { method, path, body, token, signal }: UpstreamRequest,
+    { method, path, body, token, caller = token, signal }: UpstreamRequest,
     read: (answer: UpstreamAnswer) => T | undefined,
   ): Promise<T> {
     const holder = token === undefined ? undefined : holderOf(token);
@@ -184,13 +196,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     try {
       if (holder && !holder.headers) throw new UpstreamError(name, 'unsendable');
       // Before the breaker: a call that never gets its turn says nothing about the service.
-      const entering = holder?.compartment.enter(deadline);
+      const compartment = caller === undefined ? undefined : compartmentOf(caller);
+      const entering = compartment?.enter(deadline);
       if (entering) await entering;
-      entered = holder?.compartment;
+      entered = compartment;
       // Before the breaker, too: a call that is not made must not be its trial call.
       const wait = holder?.account.wait();
       if (wait !== undefined) throw limited(wait);
-      const guarded = { repeatable: method === 'GET', caller: callsAtOnce === undefined ? undefined : token };
+      const guarded = { repeatable: method === 'GET', caller };
       const reply = await guard(guarded, () => attempt(sent, holder?.account, deadline));
       const answer = accept(reply, holder?.account);
       const outcome = read(answer);

@@ -1,19 +1,7 @@
 import { leastEpochMs } from '../lib/iso-instant.js';
 import type { Reply } from './transport.js';
 
-const byteOrderMark = '\ufeff';
-
-/** The JSON of a body, whatever its content type says; undefined if it is empty or not JSON. */
-export function parse(body: Buffer): unknown {
-  if (body.length === 0) return undefined;
-  try {
-    const text = body.toString();
-    // A parser may ignore a byte order mark (RFC 8259 §8.1).
-    return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);
-  } catch {
-    return undefined;
-  }
-}
+type Headers = Reply['headers'];
 
 /**
  * Whether the answer means that a rate limit was exceeded; its form is not documented (apis/notes.md §8). Taken as one:
@@ -22,46 +10,88 @@ export function parse(body: Buffer): unknown {
 export function isLimit(reply: Reply, hasToken: boolean): boolean {
   if (reply.status !== 403 || !hasToken) return reply.status === 429;
   const { headers } = reply;
-  return headers['retry-after'] !== undefined || limitHeader(headers, 'remaining') === '0';
+  return (
+    headers['retry-after'] !== undefined || headers['retry-after-ms'] !== undefined || isExhausted(headers)
+  );
 }
 
-const daySeconds = 86_400;
-const hourSeconds = 3600;
+/**
+ * How many seconds to wait before the next call, from 0 to `most`, as exact as the service says it: `retry-after-ms`,
+ * `Retry-After` (seconds, also with a fraction; a time since the epoch; an HTTP date in any of its three forms, RFC 9110
+ * §5.6.7) or, unless the service itself has failed, when an exhausted limit resets. Undefined if none of these is there
+ * and well-formed.
+ */
+export function secondsToWait({ status, headers }: Reply, now: number, most: number): number | undefined {
+  const ms = numberIn(headers['retry-after-ms']);
+  const found =
+    (ms === undefined ? undefined : secondsUntil(ms < leastEpochMs ? ms / 1000 : ms, now)) ??
+    retryAfter(headers, now) ??
+    (status < 500 ? secondsToReset(headers, now) : undefined);
+  return found === undefined ? undefined : Math.min(Math.max(found, 0), most);
+}
+
 const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
-/**
- * `Retry-After`, in seconds or as an HTTP date in any of its three forms (RFC 9110 §5.6.7), as whole seconds from 0 to a
- * day, so that no mistake in it stops calls for good; undefined if absent or malformed.
- */
-export function secondsToWait({ headers }: Reply, now: number): number | undefined {
-  const text = String(headers['retry-after']).trim();
-  if (/^\d+$/.test(text)) return bounded(Number(text), daySeconds);
-  const date = asctime.test(text) ? `${text} GMT` : text;
-  return date.endsWith(' GMT') ? bounded((Date.parse(date) - now) / 1000, daySeconds) : undefined;
+function retryAfter(headers: Headers, now: number): number | undefined {
+  const seconds = numberIn(headers['retry-after']);
+  if (seconds !== undefined) return secondsUntil(seconds, now);
+  const text = textIn(headers['retry-after']);
+  const date = Date.parse(asctime.test(text) ? `${text} GMT` : text.endsWith(' GMT') ? text : '');
+  return Number.isNaN(date) ? undefined : (date - now) / 1000;
 }
 
-/** Too many seconds to wait: from here on a number is a time, in seconds since the epoch. */
+/** Too many seconds to wait: from here on a number is a time, in seconds since the epoch, or in milliseconds. */
 const leastEpochSeconds = 1e9;
 
-/**
- * When an exhausted limit resets, likewise, but within an hour, as the documented limit is per hour (apis/notes.md §8);
- * services give it in seconds, or as a time in seconds or milliseconds since the epoch.
- */
-export function secondsToReset({ headers }: Reply, now: number): number | undefined {
-  // If calls are left, the headers are about another limit.
-  if ((limitHeader(headers, 'remaining') ?? '0') !== '0') return undefined;
-  const text = limitHeader(headers, 'reset') ?? '';
-  const given = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
-  const reset = given < leastEpochMs ? given : given / 1000;
-  return bounded(reset < leastEpochSeconds ? reset : reset - now / 1000, hourSeconds);
+function secondsUntil(given: number, now: number): number {
+  if (given < leastEpochSeconds) return given;
+  return (given < leastEpochMs ? given : given / 1000) - now / 1000;
+}
+
+/** When an exhausted limit resets. If calls are left, the headers are about another limit. */
+function secondsToReset(headers: Headers, now: number): number | undefined {
+  const told = [...policiesIn(headers), customaryLimit(headers)].flatMap(({ left = 0, reset }) =>
+    left === 0 && reset !== undefined ? secondsUntil(reset, now) : [],
+  );
+  return told.length === 0 ? undefined : Math.max(...told);
+}
+
+function isExhausted(headers: Headers): boolean {
+  return [...policiesIn(headers), customaryLimit(headers)].some(({ left }) => left === 0);
+}
+
+/** A limit as headers tell it: the calls that are left, and the seconds or the time until it resets. */
+interface Limit {
+  readonly left: number | undefined;
+  readonly reset: number | undefined;
 }
 
 /** Headers of customary names: neither the services' documents nor a standard define any. */
-function limitHeader(headers: Reply['headers'], what: 'remaining' | 'reset'): string | undefined {
-  const value = headers[`x-ratelimit-${what}`] ?? headers[`ratelimit-${what}`];
-  return value === undefined ? undefined : String(value).trim();
+function customaryLimit(headers: Headers): Limit {
+  const named = (what: string) => headers[`x-ratelimit-${what}`] ?? headers[`ratelimit-${what}`];
+  return { left: numberIn(named('remaining')), reset: numberIn(named('reset')) };
 }
 
-function bounded(seconds: number, most: number): number | undefined {
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 0), most);
+/**
+ * `RateLimit` of the IETF's draft: `"policy";r=0;t=30`, one or several; in its earlier versions
+ * `limit=100, remaining=0, reset=30`.
+ */
+function policiesIn(headers: Headers): readonly Limit[] {
+  const text = textIn(headers['ratelimit']);
+  if (text === '') return [];
+  const policies = /\bremaining\s*=/.test(text) ? [text] : text.split(',');
+  const parameter = (policy: string, name: RegExp) => numberIn(name.exec(policy)?.[1]);
+  return policies.map((policy) => ({
+    left: parameter(policy, /\b(?:r|remaining)\s*=\s*([\d.]+)/),
+    reset: parameter(policy, /\b(?:t|reset)\s*=\s*([\d.]+)/),
+  }));
+}
+
+function textIn(value: string | readonly string[] | undefined): string {
+  return value === undefined ? '' : String(value).trim();
+}
+
+function numberIn(value: string | readonly string[] | undefined): number | undefined {
+  const text = textIn(value);
+  return /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { errors, util, type Dispatcher } from 'undici';
+import { brotliDecompress, unzip } from 'node:zlib';
+import { errors, type Dispatcher } from 'undici';
 import type { Deadline } from './deadline.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 
@@ -42,24 +43,7 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: De
   });
 }
 
-/** A reply whose headers are parsed on demand: those of most replies are never read. */
-class LazyReply implements Reply {
-  readonly status: number;
-  readonly body: Buffer;
-  private readonly rawHeaders: Buffer[];
-
-  constructor(status: number, rawHeaders: Buffer[], body: Buffer) {
-    this.status = status;
-    this.rawHeaders = rawHeaders;
-    this.body = body;
-  }
-
-  get headers(): IncomingHttpHeaders {
-    return util.parseHeaders(this.rawHeaders);
-  }
-}
-
-/** A handler of undici's older kind: the newer kind is wrapped in two objects, and all headers are parsed for it. */
+/** Takes the parts of one response; undici calls it. */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly upstream: UpstreamName;
   private readonly deadline: Deadline;
@@ -68,9 +52,9 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = [];
   private size = 0;
   private status = 0;
-  private rawHeaders: Buffer[] = [];
-  /** Aborts the request; set once it is being sent. */
-  private abort: ((error: Error) => void) | undefined = undefined;
+  private headers: IncomingHttpHeaders = {};
+  /** Set once the request is being sent. */
+  private controller: Dispatcher.DispatchController | undefined = undefined;
   private unwatch: (() => void) | undefined = undefined;
 
   constructor(
@@ -93,52 +77,81 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     return !deadline.endedBy;
   }
 
-  onConnect(abort: (error?: Error) => void): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
     // The deadline passed while it waited for a connection.
-    if (this.deadline.endedBy) abort(new Error('given up'));
-    else this.abort = abort;
+    if (this.deadline.endedBy) controller.abort(new Error('given up'));
+    else this.controller = controller;
   }
 
-  onHeaders(status: number, rawHeaders: Buffer[]): boolean {
-    if (status < 200) return true;
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
     this.status = status;
-    this.rawHeaders = rawHeaders;
-    return true;
+    this.headers = headers;
   }
 
-  onData(chunk: Buffer): boolean {
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const success = isSuccess(this.status);
     this.size += chunk.length;
     if (this.size > (success ? maxBytes : maxErrorBytes)) this.giveUp('oversized');
     else if (success) this.chunks.push(chunk);
-    return true;
   }
 
-  onComplete(): void {
+  onResponseEnd(): void {
     this.finish();
   }
 
-  onError(error: Error): void {
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     // The gateway is stopping: no failure of the service.
     this.finish(error instanceof errors.ClientDestroyedError ? 'abandoned' : 'broken', error);
   }
 
   private giveUp(reason: FailureReason): void {
     this.finish(reason);
-    this.abort?.(new Error(`given up: ${reason}`));
+    this.controller?.abort(new Error(`given up: ${reason}`));
   }
 
   private finish(reason?: FailureReason, cause?: unknown): void {
-    const { status, rawHeaders, chunks, abort } = this;
+    const { status, headers, chunks } = this;
     this.unwatch?.();
     // Of an error only the status matters: its body may be truncated, late or endless.
-    if (status > 0 && (!reason || !isSuccess(status)))
-      this.resolve(
-        new LazyReply(status, rawHeaders, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
-      );
-    else
-      this.reject(
-        new UpstreamError(this.upstream, reason ?? 'broken', { uncertain: abort !== undefined, cause }),
-      );
+    if (status === 0 || (reason && isSuccess(status))) return this.fail(reason ?? 'broken', cause);
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    const coding = headers['content-encoding'];
+    if (coding === undefined || body.length === 0) return this.resolve({ status, headers, body });
+    return decode(String(coding), body, (fault, decoded) =>
+      fault ? this.fail(fault) : this.resolve({ status, headers, body: decoded }),
+    );
   }
+
+  private fail(reason: FailureReason, cause?: unknown): void {
+    this.reject(
+      new UpstreamError(this.upstream, reason, { uncertain: this.controller !== undefined, cause }),
+    );
+  }
+}
+
+const decoders: Readonly<Record<string, Decoder>> = {
+  gzip: unzip, // which takes `deflate` as well
+  'x-gzip': unzip,
+  deflate: unzip,
+  br: brotliDecompress,
+};
+
+type Decoder = (
+  body: Buffer,
+  options: { readonly maxOutputLength: number },
+  done: (error: Error | null, decoded: Buffer) => void,
+) => void;
+type Decoded = (fault: FailureReason | undefined, body: Buffer) => void;
+
+/** Undoes a coding that was not asked for. One that is not known, or not what it says, is no usable answer. */
+function decode(coding: string, body: Buffer, done: Decoded): void {
+  const name = coding.trim().toLowerCase();
+  if (name === 'identity' || name === '') return done(undefined, body);
+  const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
+  if (!decoder) return done('misshapen', body);
+  return decoder(body, { maxOutputLength: maxBytes }, (error, decoded) => {
+    const isLong = error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    done(error ? (isLong ? 'oversized' : 'misshapen') : undefined, decoded);
+  });
 }

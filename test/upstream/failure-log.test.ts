@@ -166,7 +166,7 @@ describe('no failure is logged', () => {
   it('for a call that the circuit breaker refuses', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'Date'] });
     service.answer = answering(500);
-    await fail(post, 10);
+    for (let caller = 0; caller < 10; caller += 1) await fail({ ...post, caller: `${caller}` });
     vi.advanceTimersByTime(2_000);
     await fail(post, 10);
     expect(service.received).toHaveLength(10);

@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
+import { foldCodePoints } from '../../lib/case-fold.js';
 import type { Connection, Cursors, Edge } from '../../graphql/relay/relay.js';
 import {
   type ConnectionSource,
@@ -38,7 +39,7 @@ export interface NotesAccess {
   edge(note: Note): Edge<Note>;
   /** The note with this upstream id, or null. */
   note(upstreamId: string): Promise<Note | null>;
-  /** All tags by their lower-cased names, in the service's order; read once per operation, and again after a write. */
+  /** All tags by their folded names, in the service's order; read once per operation, and again after a write. */
   tags(): Promise<ReadonlyMap<string, Tag>>;
   tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>>;
   /** A note's tags with their counts, as `tags` has them; a tag that is not listed there counts 0. */
@@ -181,7 +182,7 @@ class OperationNotes implements NotesAccess {
   }
 
   private listed(tags: readonly Tag[], known: ReadonlyMap<string, Tag>): readonly Tag[] {
-    return tags.map((tag) => known.get(tag.name.toLowerCase()) ?? { ...this.show(tag), count: 0 });
+    return tags.map((tag) => known.get(foldCodePoints(tag.name)) ?? { ...this.show(tag), count: 0 });
   }
 
   private show(tag: Tag): Tag {
@@ -203,7 +204,10 @@ class OperationNotes implements NotesAccess {
 
   private source(connection: NotesConnectionName, filter: NoteFilter): Omit<ConnectionSource, 'list'> {
     const { cursors, pager } = this.shared;
-    const bound = { tag: filter.tag?.toLowerCase(), pinned: filter.pinned };
+    const bound = {
+      tag: filter.tag === undefined ? undefined : foldCodePoints(filter.tag),
+      pinned: filter.pinned,
+    };
     return { cursors, pager, place: { connection, userId: this.operation.userId, filter: bound } };
   }
 }

@@ -1,6 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { type CallerContext, requireCaller } from '../../graphql/caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../../generated/resolvers.js';
+import { foldCodePoints } from '../../lib/case-fold.js';
 import { asksFor } from '../../graphql/look-ahead.js';
 import { type Connection, toGlobalId } from '../../graphql/relay/relay.js';
 import type { NotesAccess, NotesConnectionName } from './notes.js';
@@ -18,7 +19,7 @@ export const notesResolvers: Resolvers<NotesContext> = {
   Query: {
     notes: (_, { filter, ...page }, context, info) => listNotes('notes', filter, page, context, info),
     tags: (_, page, context, info) => accessOf(context).tagPage(page, info),
-    tag: async (_, { name }, context) => (await accessOf(context).tags()).get(name.toLowerCase()) ?? null,
+    tag: async (_, { name }, context) => (await accessOf(context).tags()).get(foldCodePoints(name)) ?? null,
   },
   Mutation: {
     createNote: (_, { input }, context) => createNote(accessOf(context), input),
@@ -34,7 +35,7 @@ export const notesResolvers: Resolvers<NotesContext> = {
     },
   },
   Tag: {
-    id: ({ name }) => toGlobalId('Tag', name.toLowerCase()),
+    id: ({ name }) => toGlobalId('Tag', foldCodePoints(name)),
     notes: ({ name }, { pinned, ...page }, context, info) =>
       listNotes('Tag.notes', { tag: name, pinned: pinned ?? null }, page, context, info),
   },

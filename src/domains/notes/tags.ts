@@ -1,18 +1,19 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { type Connection, type Cursors, rowConnection, type RowQuery } from '../../graphql/relay/relay.js';
+import { foldCodePoints } from '../../lib/case-fold.js';
 import { UpstreamError } from '../../upstream/errors.js';
 import { isCount } from './service/responses.js';
 import type { ForwardPage } from './paging/note-connection.js';
 import type { Tag } from '../../models/note.js';
 
 /**
- * Tags by their lower-cased names; spellings that differ only in case are one tag (apis/notes.md §2). A tag that was
+ * Tags by their folded names; spellings that differ only in case are one tag (apis/notes.md §2). A tag that was
  * already `shown`, without a count, keeps the spelling shown.
  */
 export function byName(tags: readonly Tag[], shown?: ReadonlyMap<string, Tag>): ReadonlyMap<string, Tag> {
   const known = new Map<string, Tag>();
   for (const tag of tags) {
-    const key = tag.name.toLowerCase();
+    const key = foldCodePoints(tag.name);
     const before = known.get(key) ?? shown?.get(key);
     known.set(key, before ? merge(before, tag) : tag);
   }
@@ -27,7 +28,7 @@ function merge(one: Tag, other: Tag): Tag {
 
 /** The tag in the spelling first `shown`; if it was not shown before, this spelling is recorded as such. */
 export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
-  const key = tag.name.toLowerCase();
+  const key = foldCodePoints(tag.name);
   const first = shown.get(key) ?? tag;
   shown.set(key, first);
   return first;
@@ -58,7 +59,7 @@ export function tagConnection(
       return (backward ? rows.toReversed() : rows).slice(0, limit);
     },
     position({ name }): TagPosition {
-      const key = name.toLowerCase();
+      const key = foldCodePoints(name);
       return [key, keys.indexOf(key)];
     },
   });

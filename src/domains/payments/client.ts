@@ -9,11 +9,11 @@ import { createUpstream } from '../../upstream/client.js';
 /** The only documented call of the payment service (`apis/webhooks.md` §4). */
 export interface PaymentsClient {
   /**
-   * Rotates an endpoint's signing secret and returns the new one, which is shown only this once; a refusal if the
+   * Rotates an endpoint's signing secret for a user, and returns the new one, which is shown only this once; a refusal if the
    * service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
    * secret.
    */
-  rotateSecret(endpointId: string, signal: Signal): Promise<string | Refused>;
+  rotateSecret(endpointId: string, userId: string, signal: Signal): Promise<string | Refused>;
   stop(): Promise<void>;
 }
 
@@ -42,17 +42,19 @@ export function createPaymentsClient(
 ): PaymentsClient {
   const { baseUrl, apiToken, rotatedSecretField } = options;
   const upstream =
-    baseUrl === undefined ? undefined : createUpstream({ ...options, name: 'payments', baseUrl });
+    baseUrl === undefined
+      ? undefined
+      : createUpstream({ ...options, name: 'payments', baseUrl, sharedToken: true });
   const fields = rotatedSecretField === undefined ? defaultFields : [rotatedSecretField];
   const token = apiToken === undefined ? {} : { token: apiToken };
   return {
-    async rotateSecret(endpointId, signal) {
+    async rotateSecret(endpointId, userId, signal) {
       if (!upstream) throw new GatewayError('UPSTREAM_UNAVAILABLE', notConfigured);
       if (signal.aborted)
         throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the secret was rotated.');
       const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;
       const send = (body?: object) =>
-        upstream.ask({ method: 'POST', path, body, ...token }, (answer) => {
+        upstream.ask({ method: 'POST', path, body, caller: userId, ...token }, (answer) => {
           const { status } = answer;
           if (status === 404 || (!body && mayWantBody.includes(status))) return { refused: status };
           if (status >= 400) throw refusal(status);

@@ -61,9 +61,9 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   },
   Mutation: {
     async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {
-      requireGrant(context, 'WEBHOOKS_ROTATE');
+      const { userId } = requireGrant(context, 'WEBHOOKS_ROTATE');
       const { paymentsClient, webhookSecrets, signal } = context;
-      const obtain = () => paymentsClient.rotateSecret(endpointId, signal);
+      const obtain = () => paymentsClient.rotateSecret(endpointId, userId, signal);
       const rotation = await webhookSecrets.rotate('payments', endpointId, obtain).catch(explainLoss);
       if (!rotation || 'refused' in rotation) return { errors: [unknownEndpoint] };
       const { rotatedAt, previousValidUntil } = rotation;

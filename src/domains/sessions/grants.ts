@@ -1,3 +1,4 @@
+import { foldAscii } from '../../lib/case-fold.js';
 import type { Grant } from '../../generated/resolvers.js';
 
 /** Grants by e-mail address, `*@domain` or `*`, the letters A to Z in lower case. */
@@ -5,7 +6,7 @@ export type GrantTable = ReadonlyMap<string, readonly Grant[]>;
 
 /** All grants of this address: its own, those of its domain and those of `*`. */
 export function grantsOf(table: GrantTable, email: string): ReadonlySet<Grant> {
-  const address = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const address = foldAscii(email);
   const [domain = ''] = /@[^@]*$/.exec(address) ?? [];
   return new Set([address, `*${domain}`, '*'].flatMap((who) => table.get(who) ?? []));
 }

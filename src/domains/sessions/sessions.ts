@@ -3,12 +3,16 @@ import { ExponentialBackoff, handleAll, retry } from 'cockatiel';
 import type { Clock } from '../../lib/clock.js';
 import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { IssuedToken, NotesClient } from '../notes/service/client.js';
+import { foldAscii } from '../../lib/case-fold.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
 import type { Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import { createKeyv } from '../../store/sealed-keyv.js';
+import { UpstreamError } from '../../upstream/errors.js';
+import { createFamiliarNetworks } from './familiar-networks.js';
 import type { Grants } from './grants.js';
 import type { User } from '../../models/user.js';
 import { networkOf } from './network.js';
@@ -25,18 +29,19 @@ export interface SignedIn {
   readonly user: User;
 }
 
+interface Credentials {
+  readonly email: string;
+  readonly password: string;
+  readonly signal: Signal;
+}
+
 /** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
 export interface Sessions extends Pick<Watchers, 'watch'> {
   /**
    * Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. Makes no call if
    * `signal` is aborted by the time that the attempt has its turn.
    */
-  signIn(credentials: {
-    email: string;
-    password: string;
-    ip: string;
-    signal: Signal;
-  }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
+  signIn(credentials: Credentials & { readonly ip: string }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
   /** The live session of a token; not a promise if it was opened or looked up here within the last seconds. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
   /** Ends a session here and on every replica; its watchers are called. */
@@ -60,6 +65,13 @@ const maxLifetimeMs = 366 * 24 * 3_600_000;
 
 /** How a session is revoked while the database fails. */
 const persistence = { maxAttempts: Infinity, backoff: new ExponentialBackoff({ maxDelay: 3_000 }) };
+
+const isWrong = (settled: PromiseSettledResult<unknown>) =>
+  settled.status === 'fulfilled' && settled.value === 'WRONG_CREDENTIALS';
+
+/** Whether the service was asked, and failed. */
+const hasFailed = (settled: PromiseSettledResult<unknown>) =>
+  settled.status === 'rejected' && settled.reason instanceof UpstreamError && settled.reason.uncertain;
 
 /** Sessions stored in the database. */
 export function createSessions(options: {
@@ -93,6 +105,9 @@ export function createSessions(options: {
   const window = { windowMs: 15 * 60_000, clock };
   const byAddress = createThrottle({ ...window, limit: 10 });
   const byNetwork = createThrottle({ ...window, limit: 100, onRefused: () => warnSeldom(crowdedNetwork) });
+  /** Of those at which the service fails. Shorter: its failures may be its own. */
+  const failing = createThrottle({ windowMs: 60_000, clock, limit: 20 });
+  const familiar = createFamiliarNetworks({ keyv: createKeyv({ ...options, namespace: 'networks' }), clock });
 
   function remember(token: string, session: Session): void {
     const { sessionId } = session.caller;
@@ -142,15 +157,17 @@ export function createSessions(options: {
     }
   }
 
-  async function exchange(
-    email: string,
-    password: string,
-    signal: Signal,
-  ): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
+  /** Signs in, without throttling. */
+  async function exchange({
+    email,
+    password,
+    network,
+    signal,
+  }: Credentials & { readonly network: string }): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
     // Not passed on: a password that was sent has to be counted if it is wrong.
     if (signal.aborted)
       throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the sign-in began.');
-    const issued = await notes.signIn(email, password);
+    const issued = await notes.signIn(email, password, network);
     if (issued === 'WRONG_CREDENTIALS') return issued;
     const user = await whoIs(issued);
     const token = randomBytes(32).toString('base64url');
@@ -163,6 +180,18 @@ export function createSessions(options: {
     });
     remember(token, session);
     return { token, session, user };
+  }
+
+  /** Where an address is familiar, it is locked neither by guesses from elsewhere nor by its neighbours' failures. */
+  async function attempt(credentials: Credentials & { readonly network: string }) {
+    const { email, network } = credentials;
+    const address = digest(foldAscii(email.trim()));
+    const pair = digest(`${address} ${network}`);
+    const isFamiliar = await familiar.has(pair);
+    const run = () => failing.attempt(isFamiliar ? pair : network, () => exchange(credentials), hasFailed);
+    const outcome = await byAddress.attempt(isFamiliar ? pair : address, run, isWrong);
+    if (outcome !== 'WRONG_CREDENTIALS') await familiar.add(pair);
+    return outcome;
   }
 
   async function end(sessionId: string): Promise<void> {
@@ -187,11 +216,9 @@ export function createSessions(options: {
   }
 
   return {
-    signIn({ email, password, ip, signal }) {
-      const wrong = (outcome: unknown) => outcome === 'WRONG_CREDENTIALS';
-      const address = digest(email.trim().toLowerCase());
-      const run = () => byAddress.attempt(address, () => exchange(email, password, signal), wrong);
-      return byNetwork.attempt(networkOf(ip), run, wrong);
+    signIn({ ip, ...credentials }) {
+      const network = networkOf(ip);
+      return byNetwork.attempt(network, () => attempt({ ...credentials, network }), isWrong);
     },
     find(token) {
       const id = digests.get(token) ?? digest(token);

@@ -8,6 +8,8 @@ interface Attempts {
   running: number;
   /** Attempts that run or wait. */
   present: number;
+  /** How often it is passed over before it is forgotten to make room. */
+  chances: number;
   /** In order of arrival. */
   readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[];
 }
@@ -15,16 +17,23 @@ interface Attempts {
 /** Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. */
 export interface Throttle {
   /**
-   * Runs an attempt; `failed` tells from its outcome whether it failed. No more attempts run at once than failures are
-   * left; the others wait. `RATE_LIMITED` with `retryAfter` if none is left.
+   * Runs an attempt; `failed` tells from how it settled whether it counts as a failure. No more attempts run at once than
+   * failures are left; the others wait. `RATE_LIMITED` with `retryAfter` if none is left.
    */
-  attempt<T>(key: string, run: () => Promise<T>, failed: (outcome: T) => boolean): Promise<T>;
+  attempt<T>(
+    key: string,
+    run: () => Promise<T>,
+    failed: (settled: PromiseSettledResult<T>) => boolean,
+  ): Promise<T>;
 }
 
 const maxKeys = 10_000;
 const clockStepMs = 5 * 60_000;
 
-/** A throttle in this process; it remembers a limited number of keys, and forgets the least recently used first. */
+/**
+ * A throttle in this process. It remembers a limited number of keys. Those with the fewest failures are forgotten first:
+ * to have a key with `n` failures forgotten takes some `n` times as many failures of others as there are keys.
+ */
 export function createThrottle(options: {
   readonly limit: number;
   readonly windowMs: number;
@@ -36,19 +45,33 @@ export function createThrottle(options: {
   const byKey = new Map<string, Attempts>();
 
   function enter(key: string): Attempts {
-    const attempts = byKey.get(key) ?? { failures: [], running: 0, present: 0, waiting: [] };
+    const attempts = byKey.get(key) ?? { failures: [], running: 0, present: 0, chances: 0, waiting: [] };
     attempts.present += 1;
+    attempts.chances = attempts.failures.length - 1;
+    toEnd(key, attempts);
+    return attempts;
+  }
+
+  function toEnd(key: string, attempts: Attempts): void {
     byKey.delete(key);
     byKey.set(key, attempts);
-    return attempts;
   }
 
   function leave(key: string, attempts: Attempts): void {
     attempts.present -= 1;
     if (attempts.present === 0 && attempts.failures.length === 0) byKey.delete(key);
-    for (const [oldest, { present }] of byKey) {
+    if (byKey.size > maxKeys) makeRoom();
+  }
+
+  /** Ends, since each key that is passed over has one chance less, and none comes round again that is present. */
+  function makeRoom(): void {
+    for (const [key, attempts] of byKey) {
       if (byKey.size <= maxKeys) return;
-      if (present === 0) byKey.delete(oldest);
+      if (attempts.present > 0) continue;
+      if (attempts.chances > 0) {
+        attempts.chances -= 1;
+        toEnd(key, attempts);
+      } else byKey.delete(key);
     }
   }
 
@@ -82,15 +105,17 @@ export function createThrottle(options: {
   }
 
   /** Runs an attempt that was admitted. */
-  async function runCounted<T>(attempts: Attempts, run: () => Promise<T>, failed: (outcome: T) => boolean) {
-    try {
-      const outcome = await run();
-      if (failed(outcome)) attempts.failures.push(clock.now());
-      return outcome;
-    } finally {
-      attempts.running -= 1;
-      admitWaiting(attempts);
-    }
+  async function runCounted<T>(
+    attempts: Attempts,
+    run: () => Promise<T>,
+    failed: (settled: PromiseSettledResult<T>) => boolean,
+  ): Promise<T> {
+    const [settled] = await Promise.allSettled([run()]);
+    if (failed(settled)) attempts.chances = attempts.failures.push(clock.now()) - 1;
+    attempts.running -= 1;
+    admitWaiting(attempts);
+    if (settled.status === 'rejected') throw settled.reason;
+    return settled.value;
   }
 
   return {

@@ -11,6 +11,11 @@ export interface Value {
   value: number;
 }
 
+/** A number that is read at each scrape. */
+interface Reading {
+  read: () => number;
+}
+
 type Name = `trivium_${string}`;
 
 /** A metric, as the documentation shows it. */
@@ -93,6 +98,19 @@ export function createMetrics() {
     return family;
   }
 
+  /** Gauges at zero until they are given something to read. */
+  function readings<const Labels extends readonly string[]>(
+    name: Name,
+    help: string,
+    labels: Labels,
+  ): Family<Labels, Reading> {
+    const family = new Family<Labels, Reading>(labels, () => ({ read: () => 0 }));
+    write({ name, type: 'gauge', help, labels }, () =>
+      Array.from(family.all(), ([written, { read }]) => `${name}{${written}} ${read()}`),
+    );
+    return family;
+  }
+
   function durations<const Labels extends readonly string[]>(
     name: Name,
     help: string,
@@ -140,10 +158,9 @@ export function createMetrics() {
       'What was refused or given up since its caller held too much memory, by what it was for.',
       ['kind'],
     ),
-    upstreamsResting: values(
-      'gauge',
+    upstreamsResting: readings(
       'trivium_upstream_resting',
-      '1 from when a service gets no calls because it keeps failing, until a call succeeds.',
+      '1 while a service gets no calls because it keeps failing.',
       ['upstream'],
     ),
     webhooks: values(

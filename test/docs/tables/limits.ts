@@ -1,6 +1,6 @@
 import { callsAtOnce, callsPerHour } from '../../../src/domains/notes/service/client.js';
 import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
-import { maxScannedPages } from '../../../src/domains/notes/paging/pager.js';
+import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
 import { maxValues } from '../../../src/events/feed/filter-index.js';
 import { maxBodyBytes } from '../../../src/events/webhooks/request.js';
 import { defaultPageSize, maxPageSize } from '../../../src/graphql/relay/relay.js';
@@ -74,13 +74,13 @@ const services = [
     '`RATE_LIMITED`',
   ],
   [
-    'calls to the notes service at once, for each session',
+    'calls to the notes service at once, for each user',
     count(callsAtOnce),
     'the others wait up to 10 seconds',
   ],
   [
-    'pages in which `node(id:)` looks for a note not listed lately',
-    count(maxScannedPages),
+    'notes among which `node(id:)` looks for one not listed lately',
+    count(maxScannedNotes),
     'an error, never null',
   ],
 ];

@@ -55,7 +55,7 @@ export async function startNotes() {
 
   async function as(email: string) {
     sandbox.notes.addUser({ email, password: 'secret', name: email });
-    const issued = await client.signIn(email, 'secret');
+    const issued = await client.signIn(email, 'secret', 'network');
     if (issued === 'WRONG_CREDENTIALS') throw new Error(`${email} cannot sign in.`);
     const caller: Caller = { sessionId: `session of ${email}`, userId: email, email, grants: new Set() };
     return async (source: string, variables: Record<string, unknown> = {}) => {

@@ -65,7 +65,7 @@ function answerWith(status: number, body?: unknown) {
 }
 
 function rotate(endpointId = 'pe_1', settings: PaymentsSettings = {}, signal = live) {
-  return connect(settings).rotateSecret(endpointId, signal);
+  return connect(settings).rotateSecret(endpointId, 'usr_1', signal);
 }
 
 test('posts to the endpoint, with its id encoded and without a body', async () => {
@@ -176,7 +176,7 @@ describe('the new secret', () => {
 describe('failures', () => {
   test('names the missing setting if no address is configured', async () => {
     const client = connect({ baseUrl: undefined });
-    await expect(client.rotateSecret('pe_1', live)).rejects.toMatchObject({
+    await expect(client.rotateSecret('pe_1', 'usr_1', live)).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       message: expect.stringContaining('PAYMENTS_BASE_URL'),
     });

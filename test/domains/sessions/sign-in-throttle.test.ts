@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createThrottle, type Throttle } from '../../../src/domains/sessions/sign-in-throttle.js';
 
 const windowMs = 60_000;
-const isWrong = (outcome: string) => outcome === 'wrong';
+const isWrong = (settled: PromiseSettledResult<string>) =>
+  settled.status === 'fulfilled' && settled.value === 'wrong';
 const right = () => Promise.resolve('right');
 const wrong = () => Promise.resolve('wrong');
 
@@ -107,20 +108,27 @@ describe('a throttle', () => {
     expect(checks).toBeLessThan(5_000);
   });
 
-  test('remembers the 10,000 most recent keys', async () => {
-    await fail('old', 3);
-    for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
-    await expect(attempt('old', right)).rejects.toEqual(limited(60));
-    for (let key = 0; key < 10_001; key += 1) await attempt(`more ${key}`, wrong);
-    expect(await attempt('old', right)).toBe('right');
+  test('forgets a lock for no 10,000 failures of others, nor for 25,000', async () => {
+    await fail('locked', 3);
+    for (let key = 0; key < 25_000; key += 1) await attempt(`${key}`, wrong);
+    await expect(attempt('locked', right)).rejects.toEqual(limited(60));
   });
 
-  test('keeps a key that is tried again among the most recent', async () => {
-    await fail('old', 3);
-    for (let key = 0; key < 9_999; key += 1) await attempt(`${key}`, wrong);
-    await expect(attempt('old', right)).rejects.toEqual(limited(60));
-    for (let key = 0; key < 5_000; key += 1) await attempt(`more ${key}`, wrong);
-    await expect(attempt('old', right)).rejects.toEqual(limited(60));
+  test('remembers 10,000 keys, and forgets those with the fewest failures first', async () => {
+    await fail('once', 1);
+    await fail('twice', 2);
+    for (let key = 0; key < 10_000; key += 1) await attempt(`${key}`, wrong);
+    await fail('once', 2);
+    expect(await attempt('once', right)).toBe('right');
+    await fail('twice', 1);
+    await expect(attempt('twice', right)).rejects.toEqual(limited(60));
+  });
+
+  test('counts what its judge counts, a rejection too', async () => {
+    const cut = () => Promise.reject(new Error('cut'));
+    for (let count = 0; count < 3; count += 1)
+      await expect(throttle.attempt('a', cut, ({ status }) => status === 'rejected')).rejects.toThrow('cut');
+    await expect(attempt('a', right)).rejects.toEqual(limited(60));
   });
 
   test('does not remember keys that never failed', async () => {

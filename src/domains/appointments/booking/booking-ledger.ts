@@ -119,8 +119,11 @@ export function createLedger({
   }
 
   /** Posts a booking whose row is stored, then settles the row: after a crash in between it reads as unconfirmed. */
-  async function postAndSettle(booking: Booking, appointment: NewAppointment): Promise<BookingResult> {
-    const outcome = await post(appointment).catch((error: unknown) => ({ error }));
+  async function postAndSettle(
+    booking: Booking,
+    { appointment, userId }: BookingRequest,
+  ): Promise<BookingResult> {
+    const outcome = await post(appointment, userId).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
       await settling.settle(booking.id, () => bookings.erase(booking));
       if ('error' in outcome) throw outcome.error;
@@ -132,12 +135,12 @@ export function createLedger({
   }
 
   /** Rejects only where it is certain that nothing was booked. */
-  async function post(appointment: NewAppointment): Promise<Settlement | Refused> {
+  async function post(appointment: NewAppointment, userId: string): Promise<Settlement | Refused> {
     // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
     const ending = new LightAbortController();
     const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
     try {
-      return settlementOf(await client.book(appointment, ending));
+      return settlementOf(await client.book(appointment, userId, ending));
     } catch (error) {
       if (error instanceof NotSent || (error instanceof UpstreamError && !error.uncertain)) throw error;
       telemetry.log.warn({ err: error }, 'the outcome of a booking is unknown');
@@ -172,7 +175,7 @@ export function createLedger({
       const booking = toPending(request, keyed.inputDigest, id);
       if (await store(booking)) {
         hold();
-        return postAndSettle(booking, request.appointment);
+        return postAndSettle(booking, request);
       }
     }
   }
@@ -187,7 +190,7 @@ export function createLedger({
     }
     const booking = toPending(request, inputDigest, id);
     await store(booking);
-    return postAndSettle(booking, appointment);
+    return postAndSettle(booking, request);
   }
 
   return {

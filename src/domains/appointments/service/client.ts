@@ -6,7 +6,7 @@ import { digest } from '../../../lib/sealer.js';
 import type { Database } from '../../../store/database.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { type FailureReason, faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
-import { createUpstream, type UpstreamAnswer } from '../../../upstream/client.js';
+import { createUpstream, type UpstreamAnswer, type UpstreamRequest } from '../../../upstream/client.js';
 import { createTokens, type Issued } from '../../../upstream/tokens.js';
 import type { Appointment } from '../../../models/appointment.js';
 import type { Signal } from '../../../lib/async/abort.js';
@@ -30,10 +30,10 @@ export type BookingOutcome = { readonly booked: true; readonly upstreamId: strin
 /** The appointment service (`apis/appointments.md`). */
 export interface AppointmentsClient {
   /**
-   * Sends the booking once, or twice if its token is refused the first time. If it rejects, nothing is booked where the
+   * Sends a user's booking once, or twice if its token is refused the first time. If it rejects, nothing is booked where the
    * error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other error the outcome is unknown.
    */
-  book(appointment: NewAppointment, signal?: Signal): Promise<BookingOutcome>;
+  book(appointment: NewAppointment, userId: string, signal?: Signal): Promise<BookingOutcome>;
   stop(): Promise<void>;
 }
 
@@ -54,6 +54,8 @@ const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
   403: 'locked',
 };
 
+/** Of one user: so many hanging bookings delay nobody else's. */
+const callsAtOnce = 16;
 /** The least time between two tokens that are replaced because of a 403. */
 const forbiddenPauseMs = 60_000;
 
@@ -68,7 +70,7 @@ export function createAppointmentsClient(
   },
 ): AppointmentsClient {
   const { authUrl, clientId, clientSecret, scope, telemetry, clock } = options;
-  const service = createUpstream({ ...options, name: 'appointments' });
+  const service = createUpstream({ ...options, name: 'appointments', callsAtOnce, sharedToken: true });
   const issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
   const key = digest(JSON.stringify([authUrl, clientId, scope]));
   const tokens = createTokens({ ...options, issuer: 'issuer', key, obtain });
@@ -107,9 +109,9 @@ export function createAppointmentsClient(
     }
   }
 
-  function post(body: unknown, token: string, signal: Signal | undefined): Promise<UpstreamAnswer> {
-    const request = { method: 'POST', path: '/appointments', body, token, signal } as const;
-    return service.ask(request, (answer) => answer);
+  function post(request: Pick<UpstreamRequest, 'body' | 'caller' | 'signal'>, token: string) {
+    const whole = { ...request, method: 'POST', path: '/appointments', token } as const;
+    return service.ask(whole, (answer) => answer);
   }
 
   /** Warns of scopes that the operator has to have granted: bookings may be refused until then. */
@@ -140,14 +142,14 @@ export function createAppointmentsClient(
   }
 
   return {
-    async book(appointment, signal) {
-      const body = toBody(appointment);
+    async book(appointment, userId, signal) {
+      const booking = { body: toBody(appointment), caller: userId, signal };
       let token = await authorize(signal);
-      let answer = await post(body, token, signal);
+      let answer = await post(booking, token);
       if (answer.status === 401) {
         tokens.discard(token);
         token = await authorize(signal);
-        answer = await post(body, token, signal);
+        answer = await post(booking, token);
       }
       const { status } = answer;
       if (status === 403) replaceForbidden(token);

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../graphql/errors.js';
 import type { Note } from '../../../models/note.js';
-import { maxLimit, type NoteFilter, type NoteList, type Pager, maxScannedPages } from './pager.js';
+import { maxLimit, type NoteFilter, type NoteList, type Pager, maxScannedNotes } from './pager.js';
 import type { PagePlace } from './page-index.js';
 
 /** What a search looks through. */
@@ -16,7 +16,7 @@ const rereadPagesAtMost = 10;
 /**
  * The notes with these ids, for a DataLoader: null where the service has none. Notes never seen can only be found by a
  * scan, which may come across some of the others. Those are then looked for on the pages where they were last seen and,
- * if they are not there, by continuing the scan. What is still missing after 50 pages of the scan is an error, not
+ * if they are not there, by continuing the scan. What is still missing after 5,000 notes of the scan is an error, not
  * null: a client would take null to mean that the note was deleted.
  */
 export async function findNotes(
@@ -56,17 +56,17 @@ async function reread(
   await Promise.all(pages);
 }
 
-/** Returns a function that continues the scan while notes are `wanted`; false if it stopped at its page limit. */
+/** Returns a function that continues the scan while notes are `wanted`; false if it stopped at its limit. */
 function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => boolean) => Promise<boolean> {
   const pages = pager.walk(list({}), maxLimit);
   let scanned = 0;
   let ended = false;
   return async (wanted) => {
     while (!ended && wanted()) {
-      if (scanned === maxScannedPages) return false;
+      if (scanned >= maxScannedNotes) return false;
       const { value: page } = await pages.next();
       take(page?.notes ?? []);
-      scanned += 1;
+      scanned += page?.limit ?? 0;
       ended = page?.nextCursor === undefined;
     }
     return true;

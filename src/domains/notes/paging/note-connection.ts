@@ -11,7 +11,7 @@ import {
 } from '../../../graphql/relay/relay.js';
 import { fingerprint } from './fingerprint.js';
 import type { Note } from '../../../models/note.js';
-import { maxLimit, type NoteList, type Page, type Pager, maxScannedPages } from './pager.js';
+import { maxLimit, type NoteList, type Page, type Pager, maxScannedNotes } from './pager.js';
 
 /** The arguments of a connection that is read forward only, as the service's cursors are. */
 export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
@@ -146,9 +146,9 @@ async function* resumeAfterNew(
   for await (const page of pages) {
     const from: number = isFound ? 0 : lastSeen(page, seen) + 1;
     isFound ||= from > 0;
-    scanned += 1;
+    scanned += page.limit;
     if (isFound) yield { ...page, from };
-    else if (scanned === maxScannedPages && page.nextCursor !== undefined) throw tooMany();
+    else if (scanned >= maxScannedNotes && page.nextCursor !== undefined) throw tooMany();
   }
 }
 

@@ -40,8 +40,8 @@ export interface Pager {
 
 /** The greatest `limit` requested. */
 export const maxLimit = 100;
-/** How many pages of that limit are scanned for a note whose page is not known. */
-export const maxScannedPages = 50;
+/** How many notes are scanned for one whose page is not known. */
+export const maxScannedNotes = 5_000;
 const smallerLimits = [50, 20];
 /** Consecutive pages without a new note. */
 const maxRepeatedPages = 200;
@@ -51,12 +51,38 @@ const maxRepeatedPages = 200;
  */
 const maxEmptyPages = { whole: 30, filtered: 100 };
 
-/** A pager that remembers which limit the service accepts: the greatest one is not documented (apis/notes.md §8). */
+/** For how long a smaller limit counts, before a greater one is tried again. */
+const loweredForMs = 10 * 60_000;
+
+/**
+ * What has been learned of the greatest limit that the service accepts, which is not documented (apis/notes.md §8). One
+ * refusal may have passed by the next call, so a smaller limit counts once a greater one was refused again, and only
+ * for a while: it applies to all users.
+ */
+class AcceptedLimit {
+  private refused: { readonly smaller: number; readonly until: number } | undefined;
+
+  get current(): number {
+    return this.refused && performance.now() < this.refused.until ? this.refused.smaller : maxLimit;
+  }
+
+  /** A limit was refused where a smaller one was accepted. */
+  refuse(smaller: number): void {
+    const until = this.refused ? performance.now() + loweredForMs : -Infinity;
+    this.refused = { smaller: Math.min(smaller, this.current), until };
+  }
+
+  accept(limit: number): void {
+    if (this.refused && limit > this.refused.smaller) this.refused = undefined;
+  }
+}
+
+/** A pager that remembers which limit the service accepts. */
 export function createPager(): Pager {
-  let acceptedLimit = maxLimit;
+  const accepted = new AcceptedLimit();
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
-    const first = Math.min(limit, acceptedLimit);
+    const first = Math.min(limit, accepted.current);
     let failure: UpstreamError | undefined;
     for (const tried of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
       const answer = await list.read({ limit: tried, cursor });
@@ -65,7 +91,8 @@ export function createPager(): Pager {
         continue;
       }
       // A page that is too large says nothing about the limit that the service accepts for others.
-      if (tried < first && !failure) acceptedLimit = Math.min(acceptedLimit, tried);
+      if (!failure && tried < first) accepted.refuse(tried);
+      else if (tried === first) accepted.accept(tried);
       if ('notes' in answer) return { ...answer, cursor, limit: tried };
       failure = answer.tooLarge;
     }

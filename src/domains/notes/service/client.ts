@@ -1,3 +1,4 @@
+import { createCache } from '../../../lib/cache/cache.js';
 import { isSendable } from '../../../lib/header-token.js';
 import type { Clock } from '../../../lib/clock.js';
 import { SessionEnded } from '../../../graphql/errors.js';
@@ -56,7 +57,8 @@ export interface ListedPage extends NotePage {
  * a write has ended sees that write.
  */
 export interface NotesClient {
-  signIn(email: string, password: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
+  /** `network` is where the caller is: until they are known, it stands for them. */
+  signIn(email: string, password: string, network: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
   me(token: string, signal?: Signal): Promise<Profile>;
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
@@ -70,8 +72,12 @@ export interface NotesClient {
 
 /** `apis/notes.md` §8. */
 export const callsPerHour = 1_000;
-/** Per session, so that nobody waits for the calls of others, even if those hang. */
+/** Per user, so that nobody waits for the calls of others, even if those hang. */
 export const callsAtOnce = 8;
+/** Per network. */
+const signInsAtOnce = 16;
+/** Whose tokens they are is known for so many. */
+const maxTokens = 10_000;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
@@ -85,6 +91,15 @@ export function createNotesClient(
 ): NotesClient {
   const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock, telemetry } = options;
   const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
+  // With connections and a circuit breaker of its own: it is open to anybody.
+  const issuer = createUpstream({
+    ...options,
+    name: 'notes',
+    callsAtOnce: signInsAtOnce,
+    circuit: 'notes sign-in',
+  });
+  /** Users by token: all sessions of one are one caller. */
+  const users = createCache<string>(maxTokens, Infinity);
   const pages = createFlights<ListedPage | Refused>('notes');
   const profiles = createFlights<Profile>('notes');
   const tagLists = createFlights<readonly Tag[]>('notes');
@@ -95,8 +110,11 @@ export function createNotesClient(
     return issued;
   });
 
-  function ask<T>(request: UpstreamRequest, readAnswer: ReadAnswer<T>): Promise<T> {
-    return upstream.ask(request, (answer) => {
+  function ask<T>(
+    request: UpstreamRequest & { readonly token: string },
+    readAnswer: ReadAnswer<T>,
+  ): Promise<T> {
+    return upstream.ask({ caller: users.get(request.token), ...request }, (answer) => {
       if (answer.status === 401) throw new SessionEnded();
       return readAnswer(answer);
     });
@@ -143,17 +161,22 @@ export function createNotesClient(
   }
 
   return {
-    async signIn(email, password) {
+    async signIn(email, password, network) {
       const askedAt = clock.now();
       const body = { [emailField]: email, [passwordField]: password };
-      const outcome = await upstream.ask({ method: 'POST', path: '/auth/token', body }, (answer) =>
+      const request = { method: 'POST', path: '/auth/token', body, caller: network } as const;
+      const outcome = await issuer.ask(request, (answer) =>
         wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : readIssued(answer),
       );
       if (outcome === 'WRONG_CREDENTIALS') return outcome;
       const { token, lifetime = tokenLifetimeSeconds } = outcome;
       return { token, expiresAt: askedAt + lifetime * 1000 };
     },
-    me: (token, signal) => read(profiles, { path: '/me', token, signal }, orUnusable(readProfile)),
+    async me(token, signal) {
+      const profile = await read(profiles, { path: '/me', token, signal }, orUnusable(readProfile));
+      users.set(token, profile.upstreamId);
+      return profile;
+    },
     tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, orUnusable(readTags)),
     list: (token, query, signal) =>
       read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readListed)),
@@ -170,7 +193,9 @@ export function createNotesClient(
         await writeNote({ method: 'POST', id, path: '/share', body, token, signal }, () => true),
       );
     },
-    stop: () => upstream.stop(),
+    async stop() {
+      await Promise.all([upstream.stop(), issuer.stop()]);
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { foldCodePoints } from '../../../lib/case-fold.js';
 import { isTimestamp } from '../../../lib/iso-instant.js';
 import { isObject, member } from '../../../lib/json.js';
 import { findText, type FoundText } from '../../../upstream/find-field.js';
@@ -32,12 +33,17 @@ export function readNote(value: unknown): Note | undefined {
   return toNote({ upstreamId, title, content, tags, isPinned: pinned ?? false, createdAt, updatedAt });
 }
 
-/** A page of notes. A null, empty or absent next cursor marks the last; which of these is not documented. */
+/**
+ * A page of notes. A next cursor that is absent, null, empty, false or 0 marks the last; which of these is not
+ * documented. A whole number is a cursor, too.
+ */
 export function readPage(value: unknown): NotePage | undefined {
   if (!isObject(value)) return undefined;
   const notes = readAll(value['data'], readNote);
-  const nextCursor = value['next_cursor'] ?? '';
-  return notes && isText(nextCursor) ? { notes, nextCursor: nextCursor || undefined } : undefined;
+  const given = value['next_cursor'] || undefined;
+  const nextCursor = readId(given);
+  const isReadable = given === undefined || nextCursor !== undefined;
+  return notes && isReadable ? { notes, nextCursor } : undefined;
 }
 
 /** The answer of `GET /me`. */
@@ -96,7 +102,7 @@ function readNames(value: unknown): readonly Tag[] | undefined {
 function distinct(tags: readonly Tag[]): readonly Tag[] {
   const names = new Set<string>();
   return tags.filter(({ name }) => {
-    const key = name.toLowerCase();
+    const key = foldCodePoints(name);
     if (names.has(key)) return false;
     names.add(key);
     return true;

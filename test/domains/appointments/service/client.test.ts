@@ -60,7 +60,7 @@ function misbehave(service: 'appointments' | 'issuer', act: FaultAction, times =
 
 /** Books, and returns the error; throws if the booking does not fail. */
 async function failure(from = client, signal?: LightAbortController): Promise<UpstreamError> {
-  const outcome: unknown = await from.book(appointment, signal).catch((error: unknown) => error);
+  const outcome: unknown = await from.book(appointment, 'usr_1', signal).catch((error: unknown) => error);
   if (outcome instanceof UpstreamError) return outcome;
   throw new Error('The booking has not failed as calls do.', { cause: outcome });
 }
@@ -101,7 +101,7 @@ afterEach(async () => {
 
 describe('a booking', () => {
   it('is sent in the service’s own names and values, with date-times as they were written', async () => {
-    const outcome = await client.book(appointment);
+    const outcome = await client.book(appointment, 'usr_1');
     expect(sandbox.appointments.booked).toEqual([
       {
         id: expect.any(String),
@@ -132,7 +132,7 @@ describe('a booking', () => {
     [201, '{"id":null,"appointment":{"id":"apt"}}', 'apt'],
   ])('is made if the service answers %i %j, and has the id %j', async (status, body, upstreamId) => {
     misbehave('appointments', { kind: 'answer', status, body });
-    expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
+    expect(await client.book(appointment, 'usr_1')).toEqual({ booked: true, upstreamId });
   });
 
   it.each([
@@ -152,14 +152,14 @@ describe('a booking', () => {
     ['', '', null],
   ])('answered with Location %j and body %j has the id %j', async (location, body, upstreamId) => {
     misbehave('appointments', { kind: 'answer', status: 201, headers: { location }, body });
-    expect(await client.book(appointment)).toEqual({ booked: true, upstreamId });
+    expect(await client.book(appointment, 'usr_1')).toEqual({ booked: true, upstreamId });
   });
 
   it.each([400, 404, 409, 410, 412, 413, 422, 451])(
     'is refused if the service answers %i',
     async (status) => {
       misbehave('appointments', { kind: 'answer', status, body: secret });
-      expect(await client.book(appointment)).toEqual({ refused: status });
+      expect(await client.book(appointment, 'usr_1')).toEqual({ refused: status });
       expect(callsTo('appointments')).toBe(1);
     },
   );
@@ -183,7 +183,7 @@ describe('a booking', () => {
     'refused with %i is logged as a warning',
     async (status) => {
       misbehave('appointments', { kind: 'answer', status, body: secret });
-      await client.book(appointment).catch(() => {});
+      await client.book(appointment, 'usr_1').catch(() => {});
       expect(warnings()).toEqual([{ level: 40, time: expect.any(Number), status, msg: expect.any(String) }]);
       expect(log).not.toMatch(/Bearer|Patient|secret words/);
     },
@@ -191,13 +191,13 @@ describe('a booking', () => {
 
   it.each([201, 400, 409, 422])('answered %i is not logged as a warning', async (status) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     expect(warnings()).toEqual([]);
   });
 
   it('whose token is refused once is not logged as a warning', async () => {
     misbehave('appointments', { kind: 'answer', status: 401 }, 1);
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     expect(warnings()).toEqual([]);
   });
 });
@@ -223,7 +223,7 @@ describe('a failed booking', () => {
   });
 
   it('has an unknown outcome if its operation ends while it is in progress', async () => {
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     misbehave('appointments', { kind: 'afterwards', act: { kind: 'hang' } });
     const ending = new LightAbortController();
     const failing = failure(client, ending);
@@ -277,7 +277,7 @@ describe('a failed booking', () => {
     expect(await failure()).toMatchObject({ code, uncertain: false });
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 0]);
     sandbox.faults.clear();
-    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
   });
 
   it('was not made if the token issuer hangs', async () => {
@@ -288,7 +288,7 @@ describe('a failed booking', () => {
     });
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 0]);
     sandbox.faults.clear();
-    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
   });
 
   it.each(['<p>secret words', '{"token":"secret words"}', '{"access_token":"secret words"}'])(
@@ -310,7 +310,7 @@ describe('a failed booking', () => {
     const error = await failure();
     expect(JSON.stringify([error, String(error)])).not.toContain(secret);
     sandbox.faults.clear();
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     expect(log).toContain('upstream call');
     expect(log).not.toContain(secret);
     expect(log).not.toContain(settings.clientSecret);
@@ -320,31 +320,33 @@ describe('a failed booking', () => {
 
 describe('the token', () => {
   it('is requested once for a hundred concurrent first bookings', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 100 }, () => client.book(appointment)));
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => client.book(appointment, 'usr_1')));
     expect(outcomes.every((outcome) => 'booked' in outcome)).toBe(true);
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 100, 100]);
   });
 
   it('is requested once for all replicas', async () => {
     const replicas = [client, connect(), connect()];
-    await Promise.all(replicas.flatMap((each) => [each.book(appointment), each.book(appointment)]));
+    await Promise.all(
+      replicas.flatMap((each) => [each.book(appointment, 'usr_1'), each.book(appointment, 'usr_1')]),
+    );
     expect([callsTo('issuer'), booked()]).toEqual([1, 6]);
     await Promise.all(replicas.slice(1).map((each) => each.stop()));
   });
 
   it('that was revoked costs one refresh and one retry', async () => {
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     sandbox.appointments.revokeTokens();
     sandbox.calls.length = 0;
-    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([1, 2, 2]);
   });
 
   it('that was revoked costs a hundred concurrent bookings one refresh', async () => {
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     sandbox.appointments.revokeTokens();
     sandbox.calls.length = 0;
-    await Promise.all(Array.from({ length: 100 }, () => client.book(appointment)));
+    await Promise.all(Array.from({ length: 100 }, () => client.book(appointment, 'usr_1')));
     expect([callsTo('issuer'), booked()]).toEqual([1, 101]);
     // Bookings that begin once the new token is there are not refused.
     expect(callsTo('appointments')).toBeGreaterThan(100);
@@ -369,7 +371,7 @@ describe('the token', () => {
     sandbox.appointments.grantScopes('records:read', 'appointments:write');
     await sandbox.clock.advance(60_000);
     await failure();
-    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
     expect([callsTo('issuer'), callsTo('appointments'), booked()]).toEqual([3, 5, 1]);
   });
 
@@ -379,17 +381,17 @@ describe('the token', () => {
     sandbox.appointments.grantScopes('appointments:write');
     const restarted = connect();
     await failure(restarted);
-    expect(await restarted.book(appointment)).toMatchObject({ booked: true });
+    expect(await restarted.book(appointment, 'usr_1')).toMatchObject({ booked: true });
     await restarted.stop();
   });
 
   it('that led to a 403 stays in use while the issuer fails', async () => {
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     misbehave('appointments', { kind: 'answer', status: 403 }, 1);
     await failure();
     misbehave('issuer', { kind: 'answer', status: 503 });
     sandbox.calls.length = 0;
-    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 1]);
   });
 
@@ -405,18 +407,18 @@ describe('the token', () => {
   });
 
   it('that has every scope, or comes without its scopes, is not logged', async () => {
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
     const other = connect({ clientId: 'another' });
-    await other.book(appointment).catch(() => undefined);
+    await other.book(appointment, 'usr_1').catch(() => undefined);
     await other.stop();
     expect(log).not.toContain('granted less');
   });
 
   it('is renewed before its hour ends', async () => {
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     await sandbox.clock.advance(59 * 60_000);
-    expect(await client.book(appointment)).toMatchObject({ booked: true });
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([2, 2]);
   });
 
@@ -424,21 +426,21 @@ describe('the token', () => {
     const body = `{"access_token":"one","expires_in":${lifetime}}`;
     misbehave('issuer', { kind: 'answer', status: 200, body });
     misbehave('appointments', { kind: 'answer', status: 201 });
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     await sandbox.clock.advance(24 * 60 * 60 * 1000);
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     expect([callsTo('issuer'), callsTo('appointments')]).toEqual([1, 2]);
   });
 
   it('is kept for an hour if its lifetime is not given', async () => {
     misbehave('issuer', { kind: 'answer', status: 200, body: '{"access_token":"one"}' });
     misbehave('appointments', { kind: 'answer', status: 201 });
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     await sandbox.clock.advance(45 * 60_000);
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     expect(callsTo('issuer')).toBe(1);
     await sandbox.clock.advance(15 * 60_000);
-    await client.book(appointment);
+    await client.book(appointment, 'usr_1');
     expect(callsTo('issuer')).toBe(2);
   });
 });

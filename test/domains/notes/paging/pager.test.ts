@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../../../src/graphql/errors.js';
 import {
   createPager,
@@ -32,14 +32,73 @@ describe('the maximum limit', () => {
     [50, 50],
     [99, 50],
     [100, 100],
-  ])('of a service that accepts up to %i is found once, as %i', async (maxLimit, found) => {
+  ])(
+    'of a service that accepts up to %i is found, as %i, and counts once the greater one was refused again',
+    async (maxLimit, found) => {
+      const keys = Array.from({ length: 120 }, (_, index) => index);
+      const service = createService(keys, { cursors: 'key', maxLimit, aboveMax: 'reject', end: 'at once' });
+      const pager = createPager();
+      for (const _ of ['refused', 'refused again'])
+        expect((await pager.read(service, 100)).limit).toBe(found);
+      const before = service.calls;
+      expect((await pager.read(service, 100)).notes).toHaveLength(found);
+      expect(service.calls - before).toBe(1);
+    },
+  );
+
+  test('is not lowered by a refusal that passes, nor by two with a success in between', async () => {
     const keys = Array.from({ length: 120 }, (_, index) => index);
-    const service = createService(keys, { cursors: 'key', maxLimit, aboveMax: 'reject', end: 'at once' });
+    const service = createService(keys, {
+      cursors: 'key',
+      maxLimit: 100,
+      aboveMax: 'reject',
+      end: 'at once',
+    });
     const pager = createPager();
-    expect((await pager.read(service, 100)).limit).toBe(found);
-    const before = service.calls;
-    expect((await pager.read(service, 100)).notes).toHaveLength(found);
-    expect(service.calls - before).toBe(1);
+    const refusingOnce = (): NoteList => {
+      let isFirst = true;
+      return {
+        filter: {},
+        async read(start) {
+          const answer = isFirst ? { refused: 400 } : await service.read(start);
+          isFirst = false;
+          return answer;
+        },
+      };
+    };
+    for (const _ of ['one', 'two', 'three']) {
+      expect((await pager.read(refusingOnce(), 100)).limit).toBe(50);
+      expect((await pager.read(service, 100)).limit).toBe(100);
+    }
+  });
+
+  test('is tried again after ten minutes, and one refusal then lowers it again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const keys = Array.from({ length: 120 }, (_, index) => index);
+    const options = { cursors: 'key', maxLimit: 50, aboveMax: 'reject', end: 'at once' } as const;
+    const pager = createPager();
+    const callsFor = async (maxLimit: number) => {
+      const service = createService(keys, { ...options, maxLimit });
+      const { limit } = await pager.read(service, 100);
+      return [limit, service.calls];
+    };
+    expect([await callsFor(50), await callsFor(50), await callsFor(100)]).toEqual([
+      [50, 2],
+      [50, 2],
+      [50, 1],
+    ]);
+    vi.advanceTimersByTime(600_001);
+    expect([await callsFor(50), await callsFor(100)]).toEqual([
+      [50, 2],
+      [50, 1],
+    ]);
+    vi.advanceTimersByTime(600_001);
+    expect([await callsFor(100), await callsFor(50), await callsFor(100)]).toEqual([
+      [100, 1],
+      [50, 2],
+      [100, 1],
+    ]);
   });
 
   test('is not inferred from a refusal that has another reason', async () => {
@@ -98,7 +157,8 @@ describe('a page that is too large', () => {
     const pager = createPager();
     expect((await pager.read(heavy(20), 100)).limit).toBe(20);
     expect((await pager.read(heavy(100), 100)).limit).toBe(100);
-    expect((await pager.read(heavy(20, { maxLimit: 50 }), 100)).limit).toBe(20);
+    for (const _ of ['refused', 'refused again'])
+      expect((await pager.read(heavy(20, { maxLimit: 50 }), 100)).limit).toBe(20);
     expect((await pager.read(heavy(100), 100)).limit).toBe(50);
   });
 

@@ -38,7 +38,7 @@ function connect(other: Partial<NotesSettings> = {}): NotesClient {
 }
 
 async function signIn(client = notes): Promise<IssuedToken> {
-  const issued = await client.signIn('demo@example.com', 'demo-password');
+  const issued = await client.signIn('demo@example.com', 'demo-password', 'network');
   if (issued === 'WRONG_CREDENTIALS') throw new Error('The demo user cannot sign in.');
   return issued;
 }
@@ -153,17 +153,19 @@ describe('signing in', () => {
   });
 
   it('reports wrong credentials', async () => {
-    expect(await notes.signIn('demo@example.com', 'wrong')).toBe('WRONG_CREDENTIALS');
+    expect(await notes.signIn('demo@example.com', 'wrong', 'network')).toBe('WRONG_CREDENTIALS');
   });
 
   it.each([400, 401, 403, 422])('treats %i as wrong credentials', async (status) => {
     answer(status, secret);
-    expect(await notes.signIn('a', 'b')).toBe('WRONG_CREDENTIALS');
+    expect(await notes.signIn('a', 'b', 'network')).toBe('WRONG_CREDENTIALS');
   });
 
   it.each([404, 405, 418])('treats %i as an invalid response', async (status) => {
     answer(status, secret);
-    await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    await expect(notes.signIn('a', 'b', 'network')).rejects.toMatchObject({
+      code: 'UPSTREAM_INVALID_RESPONSE',
+    });
   });
 
   it.each([
@@ -199,7 +201,9 @@ describe('signing in', () => {
     '',
   ])('rejects %j, which has no usable token', async (body) => {
     answer(200, body);
-    await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    await expect(notes.signIn('a', 'b', 'network')).rejects.toMatchObject({
+      code: 'UPSTREAM_INVALID_RESPONSE',
+    });
   });
 
   it.each([
@@ -226,7 +230,7 @@ describe('signing in', () => {
       tokenField: 'jwt',
       tokenLifetimeSeconds: 9,
     });
-    expect(await other.signIn('demo@example.com', 'demo-password')).toBe('WRONG_CREDENTIALS');
+    expect(await other.signIn('demo@example.com', 'demo-password', 'network')).toBe('WRONG_CREDENTIALS');
     answer(200, { token: 'no', jwt: 'yes' });
     const issued = await signIn(other);
     expect(issued.token).toBe('yes');
@@ -356,7 +360,7 @@ describe('an answer that apis/notes.md does not allow', () => {
     ['POST /notes', (client) => client.create(token, { title: secret, content: secret })],
     ['PATCH /notes/n1', (client) => client.update(token, 'n1', { title: secret })],
     ['DELETE /notes/n1', (client) => client.remove(token, 'n1')],
-    ['POST /auth/token', (client) => client.signIn(secret, secret)],
+    ['POST /auth/token', (client) => client.signIn(secret, secret, 'network')],
   ])('is logged without its text: %s', async (call, make) => {
     const [method = '', path = ''] = call.split(' ');
     for (const body of [`{"data":"${secret}","token":{}}`, `<p>${secret}`, `{"data":[{"id":"${secret}`]) {
@@ -371,7 +375,7 @@ describe('an answer that apis/notes.md does not allow', () => {
 
   it.each<[string, number, (client: NotesClient) => Promise<unknown>]>([
     ['GET /me', 403, (client) => client.me(token)],
-    ['POST /auth/token', 404, (client) => client.signIn('a', 'b')],
+    ['POST /auth/token', 404, (client) => client.signIn('a', 'b', 'network')],
   ])('is logged with its status: %s answered %i', async (_, status, make) => {
     answer(status, secret);
     await expect(make(notes)).rejects.toMatchObject({ reason: 'misshapen' });
@@ -380,14 +384,14 @@ describe('an answer that apis/notes.md does not allow', () => {
 
   it('is logged if its token cannot be sent in a header', async () => {
     answer(200, { token: `${secret}\n` });
-    await expect(notes.signIn('a', 'b')).rejects.toMatchObject({ reason: 'unsendable' });
+    await expect(notes.signIn('a', 'b', 'network')).rejects.toMatchObject({ reason: 'unsendable' });
     expect(logged()).toMatchObject([{ reason: 'unsendable' }]);
     expect(lines.join('')).not.toContain(secret);
   });
 
   it('is the only kind logged: refusals and ended sessions are not', async () => {
     expect(await notes.list(token, { limit: 101 })).toEqual({ refused: 400 });
-    expect(await notes.signIn('demo@example.com', 'wrong')).toBe('WRONG_CREDENTIALS');
+    expect(await notes.signIn('demo@example.com', 'wrong', 'network')).toBe('WRONG_CREDENTIALS');
     sandbox.notes.revokeTokens();
     await expect(notes.me(token)).rejects.toBeInstanceOf(SessionEnded);
     expect(lines).toEqual([]);

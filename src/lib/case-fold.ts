@@ -1,0 +1,21 @@
+/**
+ * A text with the letters A to Z folded, and no other: how e-mail addresses are compared. Unicode folds more, so that
+ * U+212A (KELVIN SIGN) would pass for a k.
+ */
+export function foldAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+const isAscii = (text: string) => /^[\0-\x7f]*$/.test(text);
+
+/**
+ * A text with each code point replaced by its own lower case, as databases fold: unlike `toLowerCase`, whatever stands
+ * around it (the last Σ of a word is σ as well) and as one code point (İ is i).
+ */
+export function foldCodePoints(text: string): string {
+  if (isAscii(text)) return text.toLowerCase();
+  return Array.from(text, (point) => {
+    const [lower = ''] = point.toLowerCase(); // its first code point
+    return lower;
+  }).join('');
+}
