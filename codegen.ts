@@ -35,6 +35,8 @@ const config: CodegenConfig = {
           Payment: '../models/payment.js#Payment as PaymentModel',
           PaymentEvent: '../models/payment.js#PaymentEvent as PaymentEventModel',
           PaymentUpdate: '../models/payment.js#PaymentUpdate as PaymentUpdateModel',
+          WebhookEndpoint: '../models/webhook.js#WebhookEndpoint as WebhookEndpointModel',
+          WebhookDelivery: '../models/webhook.js#WebhookDelivery as WebhookDeliveryModel',
         },
       },
     },

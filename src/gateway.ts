@@ -6,6 +6,10 @@ import { systemClock, type Clock } from './lib/clock.js';
 import type { GatewayConfig } from './config/config.js';
 import { createContexts } from './api/context.js';
 import { createFeed } from './events/feed/feed.js';
+import { createDeliveries } from './events/deliveries/deliveries.js';
+import { createDeliveryRecorder } from './events/deliveries/delivery-recorder.js';
+import { createLiveDeliveries } from './events/deliveries/live-deliveries.js';
+import { RecentDeliveries } from './events/deliveries/recent-deliveries.js';
 import { createLog } from './events/log/log.js';
 import { createReceiver } from './events/webhooks/receiver.js';
 import { createSecrets } from './events/secrets/secrets.js';
@@ -25,6 +29,7 @@ import { createSessions } from './domains/sessions/sessions.js';
 import { toUser } from './domains/sessions/user.js';
 import { createShipments } from './domains/shipments/state.js';
 import { createShipmentFamily } from './domains/shipments/webhook.js';
+import { createEndpoints } from './domains/webhooks/endpoints.js';
 import { openDatabase } from './store/database.js';
 import { keyBeside } from './store/key-file.js';
 import { createKeyv } from './store/sealed-keyv.js';
@@ -128,13 +133,26 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const appointmentsOf = createAppointments({ database });
     const shipmentsOf = createShipments({ database });
     const paymentsOf = createPayments({ database });
+    const recentDeliveries = new RecentDeliveries();
+    const lastSeq = () => Math.max(log.appended(), feed.place().seq);
+    const live = begun(createLiveDeliveries({ database, telemetry, lastSeq }));
+    const recorder = createDeliveryRecorder({
+      families,
+      secrets: webhookSecrets,
+      recent: recentDeliveries,
+      clock,
+      lastSeq,
+      publish: (delivery) => live.broadcast.offer(delivery),
+    });
     const receiver = createReceiver({
       families,
       secrets: webhookSecrets,
       log,
+      recorder,
       clock,
       telemetry,
     });
+    let address = config.publicUrl ?? '';
 
     const makeContext = createContexts(
       {
@@ -143,6 +161,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         ledger,
         paymentsClient,
         webhookSecrets,
+        webhookEndpoints: createEndpoints(webhookSecrets, () => address),
+        liveDeliveries: live.broadcast,
         feed,
         cursors,
       },
@@ -155,6 +175,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
             appointments: appointmentsOf(reads),
             shipments: shipmentsOf(reads),
             payments: paymentsOf(reads),
+            deliveries: createDeliveries({ database, reads }, recentDeliveries),
           };
         },
         tally: createTally,
@@ -181,6 +202,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         pages: modules.pages,
       }),
     );
+    address ||= server.url;
     return { url: server.url, failed: database.lost, regrant: (table) => grants.replace(table), stop };
   } catch (error) {
     await stop().catch(() => undefined); // logged already, and not why the start failed

@@ -8,6 +8,7 @@ import type { PaymentsContext } from '../domains/payments/resolvers.js';
 import type { SessionsContext } from '../domains/sessions/resolvers.js';
 import type { Session } from '../domains/sessions/session.js';
 import type { ShipmentsContext } from '../domains/shipments/resolvers.js';
+import type { WebhooksContext } from '../domains/webhooks/resolvers.js';
 import { LightAbortController, type Signal } from '../lib/async/abort.js';
 
 /** Counts, in one run of an operation, what lists of unknown length add to its estimated cost. */
@@ -23,7 +24,8 @@ export type Context = SessionsContext &
   NotesContext &
   AppointmentsContext &
   ShipmentsContext &
-  PaymentsContext & {
+  PaymentsContext &
+  WebhooksContext & {
     readonly feed: Feed;
     /** A place in the log taken before anything else of the operation was read. */
     readonly logPlace: Place;
@@ -61,13 +63,21 @@ export interface OperationRequest {
 export type MakeContext = (request: OperationRequest) => Context;
 
 type SharedName =
-  'sessions' | 'grantsOf' | 'ledger' | 'paymentsClient' | 'webhookSecrets' | 'feed' | 'cursors';
+  | 'sessions'
+  | 'grantsOf'
+  | 'ledger'
+  | 'paymentsClient'
+  | 'webhookSecrets'
+  | 'webhookEndpoints'
+  | 'liveDeliveries'
+  | 'feed'
+  | 'cursors';
 
 /** What all operations share. */
 export type Shared = Pick<Context, SharedName>;
 
 /** The read models of one operation, which share its database reads. */
-type Stored = Pick<Context, 'appointments' | 'shipments' | 'payments'>;
+type Stored = Pick<Context, 'appointments' | 'shipments' | 'payments' | 'deliveries'>;
 
 /** Makes the parts of a context that belong to one operation alone. */
 export interface PerOperation {
@@ -134,6 +144,10 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
 
     get payments() {
       return this.stored.payments;
+    }
+
+    get deliveries() {
+      return this.stored.deliveries;
     }
 
     private get stored() {

@@ -13,6 +13,7 @@ import { paymentNodes, paymentsResolvers } from '../domains/payments/resolvers.j
 import { fromGlobalId, maxPageSize } from '../graphql/relay/relay.js';
 import { sessionNodes, sessionsResolvers } from '../domains/sessions/resolvers.js';
 import { shipmentNodes, shipmentsResolvers } from '../domains/shipments/resolvers.js';
+import { webhookNodes, webhooksResolvers } from '../domains/webhooks/resolvers.js';
 
 type Node = Awaited<ResolversTypes['Node']>;
 type FindNode = (id: string, context: Context) => Promise<Node | null>;
@@ -25,6 +26,7 @@ const nodes = new Map<string, FindNode>(
     ...appointmentNodes,
     ...shipmentNodes,
     ...paymentNodes,
+    ...webhookNodes,
   }),
 );
 
@@ -99,6 +101,7 @@ const resolvers: readonly Resolvers<Context>[] = [
   appointmentsResolvers,
   shipmentsResolvers,
   paymentsResolvers,
+  webhooksResolvers,
 ];
 
 /** The SDL files in `folder` and the domains' resolvers as one executable schema. */

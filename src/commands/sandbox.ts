@@ -12,6 +12,7 @@ export const demoGrants = JSON.stringify({
     'appointments:write',
     'shipments:read',
     'payments:read',
+    'webhooks:read',
     'webhooks:rotate',
   ],
 });

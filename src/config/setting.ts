@@ -8,6 +8,7 @@ const grantNames = {
   'appointments:write': 'APPOINTMENTS_WRITE',
   'shipments:read': 'SHIPMENTS_READ',
   'payments:read': 'PAYMENTS_READ',
+  'webhooks:read': 'WEBHOOKS_READ',
   'webhooks:rotate': 'WEBHOOKS_ROTATE',
 } as const;
 

@@ -4,6 +4,7 @@ import type { Note as NoteModel, Tag as TagModel } from '../models/note.js';
 import type { Appointment as AppointmentModel, Participant as ParticipantModel } from '../models/appointment.js';
 import type { Shipment as ShipmentModel, ShipmentEvent as ShipmentEventModel, ShipmentUpdate as ShipmentUpdateModel } from '../models/shipment.js';
 import type { Payment as PaymentModel, PaymentEvent as PaymentEventModel, PaymentUpdate as PaymentUpdateModel } from '../models/payment.js';
+import type { WebhookEndpoint as WebhookEndpointModel, WebhookDelivery as WebhookDeliveryModel } from '../models/webhook.js';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = Maybe<T>;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
@@ -196,6 +197,8 @@ export type Grant =
   | 'PAYMENTS_READ'
   /** `shipments:read`: see shipments and their live updates. */
   | 'SHIPMENTS_READ'
+  /** `webhooks:read`: see the webhook endpoints, and each delivery with its body and what became of it. */
+  | 'WEBHOOKS_READ'
   /** `webhooks:rotate`: rotate the signing secret of a payment webhook endpoint. */
   | 'WEBHOOKS_ROTATE';
 
@@ -530,6 +533,10 @@ export type Query = {
   readonly tags: TagConnection;
   /** The person who is signed in; null for an anonymous caller. */
   readonly viewer?: Maybe<User>;
+  /** The deliveries to this gateway, newest first. Requires the grant `WEBHOOKS_READ`. */
+  readonly webhookDeliveries: WebhookDeliveryConnection;
+  /** The subscriptions and endpoints that are configured. Requires the grant `WEBHOOKS_READ`. */
+  readonly webhookEndpoints: ReadonlyArray<WebhookEndpoint>;
 };
 
 
@@ -605,6 +612,16 @@ export type QueryTagArgs = {
 export type QueryTagsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** The entry points for reading. */
+export type QueryWebhookDeliveriesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<WebhookDeliveryFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** A reference to a record of the appointment service. */
@@ -854,6 +871,11 @@ export type Subscription = {
   readonly paymentUpdates: PaymentUpdate;
   /** Every shipment event of a known type, in the order of the log. Requires the grant `SHIPMENTS_READ`. */
   readonly shipmentUpdates: ShipmentUpdate;
+  /**
+   * Deliveries as they come, without those of the past: those that are stored by any replica, and those that this one
+   * refuses or finds to be known. In a flood of the latter some are left out. Requires the grant `WEBHOOKS_READ`.
+   */
+  readonly webhookDeliveryUpdates: WebhookDeliveryUpdate;
 };
 
 
@@ -868,6 +890,12 @@ export type SubscriptionPaymentUpdatesArgs = {
 export type SubscriptionShipmentUpdatesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   filter?: InputMaybe<ShipmentUpdateFilter>;
+};
+
+
+/** The entry points for live updates, over `graphql-transport-ws`. */
+export type SubscriptionWebhookDeliveryUpdatesArgs = {
+  filter?: InputMaybe<WebhookDeliveryFilter>;
 };
 
 /** A tag of the signed-in user's notes; its name is case-insensitive. */
@@ -988,6 +1016,128 @@ export type UserErrorCode =
   /** The e-mail address or the password is wrong. */
   | 'WRONG_CREDENTIALS';
 
+/**
+ * A delivery to this gateway. Those that were refused, and duplicates, are remembered by the replica that received them,
+ * some of each kind and only while it runs; all others are in the log.
+ */
+export type WebhookDelivery = {
+  readonly __typename?: 'WebhookDelivery';
+  /** The body as it was received; bytes that are not UTF-8 are shown as U+FFFD. Null if it was not read, or is gone. */
+  readonly body?: Maybe<Scalars['String']['output']>;
+  /** Where it was sent to; null if no subscription or endpoint of that id is configured. */
+  readonly endpoint?: Maybe<WebhookEndpoint>;
+  /** The service's own id of the shipment or payment that the event was stored for; null if there is none. */
+  readonly entityId?: Maybe<Scalars['String']['output']>;
+  /** The service's own id of the event; null if the body was not read, is no event, or was not signed by the service. */
+  readonly eventId?: Maybe<Scalars['String']['output']>;
+  /** Which webhook it was sent as. */
+  readonly family: WebhookFamily;
+  /** The reason in a sentence or two, with what to look at; null if it was processed. */
+  readonly message?: Maybe<Scalars['String']['output']>;
+  /** What became of it. */
+  readonly outcome: WebhookOutcome;
+  /**
+   * Why it was not processed, as a stable code: for `REFUSED` that of the answer to the sender, for example
+   * `SIGNATURE_TOO_OLD`; `UNKNOWN_KIND`, `ALREADY_STORED` or `BODY_DIFFERS` for the others. Null if it was.
+   */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** When this gateway received it. */
+  readonly receivedAt: Scalars['DateTime']['output'];
+  /** When it was signed, as its signature header says; null if that is not known. */
+  readonly signedAt?: Maybe<Scalars['DateTime']['output']>;
+  /**
+   * Whether `body` is not all of it: of bodies that are not in the log only the beginning is kept, or nothing if they were
+   * too large.
+   */
+  readonly truncated: Scalars['Boolean']['output'];
+  /** The service's own type of the event; null if the body was not read, is no event, or was not signed by the service. */
+  readonly type?: Maybe<Scalars['String']['output']>;
+};
+
+/** A page of deliveries. */
+export type WebhookDeliveryConnection = {
+  readonly __typename?: 'WebhookDeliveryConnection';
+  /** The deliveries of this page, each with its cursor. */
+  readonly edges: ReadonlyArray<WebhookDeliveryEdge>;
+  /** The deliveries of this page. */
+  readonly nodes: ReadonlyArray<WebhookDelivery>;
+  /** Whether there are more pages, and the cursors to ask for them. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A delivery in a connection. */
+export type WebhookDeliveryEdge = {
+  readonly __typename?: 'WebhookDeliveryEdge';
+  /** The opaque cursor of this edge. */
+  readonly cursor: Scalars['String']['output'];
+  /** The delivery. */
+  readonly node: WebhookDelivery;
+};
+
+/** Which deliveries to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+export type WebhookDeliveryFilter = {
+  /** Only those to these subscriptions or endpoints, by the service's own ids; at most 100. */
+  readonly endpointIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** Only those of this family. */
+  readonly family?: InputMaybe<WebhookFamily>;
+  /** Only those with these outcomes. */
+  readonly outcomes?: InputMaybe<ReadonlyArray<WebhookOutcome>>;
+  /** Only those of events of these types; at most 100. */
+  readonly types?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+};
+
+/** A delivery that has just come. */
+export type WebhookDeliveryUpdate = {
+  readonly __typename?: 'WebhookDeliveryUpdate';
+  /** The delivery. */
+  readonly delivery: WebhookDelivery;
+};
+
+/**
+ * An address that receives webhooks: a subscription of the shipment service, or an endpoint of the payment service. Its
+ * secrets are never shown.
+ */
+export type WebhookEndpoint = Node & {
+  readonly __typename?: 'WebhookEndpoint';
+  /** The service's own id of the subscription or endpoint. */
+  readonly endpointId: Scalars['String']['output'];
+  /** Which webhooks it receives. */
+  readonly family: WebhookFamily;
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** When the last delivery that is in the log was received; null if the log has none. */
+  readonly lastDeliveryAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Until when a secret that was replaced is still accepted; null if only the current one is. */
+  readonly previousSecretValidUntil?: Maybe<Scalars['DateTime']['output']>;
+  /** Since when the current secret is in use here. */
+  readonly secretSince: Scalars['DateTime']['output'];
+  /** The address to register with the service. */
+  readonly url: Scalars['String']['output'];
+};
+
+/** A family of webhooks. */
+export type WebhookFamily =
+  /** Events of payments. */
+  | 'PAYMENTS'
+  /** Events of shipments; the endpoint is a subscription of the shipment service. */
+  | 'SHIPMENTS';
+
+/** What became of a delivery. */
+export type WebhookOutcome =
+  /** The event was stored before with another body, for example in another `api_version`: the first one counts. */
+  | 'ALTERED'
+  /** The same event was stored before. Senders deliver at least once, so this is normal. */
+  | 'DUPLICATE'
+  /** It was not accepted; `reason` and `message` say why. */
+  | 'REFUSED'
+  /**
+   * It was a new event, but of an unknown type or without the id of its shipment or payment: it is in the log, and nothing
+   * else was done.
+   */
+  | 'SKIPPED'
+  /** It was a new event: it is in the log, in the state of its shipment or payment, and was sent to subscribers. */
+  | 'STORED';
+
 
 
 export type ResolverTypeWrapper<T> = Promise<T> | T;
@@ -1069,6 +1219,7 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
     | ( ShipmentEventModel )
     | ( TagModel )
     | ( UserModel )
+    | ( WebhookEndpointModel )
   ;
 };
 
@@ -1143,6 +1294,14 @@ export type ResolversTypes = {
   User: ResolverTypeWrapper<UserModel>;
   UserError: ResolverTypeWrapper<UserError>;
   UserErrorCode: UserErrorCode;
+  WebhookDelivery: ResolverTypeWrapper<WebhookDeliveryModel>;
+  WebhookDeliveryConnection: ResolverTypeWrapper<Omit<WebhookDeliveryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['WebhookDeliveryEdge']>, nodes: ReadonlyArray<ResolversTypes['WebhookDelivery']> }>;
+  WebhookDeliveryEdge: ResolverTypeWrapper<Omit<WebhookDeliveryEdge, 'node'> & { node: ResolversTypes['WebhookDelivery'] }>;
+  WebhookDeliveryFilter: WebhookDeliveryFilter;
+  WebhookDeliveryUpdate: ResolverTypeWrapper<Omit<WebhookDeliveryUpdate, 'delivery'> & { delivery: ResolversTypes['WebhookDelivery'] }>;
+  WebhookEndpoint: ResolverTypeWrapper<WebhookEndpointModel>;
+  WebhookFamily: WebhookFamily;
+  WebhookOutcome: WebhookOutcome;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -1209,6 +1368,12 @@ export type ResolversParentTypes = {
   UpdateNotePayload: Omit<UpdateNotePayload, 'note'> & { note?: Maybe<ResolversParentTypes['Note']> };
   User: UserModel;
   UserError: UserError;
+  WebhookDelivery: WebhookDeliveryModel;
+  WebhookDeliveryConnection: Omit<WebhookDeliveryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['WebhookDeliveryEdge']>, nodes: ReadonlyArray<ResolversParentTypes['WebhookDelivery']> };
+  WebhookDeliveryEdge: Omit<WebhookDeliveryEdge, 'node'> & { node: ResolversParentTypes['WebhookDelivery'] };
+  WebhookDeliveryFilter: WebhookDeliveryFilter;
+  WebhookDeliveryUpdate: Omit<WebhookDeliveryUpdate, 'delivery'> & { delivery: ResolversParentTypes['WebhookDelivery'] };
+  WebhookEndpoint: WebhookEndpointModel;
 };
 
 export type AppointmentResolvers<ContextType = any, ParentType extends ResolversParentTypes['Appointment'] = ResolversParentTypes['Appointment']> = {
@@ -1277,7 +1442,7 @@ export type MutationResolvers<ContextType = any, ParentType extends ResolversPar
 };
 
 export type NodeResolvers<ContextType = any, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = {
-  __resolveType: TypeResolveFn<'Appointment' | 'Note' | 'Payment' | 'PaymentEvent' | 'Shipment' | 'ShipmentEvent' | 'Tag' | 'User', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'Appointment' | 'Note' | 'Payment' | 'PaymentEvent' | 'Shipment' | 'ShipmentEvent' | 'Tag' | 'User' | 'WebhookEndpoint', ParentType, ContextType>;
 };
 
 export type NoteResolvers<ContextType = any, ParentType extends ResolversParentTypes['Note'] = ResolversParentTypes['Note']> = {
@@ -1381,6 +1546,8 @@ export type QueryResolvers<ContextType = any, ParentType extends ResolversParent
   tag?: Resolver<Maybe<ResolversTypes['Tag']>, ParentType, ContextType, RequireFields<QueryTagArgs, 'name'>>;
   tags?: Resolver<ResolversTypes['TagConnection'], ParentType, ContextType, Partial<QueryTagsArgs>>;
   viewer?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+  webhookDeliveries?: Resolver<ResolversTypes['WebhookDeliveryConnection'], ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
+  webhookEndpoints?: Resolver<ReadonlyArray<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
 };
 
 export type ReferenceResolvers<ContextType = any, ParentType extends ResolversParentTypes['Reference'] = ResolversParentTypes['Reference']> = {
@@ -1476,6 +1643,7 @@ export type SignOutPayloadResolvers<ContextType = any, ParentType extends Resolv
 export type SubscriptionResolvers<ContextType = any, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
   paymentUpdates?: SubscriptionResolver<ResolversTypes['PaymentUpdate'], "paymentUpdates", ParentType, ContextType, Partial<SubscriptionPaymentUpdatesArgs>>;
   shipmentUpdates?: SubscriptionResolver<ResolversTypes['ShipmentUpdate'], "shipmentUpdates", ParentType, ContextType, Partial<SubscriptionShipmentUpdatesArgs>>;
+  webhookDeliveryUpdates?: SubscriptionResolver<ResolversTypes['WebhookDeliveryUpdate'], "webhookDeliveryUpdates", ParentType, ContextType, Partial<SubscriptionWebhookDeliveryUpdatesArgs>>;
 };
 
 export type TagResolvers<ContextType = any, ParentType extends ResolversParentTypes['Tag'] = ResolversParentTypes['Tag']> = {
@@ -1516,6 +1684,47 @@ export type UserErrorResolvers<ContextType = any, ParentType extends ResolversPa
   code?: Resolver<ResolversTypes['UserErrorCode'], ParentType, ContextType>;
   message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   path?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type WebhookDeliveryResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookDelivery'] = ResolversParentTypes['WebhookDelivery']> = {
+  body?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  endpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+  entityId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  eventId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  family?: Resolver<ResolversTypes['WebhookFamily'], ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  outcome?: Resolver<ResolversTypes['WebhookOutcome'], ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  receivedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  signedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  truncated?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  type?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type WebhookDeliveryConnectionResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookDeliveryConnection'] = ResolversParentTypes['WebhookDeliveryConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['WebhookDeliveryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['WebhookDelivery']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+};
+
+export type WebhookDeliveryEdgeResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookDeliveryEdge'] = ResolversParentTypes['WebhookDeliveryEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['WebhookDelivery'], ParentType, ContextType>;
+};
+
+export type WebhookDeliveryUpdateResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookDeliveryUpdate'] = ResolversParentTypes['WebhookDeliveryUpdate']> = {
+  delivery?: Resolver<ResolversTypes['WebhookDelivery'], ParentType, ContextType>;
+};
+
+export type WebhookEndpointResolvers<ContextType = any, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = {
+  endpointId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  family?: Resolver<ResolversTypes['WebhookFamily'], ParentType, ContextType>;
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  lastDeliveryAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  previousSecretValidUntil?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  secretSince?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
 export type Resolvers<ContextType = any> = {
@@ -1562,5 +1771,10 @@ export type Resolvers<ContextType = any> = {
   UpdateNotePayload?: UpdateNotePayloadResolvers<ContextType>;
   User?: UserResolvers<ContextType>;
   UserError?: UserErrorResolvers<ContextType>;
+  WebhookDelivery?: WebhookDeliveryResolvers<ContextType>;
+  WebhookDeliveryConnection?: WebhookDeliveryConnectionResolvers<ContextType>;
+  WebhookDeliveryEdge?: WebhookDeliveryEdgeResolvers<ContextType>;
+  WebhookDeliveryUpdate?: WebhookDeliveryUpdateResolvers<ContextType>;
+  WebhookEndpoint?: WebhookEndpointResolvers<ContextType>;
 };
 

@@ -145,6 +145,7 @@ describe('the schema', () => {
       'PaymentUpdateFilter',
       'ShipmentFilter',
       'ShipmentUpdateFilter',
+      'WebhookDeliveryFilter',
     ]);
   });
 
@@ -157,6 +158,8 @@ describe('the schema', () => {
       'SharePermission',
       'ShipmentStage',
       'UserErrorCode',
+      'WebhookFamily',
+      'WebhookOutcome',
     ]);
   });
 });

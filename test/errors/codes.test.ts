@@ -31,6 +31,8 @@ const rootFields: readonly (readonly [field: string, grant: string | null])[] = 
   ['{ shipment(shipmentId: "x") { id } }', 'SHIPMENTS_READ'],
   ['{ payments { nodes { id } } }', 'PAYMENTS_READ'],
   ['{ payment(paymentId: "x") { id } }', 'PAYMENTS_READ'],
+  ['{ webhookEndpoints { id } }', 'WEBHOOKS_READ'],
+  ['{ webhookDeliveries { nodes { type } } }', 'WEBHOOKS_READ'],
   [rotate, 'WEBHOOKS_ROTATE'],
 ];
 

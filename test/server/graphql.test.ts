@@ -508,6 +508,8 @@ describe('authorisation', () => {
     ['shipments:read', '{ shipment(shipmentId: "x") { id } }'],
     ['payments:read', '{ payments { nodes { id } } }'],
     ['payments:read', '{ payment(paymentId: "x") { id } }'],
+    ['webhooks:read', '{ webhookEndpoints { id } }'],
+    ['webhooks:read', '{ webhookDeliveries { nodes { type } } }'],
     [
       'webhooks:rotate',
       'mutation { rotatePaymentWebhookSecret(input: { endpointId: "none" }) { endpointId } }',

@@ -18,6 +18,7 @@ export const allGrants = [
   'appointments:write',
   'shipments:read',
   'payments:read',
+  'webhooks:read',
   'webhooks:rotate',
 ];
 

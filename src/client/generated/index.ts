@@ -87,6 +87,8 @@ export type Grant =
   | 'PAYMENTS_READ'
   /** `shipments:read`: see shipments and their live updates. */
   | 'SHIPMENTS_READ'
+  /** `webhooks:read`: see the webhook endpoints, and each delivery with its body and what became of it. */
+  | 'WEBHOOKS_READ'
   /** `webhooks:rotate`: rotate the signing secret of a payment webhook endpoint. */
   | 'WEBHOOKS_ROTATE';
 

@@ -197,6 +197,7 @@ const eventColumns: Columns = {
   body: 'text',
   event: 'text',
   entity: 'text',
+  signed_at: 'integer',
 };
 
 function toRow({ seq, eventKey, delivery, entity }: Changes['events'][number]): Row {
@@ -213,5 +214,6 @@ function toRow({ seq, eventKey, delivery, entity }: Changes['events'][number]): 
     body,
     event: known && JSON.stringify(known.event),
     entity,
+    signed_at: delivery.signedAt ?? null,
   };
 }

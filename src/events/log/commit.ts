@@ -14,6 +14,8 @@ export type Outcome = 'stored' | 'duplicate' | 'altered';
 export interface Commit {
   readonly outcomes: readonly Outcome[];
   readonly head: Place | undefined;
+  /** The log's last number, after it. */
+  readonly seq: number;
 }
 
 interface Known {
@@ -68,11 +70,11 @@ export function createCommit(
   /** Resolves with undefined, and has written nothing, if the head has moved since the batch was planned. */
   async function write(db: Executor, { head, states, outcomes, fresh }: Plan): Promise<Commit | undefined> {
     const last = fresh.at(-1);
-    if (!last) return { outcomes, head: undefined };
+    if (!last) return { outcomes, head: undefined, seq: head.seq };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
     const newHead = placeOf(last);
     const isKept = await keep(db, { events, states, from: head.seq, head: newHead });
-    return isKept ? { outcomes, head: newHead } : undefined;
+    return isKept ? { outcomes, head: newHead, seq: newHead.seq } : undefined;
   }
 
   /** Resolves with undefined, and has written nothing, if the batch has to be appended under the lock. */
@@ -96,6 +98,7 @@ export function createCommit(
       await storeAlteredBodies(
         db,
         altered.filter(({ seq }) => seq > head.pruned),
+        head.seq,
       );
       const commit = await write(db, planned);
       if (!commit) throw new Error('The head of the log moved although it was locked.');

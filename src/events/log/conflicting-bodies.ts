@@ -9,13 +9,23 @@ export const maxAlteredBodies = 16;
 export interface AlteredBody {
   readonly delivery: Delivery;
   readonly bodyDigest: string;
+  /** The number of the event. */
+  readonly seq: number;
 }
 
-/** Stores each body once, and at most `maxAlteredBodies` for one event; called under the lock on the log's head. */
-export async function storeAlteredBodies(db: Executor, altered: readonly AlteredBody[]): Promise<void> {
+/**
+ * Stores each body once, and at most `maxAlteredBodies` for one event; called under the lock on the log's head, while
+ * the log ends at `afterSeq`.
+ */
+export async function storeAlteredBodies(
+  db: Executor,
+  altered: readonly AlteredBody[],
+  afterSeq: number,
+): Promise<void> {
   if (altered.length === 0) return;
   const kept = await findKept(db, altered);
-  const fresh = altered.map(toRow).filter(({ family, event_id, body_digest }) => {
+  const rows = altered.map((one) => toRow(one, afterSeq));
+  const fresh = rows.filter(({ family, event_id, body_digest }) => {
     const key = `${family} ${event_id}`;
     const digests = kept.get(key) ?? new Set();
     if (digests.has(body_digest) || digests.size >= maxAlteredBodies) return false;
@@ -40,8 +50,8 @@ async function findKept(db: Executor, altered: readonly AlteredBody[]): Promise<
   return kept;
 }
 
-function toRow({ delivery, bodyDigest }: AlteredBody) {
-  const { family, eventId, apiVersion, receivedAt, body } = delivery;
+function toRow({ delivery, bodyDigest, seq }: AlteredBody, afterSeq: number) {
+  const { family, endpointId, eventId, type, apiVersion, receivedAt, signedAt = null, body } = delivery;
   return {
     family,
     event_id: keyText(eventId),
@@ -49,5 +59,9 @@ function toRow({ delivery, bodyDigest }: AlteredBody) {
     api_version: keyTextIf(apiVersion),
     received_at: Date.parse(receivedAt),
     body,
+    after_seq: Math.max(afterSeq, seq), // the event may be in the same batch
+    endpoint_id: endpointId,
+    type: keyText(type),
+    signed_at: signedAt,
   };
 }

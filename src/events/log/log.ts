@@ -30,7 +30,9 @@ export interface LogEntry extends Place {
 /** The durable, ordered log of events, each stored once. */
 export interface Log {
   /** Resolves once the event is durable. Rejects if that is not certain: then the sender should retry. */
-  append(delivery: Delivery): Promise<'stored' | 'duplicate'>;
+  append(delivery: Delivery): Promise<Outcome>;
+  /** The last number of the log, as far as this process has appended to it; 0 before. */
+  appended(): number;
   /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
   place(seq: number): Promise<Place | undefined>;
   bounds(): Promise<Bounds>;
@@ -89,8 +91,11 @@ export function createLog(options: LogOptions): Log {
     maxQueue,
   });
 
+  let appended = 0;
+
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
-    const { outcomes, head } = await options.commit(batch);
+    const { outcomes, head, seq } = await options.commit(batch);
+    appended = seq;
     // On Postgres the commit itself has sent this signal.
     if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
     batch.forEach((delivery, at) => report(delivery, outcomes[at]!));
@@ -98,7 +103,8 @@ export function createLog(options: LogOptions): Log {
   }
 
   return {
-    append: async (delivery) => ((await queue.push(delivery)) === 'stored' ? 'stored' : 'duplicate'),
+    append: queue.push,
+    appended: () => appended,
     bounds: () => readBounds(database.kysely),
     place: (seq) => readPlace(database.kysely, seq),
     read: async (after, limit) => (await readRows(database.kysely, { after, limit })).map(entryOf),

@@ -19,8 +19,24 @@ export interface Secrets {
    * database does not answer or its secrets cannot be opened, and with `TooManyWaiting` if too many wait for a rotation.
    */
   latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
+  /** As last read; undefined if the endpoint is not configured. */
+  history(family: string, endpointId: string): SecretsHistory | undefined;
+  /** Every configured endpoint. */
+  readonly endpoints: readonly { readonly family: string; readonly endpointId: string }[];
   readonly rotate: Rotate;
   stop(): Promise<void>;
+}
+
+/** The secrets of an endpoint, and when they changed. Times are milliseconds since the epoch. */
+export interface SecretsHistory {
+  /** The secrets valid now, the current one first. */
+  readonly valid: readonly string[];
+  /** Those that are no longer valid, as far as they are still kept. */
+  readonly expired: readonly string[];
+  /** Since when the current one is in use. */
+  readonly since: number;
+  /** Until when the last of those it replaced is valid; null if none is. */
+  readonly previousUntil: number | null;
 }
 
 /** What the secrets work with. */
@@ -142,6 +158,11 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       await rereads.get(endpointKey(family, endpointId))?.();
       return held.valid(family, endpointId);
     },
+    history(family, endpointId) {
+      const kept = held.get(family, endpointId);
+      return kept && historyOf(kept, clock.now());
+    },
+    endpoints: endpoints.map(({ family, endpointId }) => ({ family, endpointId })),
     rotate: createRotate({
       database,
       vault,
@@ -155,6 +176,17 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
       clearInterval(timer);
       await refreshing;
     },
+  };
+}
+
+function historyOf({ current, previous, changedAt }: EndpointSecrets, now: number): SecretsHistory {
+  const valid = previous.filter(({ until }) => now < until);
+  const expired = previous.filter(({ until }) => now >= until);
+  return {
+    valid: [current, ...valid.map(({ secret }) => secret)],
+    expired: expired.map(({ secret }) => secret),
+    since: changedAt,
+    previousUntil: valid.length === 0 ? null : Math.max(...valid.map(({ until }) => until)),
   };
 }
 

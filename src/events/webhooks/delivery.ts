@@ -11,6 +11,8 @@ export interface Delivery {
   readonly body: string;
   /** An ISO date-time in UTC with milliseconds, as `Date.toISOString` writes it. */
   readonly receivedAt: string;
+  /** When it was signed, as its header says: milliseconds since the epoch; absent if that is no time. */
+  readonly signedAt?: number | undefined;
   /** Null for an event that is stored but skipped: it changes no state, and no subscriber gets it. */
   readonly known: Known | null;
 }

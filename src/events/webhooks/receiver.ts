@@ -5,6 +5,8 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import { readEvent } from './body.js';
 import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
+import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
+import { signedAt } from '../deliveries/explain-refusal.js';
 import type { Delivery } from './delivery.js';
 import type { WebhookFamily } from './webhook-source.js';
 import type { Log } from '../log/log.js';
@@ -37,6 +39,7 @@ export interface ReceiverOptions {
   readonly families: readonly WebhookFamily[];
   readonly secrets: Pick<Secrets, 'valid' | 'latest'>;
   readonly log: Pick<Log, 'append'>;
+  readonly recorder: DeliveryRecorder;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** How long to wait for the database or a rotation, in milliseconds, before asking the sender to retry. */
@@ -51,7 +54,7 @@ const retryAfterSeconds = '5';
  * content encoding, the size, the signature, the body.
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { secrets, log, clock, telemetry, patienceMs = defaultPatienceMs } = options;
+  const { secrets, log, recorder, clock, telemetry, patienceMs = defaultPatienceMs } = options;
   const warn = createWarnings(telemetry);
   const tellFault = createWarnings(telemetry, { level: 'error' });
   const families = new Map(options.families.map((family) => [family.name, family]));
@@ -61,14 +64,16 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     for (const reason of [...Object.keys(signatureMessages), 'UNAVAILABLE']) webhooksRefused.of(name, reason);
 
   /** Resolves with the name of the delivery's family. */
-  async function verifyAndStore(request: WebhookRequest): Promise<string> {
+  async function verifyAndStore(request: WebhookRequest, received: Received): Promise<string> {
     checkMethod(request);
     const family = findFamily(request);
     checkEncoding(request);
     const body = await readBody(request);
+    received.body = body;
     await checkSignature(family, request, body);
     const delivery = parseDelivery(family, request, body);
-    await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
+    const outcome = await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
+    recorder.accepted(delivery, outcome);
     return family.name;
   }
 
@@ -119,14 +124,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       type: event.type,
       body: text,
       receivedAt,
+      signedAt: signedAt(family.scheme, headerValues(request, family.scheme.header)),
       ...family.parse(event, receivedAt),
     };
   }
 
-  function answerRefusal(
-    { status, code, message, headers }: Refusal,
-    request: WebhookRequest,
-  ): WebhookAnswer {
+  function answerRefusal(refusal: Refusal, request: WebhookRequest, { body }: Received): WebhookAnswer {
+    const { status, code, message, headers } = refusal;
+    recorder.refused(request, refusal, body);
     // A name from outside must not become a metric label.
     const family = families.has(request.family) ? request.family : 'unknown';
     webhooksRefused.of(family, code).value += 1;
@@ -146,15 +151,21 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   return {
     async receive(request) {
       const began = performance.now();
+      const received: Received = {};
       try {
-        const family = await verifyAndStore(request);
+        const family = await verifyAndStore(request, received);
         webhookSeconds.of(family).add(secondsSince(began));
         return toAnswer(200, { received: true });
       } catch (error) {
-        return answerRefusal(error instanceof Refusal ? error : notStored(error), request);
+        return answerRefusal(error instanceof Refusal ? error : notStored(error), request, received);
       }
     },
   };
+}
+
+/** What has been received of a request so far. */
+interface Received {
+  body?: Buffer;
 }
 
 const signatureMessages: Readonly<Record<SignatureFault, string>> = {

@@ -5,7 +5,9 @@ import type { Engine, Executor } from '../store.js';
 import { UnusableDatabase } from './unusable-database.js';
 
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
-type Columns<Table extends keyof Tables> = Readonly<Record<keyof Tables[Table] & string, ColumnType>>;
+type Columns<Table extends keyof Tables> = Readonly<
+  Partial<Record<keyof Tables[Table] & string, ColumnType>>
+>;
 
 const migrationTable = 'trivium_migrations';
 
@@ -26,7 +28,7 @@ function tableMaker(kysely: Executor, engine: Engine) {
     columns: Columns<Table>,
   ): Promise<void> => {
     let table: CreateTableBuilder<string, string> = kysely.schema.createTable(name);
-    for (const [column, type] of Object.entries<ColumnType>(columns)) {
+    for (const [column, type] of Object.entries(columns) as [string, ColumnType][]) {
       const kind = types[type.startsWith('text') ? 'text' : 'integer'];
       table = table.addColumn(column, kind, (it) => (type.endsWith('?') ? it : it.notNull()));
     }
@@ -178,12 +180,37 @@ async function addRevisions(kysely: Executor): Promise<void> {
   }
 }
 
+/** For the list of deliveries: when they were signed, where altered bodies belong in it, and the deliveries to an endpoint. */
+async function createDeliveryColumns(kysely: Executor, engine: Engine): Promise<void> {
+  const text = engine === 'postgres' ? sql`text collate "C"` : sql`text`;
+  const integer = engine === 'postgres' ? sql`bigint` : sql`integer`;
+  await sql`alter table events add column signed_at ${integer}`.execute(kysely);
+  await sql`alter table event_renderings add column signed_at ${integer}`.execute(kysely);
+  await sql`alter table event_renderings add column after_seq ${integer} not null default 0`.execute(kysely);
+  for (const column of ['endpoint_id', 'type'])
+    await sql`alter table event_renderings add column ${sql.ref(column)} ${text} not null default ''`.execute(
+      kysely,
+    );
+  // Of those there are, it is not known when they came: they follow their event.
+  const original = sql`from event_ids as ids join events on events.seq = ids.seq
+    where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id`;
+  await sql`update event_renderings
+    set (after_seq, endpoint_id, type) = (select events.seq, events.endpoint_id, events.type ${original})
+    where exists (select 1 ${original})`.execute(kysely);
+  const index = indexMaker(kysely);
+  await index('event_renderings', ['after_seq', 'received_at', 'body_digest']).execute();
+  await index('events', ['endpoint_id', 'seq']).execute();
+}
+
 /** A migration of whole tables; on large ones that takes longer than a statement otherwise may. */
-function longMigration(engine: Engine, migrateTables: (kysely: Executor) => Promise<void>): Migration {
+function longMigration(
+  engine: Engine,
+  migrateTables: (kysely: Executor, engine: Engine) => Promise<void>,
+): Migration {
   return {
     async up(kysely: Executor) {
       if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
-      await migrateTables(kysely);
+      await migrateTables(kysely, engine);
     },
   };
 }
@@ -204,6 +231,7 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
     '0002_filters': longMigration(engine, createFilterIndexes),
     '0003_booking_starts': longMigration(engine, createStartIndex),
     '0004_revisions': longMigration(engine, addRevisions),
+    '0005_deliveries': longMigration(engine, createDeliveryColumns),
   };
 }
 

@@ -110,6 +110,8 @@ export interface EventTable {
   readonly event: string | null;
   /** JSON of the entity as folded just after this event; null where it was skipped. */
   readonly entity: string | null;
+  /** When the delivery was signed, by its sender's clock; null if that is unknown. */
+  readonly signed_at: number | null;
 }
 
 /** A later delivery of an event with another body, kept beside the first. */
@@ -120,6 +122,11 @@ export interface EventRenderingTable {
   readonly api_version: string | null;
   readonly received_at: number;
   readonly body: string;
+  /** The number that the log ended with when it was delivered. */
+  readonly after_seq: number;
+  readonly endpoint_id: string;
+  readonly type: string;
+  readonly signed_at: number | null;
 }
 
 /** The tables of entities as folded. */

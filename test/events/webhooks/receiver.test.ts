@@ -99,6 +99,7 @@ beforeEach(() => {
     families,
     secrets,
     log,
+    recorder: { refused: () => undefined, accepted: () => undefined },
     clock,
     telemetry,
     patienceMs,

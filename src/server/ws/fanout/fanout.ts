@@ -10,8 +10,10 @@ import {
 import type { OperationResult } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Context } from '../../../api/context.js';
+import type { LiveSource } from '../../../events/feed/broadcast.js';
 import type { SubscriptionSource } from '../../../events/feed/feed.js';
 import { GatewayError } from '../../../graphql/errors.js';
+import type { Payload } from '../../../events/feed/replay-cache.js';
 import { Unrenderable } from '../../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../../events/feed/subscription-group.js';
 import type { Multicast } from '../../../events/feed/multicast.js';
@@ -81,7 +83,7 @@ export function createFanout(options: {
   }
 
   /** The group's key, and a function that releases what is accounted for; `RATE_LIMITED` if that is too much. */
-  function hold(args: ExecutionArgs, { selected }: SubscriptionSource<unknown>) {
+  function hold(args: ExecutionArgs, selected: SubscriptionSource<unknown>['selected']) {
     const { document } = args;
     const operation = getOperationAST(document, args.operationName)!;
     const { fields } = rules.costs.of(document, operation, args.variableValues ?? undefined);
@@ -93,10 +95,8 @@ export function createFanout(options: {
     return { key, release };
   }
 
-  function rendering(
-    { contextValue, ...shared }: ExecutionArgs,
-    { request, view, selected }: SubscriptionSource<unknown>,
-  ): Rendering {
+  /** Returns a function that executes the operation on what a view has made. */
+  function executor({ contextValue, ...shared }: ExecutionArgs) {
     // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
     const base = (contextValue as Context).detached();
     const toPayload = (result: ExecutionResult, context: Context): string => {
@@ -104,31 +104,36 @@ export function createFanout(options: {
       if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
       return JSON.stringify(answer);
     };
-    return {
-      family: request.family,
-      selection: selected[0],
-      render(entry, replayed) {
-        const rootValue = view(entry, replayed);
-        if (rootValue === undefined) return undefined;
-        const context = base.detached();
-        const result = execute({ ...shared, contextValue: context, rootValue });
-        return 'then' in result
-          ? result.then((later) => toPayload(later, context))
-          : toPayload(result, context);
-      },
+    return (rootValue: unknown): Payload | Promise<Payload> => {
+      if (rootValue === undefined) return undefined;
+      const context = base.detached();
+      const result = execute({ ...shared, contextValue: context, rootValue });
+      return 'then' in result
+        ? result.then((later) => toPayload(later, context))
+        : toPayload(result, context);
     };
+  }
+
+  /** Adds the subscriber to those that want the same of the source; returns a function to leave. */
+  function join(key: string, args: ExecutionArgs, source: Source, member: Member): () => void {
+    const run = executor(args);
+    if (isLive(source)) return source.broadcast.join(key, (item) => run(source.view(item)), member);
+    const { request, view, selected } = source;
+    const render: Rendering['render'] = (entry, replayed) => run(view(entry, replayed));
+    return multicast.join(key, { family: request.family, selection: selected[0], render }, member);
   }
 
   return {
     async subscribe({ socket, operationId, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
-      if (!isSubscriptionSource(source))
-        throw new Error('A subscription resolver must return what `Feed.follow` returns.');
-      const subscriber = new Subscriber(messenger, socket, operationId, source.request.after);
-      const { key, release } = hold(args, source);
+      if (!isSource(source))
+        throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
+      const after = isLive(source) ? undefined : source.request.after;
+      const subscriber = new Subscriber(messenger, socket, operationId, after);
+      const { key, release } = hold(args, isLive(source) ? [] : source.selected);
       try {
-        subscriber.leave = multicast.join(key, rendering(args, source), subscriber);
+        subscriber.leave = join(key, args, source, subscriber);
       } catch (error) {
         release();
         throw error;
@@ -217,8 +222,14 @@ function isInternal({ extensions }: GraphQLFormattedError): boolean {
   return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
 }
 
-function isSubscriptionSource(source: AsyncIterable<unknown>): source is SubscriptionSource<unknown> {
-  return 'request' in source && 'view' in source;
+type Source = SubscriptionSource<unknown> | LiveSource<unknown>;
+
+function isSource(source: AsyncIterable<unknown>): source is Source {
+  return 'view' in source && ('request' in source || 'broadcast' in source);
+}
+
+function isLive(source: Source): source is LiveSource<unknown> {
+  return 'broadcast' in source;
 }
 
 /** A replacer for `JSON.stringify` that sorts the members of objects by name. */

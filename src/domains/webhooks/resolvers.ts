@@ -1,0 +1,118 @@
+import { hasGrant, requireGrant, type OperationContext } from '../../graphql/caller.js';
+import { GatewayError } from '../../graphql/errors.js';
+import type { Resolvers, WebhookDeliveryFilter, WebhookFamily } from '../../generated/resolvers.js';
+import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../../graphql/relay/relay.js';
+import type { Deliveries } from '../../events/deliveries/deliveries.js';
+import { isWanted, type DeliveryFilter } from '../../events/deliveries/delivery-pages.js';
+import type { Broadcast, LiveSource } from '../../events/feed/broadcast.js';
+import type { DeliveryPosition, WebhookDelivery, WebhookEndpoint } from '../../models/webhook.js';
+import type { Endpoints } from './endpoints.js';
+
+/** The context of the webhook resolvers. */
+export interface WebhooksContext extends OperationContext {
+  readonly deliveries: Deliveries;
+  readonly liveDeliveries: Broadcast<WebhookDelivery>;
+  readonly webhookEndpoints: Endpoints;
+  readonly cursors: Cursors;
+}
+
+/** The resolvers of `schema/webhooks.graphql`. */
+export const webhooksResolvers: Resolvers<WebhooksContext> = {
+  Query: {
+    webhookEndpoints(_, __, context) {
+      requireGrant(context, 'WEBHOOKS_READ');
+      return context.webhookEndpoints.all();
+    },
+    webhookDeliveries(_, { filter, ...page }, context, info) {
+      const { userId } = requireGrant(context, 'WEBHOOKS_READ');
+      const { cursors, deliveries } = context;
+      const wanted = toFilter(filter ?? {});
+      return rowConnection(cursors, { connection: 'webhookDeliveries', userId, filter }, page, info, {
+        read: (query: RowQuery<DeliveryPosition>) => deliveries.page(query, wanted),
+        position: ({ position }) => position,
+      });
+    },
+  },
+  WebhookEndpoint: {
+    id: ({ family, endpointId }) => toGlobalId('WebhookEndpoint', JSON.stringify([family, endpointId])),
+    family: ({ family }) => toFamily(family),
+    url: (endpoint, _, { webhookEndpoints }) => webhookEndpoints.urlOf(endpoint),
+    secretSince: ({ secretSince }) => isoText(secretSince),
+    previousSecretValidUntil: ({ previousSecretValidUntil: until }) => isoTextIf(until),
+    async lastDeliveryAt({ family, endpointId }, _, { deliveries }) {
+      return isoTextIf(await deliveries.lastAt(family, endpointId));
+    },
+  },
+  WebhookDelivery: {
+    endpoint: ({ family, endpointId }, _, { webhookEndpoints }) =>
+      webhookEndpoints.find(family, endpointId) ?? null,
+    family: ({ family }) => toFamily(family),
+    receivedAt: ({ receivedAt }) => isoText(receivedAt),
+    signedAt: ({ signedAt }) => isoTextIf(signedAt),
+    body: async (delivery, _, { deliveries }) => (await deliveries.body(delivery)).text,
+    truncated: ({ kept }) => kept?.truncated ?? false,
+  },
+  Subscription: {
+    webhookDeliveryUpdates: {
+      subscribe(_, { filter }, context) {
+        requireGrant(context, 'WEBHOOKS_READ');
+        const wanted = toFilter(filter ?? {});
+        const source: LiveSource<WebhookDelivery> = {
+          broadcast: context.liveDeliveries,
+          view: (delivery) =>
+            isWanted(delivery, wanted) ? { webhookDeliveryUpdates: { delivery } } : undefined,
+          [Symbol.asyncIterator]: refuseToIterate,
+        };
+        return source as AsyncIterable<never>;
+      },
+    },
+  },
+};
+
+/** Endpoints by the id in their global id; null if unknown or the caller lacks `WEBHOOKS_READ`. */
+export const webhookNodes = {
+  async WebhookEndpoint(id: string, context: WebhooksContext): Promise<WebhookEndpoint | null> {
+    if (!hasGrant(context, 'WEBHOOKS_READ')) return null;
+    const { webhookEndpoints } = context;
+    return webhookEndpoints.all().find((one) => JSON.stringify([one.family, one.endpointId]) === id) ?? null;
+  },
+};
+
+/** The filter, checked; `BAD_USER_INPUT` for lists that are too long. */
+function toFilter({ family, endpointIds, outcomes, types }: WebhookDeliveryFilter): DeliveryFilter {
+  checkLength('endpointIds', endpointIds);
+  checkLength('types', types);
+  return {
+    family: family?.toLowerCase(),
+    endpointIds: endpointIds ?? undefined,
+    outcomes: outcomes ?? undefined,
+    types: types ?? undefined,
+  };
+}
+
+const maxValues = 100;
+
+function checkLength(name: string, values: readonly string[] | null | undefined): void {
+  if (values && values.length > maxValues)
+    throw new GatewayError(
+      'BAD_USER_INPUT',
+      `\`${name}\` has ${values.length} values; at most ${maxValues} are allowed.`,
+    );
+}
+
+/** The enum's values are the names of the families in capitals. */
+function toFamily(family: string): WebhookFamily {
+  return family.toUpperCase() as WebhookFamily;
+}
+
+function isoText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function isoTextIf(ms: number | null): string | null {
+  return ms === null ? null : isoText(ms);
+}
+
+function refuseToIterate(): never {
+  throw new Error('Deliveries cannot be pulled: a subscriber joins the broadcast.');
+}

@@ -1,0 +1,95 @@
+import DataLoader from 'dataloader';
+import { sql } from 'kysely';
+import type { RowQuery } from '../../graphql/relay/relay.js';
+import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/webhook.js';
+import { octetsOf } from '../../store/sql/read-budget.js';
+import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
+import type { RecentDeliveries } from './recent-deliveries.js';
+
+/** The deliveries to this gateway, for one operation; repeated requests share one read. */
+export interface Deliveries {
+  /** Newest first. What is not in the log is only what this process has received itself and still remembers. */
+  page(query: RowQuery<DeliveryPosition>, filter: DeliveryFilter): Promise<readonly WebhookDelivery[]>;
+  /** The body as far as it is kept; of one in the log that is gone meanwhile, null. */
+  body(delivery: WebhookDelivery): Promise<KeptBody>;
+  /** When the last delivery in the log was received, in milliseconds since the epoch; null if there is none. */
+  lastAt(family: string, endpointId: string): Promise<number | null>;
+}
+
+const maxBodies = 100;
+
+/** The deliveries in the log, together with the recent ones that are not. */
+export function createDeliveries(source: DeliverySource, recent: RecentDeliveries): Deliveries {
+  const bodies = new DataLoader<WebhookDelivery, string | null, string>(
+    (deliveries) => readBodies(source, deliveries),
+    { cacheKeyFn: ({ position }) => position.join(' '), maxBatchSize: maxBodies },
+  );
+  const last = new DataLoader<readonly [family: string, endpointId: string], number | null, string>(
+    (endpoints) => Promise.all(endpoints.map((endpoint) => readLast(source, ...endpoint))),
+    { cacheKeyFn: (endpoint) => endpoint.join(' ') },
+  );
+  return {
+    page: (query, filter) => readDeliveries(source, query, filter, recent.all()),
+    body: async (delivery) => delivery.kept ?? { text: await bodies.load(delivery), truncated: false },
+    lastAt: (family, endpointId) => last.load([family, endpointId]),
+  };
+}
+
+async function readLast(
+  { database, reads }: DeliverySource,
+  family: string,
+  endpointId: string,
+): Promise<number | null> {
+  const newest = database.kysely
+    .selectFrom('events')
+    .select('received_at')
+    .where('family', '=', family)
+    .where('endpoint_id', '=', endpointId)
+    .orderBy('seq', 'desc')
+    .limit(1);
+  return (await reads.next(() => newest.executeTakeFirst()))?.received_at ?? null;
+}
+
+async function readBodies(
+  source: DeliverySource,
+  deliveries: readonly WebhookDelivery[],
+): Promise<(string | null)[]> {
+  const seqs = deliveries.filter(isEvent).map(({ position: [seq] }) => seq);
+  const bodies = seqs.length === 0 ? new Map<number, string>() : await readEventBodies(source, seqs);
+  return Promise.all(
+    deliveries.map(async (delivery) =>
+      isEvent(delivery) ? (bodies.get(delivery.position[0]) ?? null) : readAltered(source, delivery),
+    ),
+  );
+}
+
+function isEvent({ outcome }: WebhookDelivery): boolean {
+  return outcome !== 'ALTERED';
+}
+
+async function readEventBodies({ database, reads }: DeliverySource, seqs: readonly number[]) {
+  const among = (some: readonly number[]) =>
+    database.kysely.selectFrom('events').select('seq').where('seq', 'in', some);
+  const sizes = await reads.next(() => among(seqs).select(octetsOf('body')).execute());
+  const rows = await reads.long(sizes, (some) =>
+    among(some.map(({ seq }) => seq))
+      .select('body')
+      .execute(),
+  );
+  return new Map(rows.map(({ seq, body }) => [seq, body]));
+}
+
+async function readAltered(
+  { database, reads }: DeliverySource,
+  { position: [seq, receivedAt, digest] }: WebhookDelivery,
+): Promise<string | null> {
+  const found = database.kysely
+    .selectFrom('event_renderings')
+    .where('after_seq', '=', seq)
+    .where('received_at', '=', receivedAt)
+    .where('body_digest', '=', digest)
+    .limit(1);
+  const sizes = await reads.next(() => found.select([sql<number>`1`.as('one'), octetsOf('body')]).execute());
+  const [row] = await reads.long(sizes, () => found.select('body').execute());
+  return row?.body ?? null;
+}

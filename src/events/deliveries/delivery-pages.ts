@@ -1,0 +1,250 @@
+import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
+import type { RowQuery } from '../../graphql/relay/relay.js';
+import type { DeliveryPosition, WebhookDelivery, WebhookOutcome } from '../../models/webhook.js';
+import type { Database } from '../../store/database.js';
+import { fromKeyText, keyText } from '../../store/sql/key-text.js';
+import type { Parameter } from '../../store/sql/parameters.js';
+import type { Reads } from '../../store/sql/read-budget.js';
+import type { Tables } from '../../store/sql/schema.js';
+import { readInSteps, rowsPerStep, type Scan } from '../../store/sql/stepwise-scan.js';
+import { outcomeOf } from './delivery-recorder.js';
+
+/** Which deliveries: all conditions must hold, a list by any of its values; what is absent allows all. */
+export interface DeliveryFilter {
+  readonly family?: string | undefined;
+  readonly endpointIds?: readonly string[] | undefined;
+  readonly outcomes?: readonly WebhookOutcome[] | undefined;
+  readonly types?: readonly string[] | undefined;
+}
+
+/** What deliveries are read from. */
+export interface DeliverySource {
+  readonly database: Pick<Database, 'engine' | 'kysely'>;
+  readonly reads: Reads;
+}
+
+/** Whether a delivery matches the filter. */
+export function isWanted(delivery: WebhookDelivery, filter: DeliveryFilter): boolean {
+  const { family, endpointIds, outcomes, types } = filter;
+  if (family !== undefined && family !== delivery.family) return false;
+  if (endpointIds && !endpointIds.includes(delivery.endpointId)) return false;
+  if (outcomes && !outcomes.includes(delivery.outcome)) return false;
+  return !types || (delivery.type !== null && types.includes(delivery.type));
+}
+
+/** Compares by position, the newest first. */
+export function newestFirst(one: WebhookDelivery, other: WebhookDelivery): number {
+  const at = one.position.findIndex((part, index) => part !== other.position[index]);
+  if (at < 0) return 0;
+  return one.position[at]! > other.position[at]! ? -1 : 1;
+}
+
+/** The deliveries of a page, newest first (or oldest first, backward): those of the log merged with `remembered`. */
+export async function readDeliveries(
+  source: DeliverySource,
+  query: RowQuery<DeliveryPosition>,
+  filter: DeliveryFilter,
+  remembered: readonly WebhookDelivery[],
+): Promise<readonly WebhookDelivery[]> {
+  const inLog = [
+    ...(await readTable(source, events, query, filter)),
+    ...(await readTable(source, renderings, query, filter)),
+  ];
+  const others = remembered.filter((delivery) => isWithin(delivery, query) && isWanted(delivery, filter));
+  const all = [...inLog, ...others].toSorted(newestFirst);
+  return (query.backward ? all.toReversed() : all).slice(0, query.limit);
+}
+
+function isWithin(delivery: WebhookDelivery, { after, before }: RowQuery<DeliveryPosition>): boolean {
+  if (after && newestFirst({ ...delivery, position: after }, delivery) >= 0) return false;
+  return !before || newestFirst(delivery, { ...delivery, position: before }) < 0;
+}
+
+/** A place in the order of a table: the values of its key. */
+type Place = readonly Parameter[];
+
+/** A table that holds deliveries; the greatest key is the newest. */
+interface DeliveryTable {
+  readonly name: 'events' | 'event_renderings';
+  readonly key: readonly string[];
+  /** The parts of a row's position, and the id of its entity. */
+  readonly columns: ReturnType<typeof positionColumns>;
+  /** The outcomes that its deliveries may have. */
+  readonly outcomes: readonly WebhookOutcome[];
+  /** The place beyond which rows are older, or newer, than the position. */
+  toPlace(position: DeliveryPosition, side: 'after' | 'before'): Place;
+}
+
+function positionColumns(place: string, came: string, tie: string, entity: string) {
+  return [
+    sql.raw<number>(place).as('place'),
+    sql.raw<number>(came).as('came'),
+    sql.raw<string>(tie).as('tie'),
+    sql.raw<string | null>(entity).as('entity'),
+  ] as const;
+}
+
+const events: DeliveryTable = {
+  name: 'events',
+  key: ['seq'],
+  columns: positionColumns('seq', '0', "''", 'entity_id'),
+  outcomes: ['STORED', 'SKIPPED'],
+  // What came between an event and the next is newer than the event.
+  toPlace: ([seq, , tie], side) => [side === 'after' && tie !== '' ? seq + 1 : seq],
+};
+
+const renderings: DeliveryTable = {
+  name: 'event_renderings',
+  key: ['after_seq', 'received_at', 'body_digest'],
+  columns: positionColumns('after_seq', 'received_at', 'body_digest', 'cast(null as text)'),
+  outcomes: ['ALTERED'],
+  toPlace: (position) => position,
+};
+
+interface Row {
+  readonly place: number;
+  readonly came: number;
+  readonly tie: string;
+  readonly entity: string | null;
+  readonly family: string;
+  readonly event_id: string;
+  readonly endpoint_id: string;
+  readonly type: string;
+  readonly received_at: number;
+  readonly signed_at: number | null;
+}
+
+/** A `RowQuery` with its positions as places in a table. */
+interface Window {
+  readonly limit: number;
+  readonly backward: boolean;
+  readonly after: Place | undefined;
+  readonly before: Place | undefined;
+  /** The last place that counts, in page order. */
+  readonly to?: Place | undefined;
+}
+
+async function readTable(
+  source: DeliverySource,
+  table: DeliveryTable,
+  { limit, backward, after, before }: RowQuery<DeliveryPosition>,
+  filter: DeliveryFilter,
+): Promise<readonly WebhookDelivery[]> {
+  const outcomes = table.outcomes.filter((outcome) => filter.outcomes?.includes(outcome) ?? true);
+  if (outcomes.length === 0) return [];
+  const window = {
+    limit,
+    backward,
+    after: after && table.toPlace(after, 'after'),
+    before: before && table.toPlace(before, 'before'),
+  };
+  const conditions = conditionsOf(filter, table, outcomes);
+  const { reads } = source;
+  const rows =
+    conditions.length === 0
+      ? await reads.next(() =>
+          selectRows(rowsIn(source, table, window), table)
+            .limit(limit)
+            .execute(),
+        )
+      : await readInSteps(reads, [scanOf(source, table, window, { ...filter, conditions })], {
+          limit,
+          keyOf: ({ place, came, tie }: Row) => `${place} ${came} ${tie}`,
+        });
+  return rows.map((row) => toDelivery(table, row));
+}
+
+type Condition = RawBuilder<boolean>;
+
+function conditionsOf(
+  { family, endpointIds, types }: DeliveryFilter,
+  table: DeliveryTable,
+  outcomes: readonly WebhookOutcome[],
+): readonly Condition[] {
+  const among = (column: string, values: readonly string[]) =>
+    values.length === 0
+      ? sql<boolean>`1 = 0`
+      : sql<boolean>`${sql.ref(column)} in (${sql.join([...values])})`;
+  return [
+    ...(family === undefined ? [] : [sql<boolean>`family = ${family}`]),
+    ...(endpointIds ? [among('endpoint_id', endpointIds)] : []),
+    ...(types ? [among('type', types.map(keyText))] : []),
+    // Of events, `entity_id` says it: the texts behind it in the row are long.
+    ...(outcomes.length < table.outcomes.length
+      ? [outcomes[0] === 'STORED' ? sql<boolean>`entity_id is not null` : sql<boolean>`entity_id is null`]
+      : []),
+  ];
+}
+
+/** Looks along the key of the table, or along that of one endpoint, step by step, for rows that meet the conditions. */
+function scanOf(
+  source: DeliverySource,
+  table: DeliveryTable,
+  window: Window,
+  {
+    conditions,
+    endpointIds = [],
+  }: Pick<DeliveryFilter, 'endpointIds'> & { conditions: readonly Condition[] },
+): Scan<Place, Row> {
+  const [only, ...others] = endpointIds;
+  const along = (part: Window) =>
+    rowsIn(source, table, part).$if(only !== undefined && others.length === 0, (rows) =>
+      rows.where('endpoint_id', '=', only!),
+    );
+  const startingAt = (from: Place | undefined): Window => {
+    if (!from) return window;
+    return window.backward ? { ...window, before: from } : { ...window, after: from };
+  };
+  return {
+    async end(from) {
+      const rows = selectRows(along(startingAt(from)), table);
+      const last = rows.offset(rowsPerStep[source.database.engine] - 1).limit(1);
+      const row = await last.executeTakeFirst();
+      return row && [row.place, row.came, row.tie].slice(0, table.key.length);
+    },
+    match(from, to, limit) {
+      const step = selectRows(along({ ...startingAt(from), to }), table);
+      return step
+        .where(sql<boolean>`${sql.join(conditions, sql` and `)}`)
+        .limit(limit)
+        .execute();
+    },
+  };
+}
+
+/** The rows of the table within the window, in page order. */
+function rowsIn({ database }: DeliverySource, { name, key }: DeliveryTable, window: Window) {
+  const { after, before, to, backward } = window;
+  const columns = sql.join(key.map((column) => sql.ref(column)));
+  const beyond = (sign: '<' | '>' | '<=' | '>=', place: Place) =>
+    sql<boolean>`(${columns}) ${sql.raw(sign)} (${sql.join([...place])})`;
+  const rows = database.kysely
+    // Both tables have the columns that are used here by name.
+    .selectFrom(name as 'events')
+    .$if(after !== undefined, (page) => page.where(beyond('<', after!)))
+    .$if(before !== undefined, (page) => page.where(beyond('>', before!)))
+    .$if(to !== undefined, (page) => page.where(beyond(backward ? '<=' : '>=', to!)));
+  return key.reduce((sorted, column) => sorted.orderBy(sql.ref(column), backward ? 'asc' : 'desc'), rows);
+}
+
+function selectRows(rows: SelectQueryBuilder<Tables, 'events', object>, { columns }: DeliveryTable) {
+  return rows
+    .select(['family', 'event_id', 'endpoint_id', 'type', 'received_at', 'signed_at'])
+    .select([...columns]);
+}
+
+function toDelivery({ name }: DeliveryTable, row: Row): WebhookDelivery {
+  const stored = row.entity === null ? 'skipped' : 'stored';
+  return {
+    position: [row.place, row.came, row.tie],
+    family: row.family,
+    endpointId: row.endpoint_id,
+    eventId: fromKeyText(row.event_id),
+    type: fromKeyText(row.type),
+    entityId: row.entity === null ? null : fromKeyText(row.entity),
+    receivedAt: row.received_at,
+    signedAt: row.signed_at,
+    ...outcomeOf(name === 'events' ? stored : 'altered'),
+    kept: null,
+  };
+}

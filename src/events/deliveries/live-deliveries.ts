@@ -1,0 +1,79 @@
+import { LightAbortController } from '../../lib/async/abort.js';
+import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { WebhookDelivery } from '../../models/webhook.js';
+import type { Database } from '../../store/database.js';
+import { Reads } from '../../store/sql/read-budget.js';
+import { Broadcast } from '../feed/broadcast.js';
+import { readDeliveries } from './delivery-pages.js';
+
+/** Deliveries as they come. */
+export interface LiveDeliveries {
+  readonly broadcast: Broadcast<WebhookDelivery>;
+  /** Ends every subscription. */
+  stop(): void;
+}
+
+const pageSize = 100;
+const pollMs = 1_000;
+const inLog = { outcomes: ['STORED', 'SKIPPED'] } as const;
+
+/**
+ * Deliveries as they come: those of all replicas from the log, which is followed while anybody subscribes; others are
+ * offered to the broadcast by whoever knows of them. `lastSeq` gives the log's last number as far as it is known.
+ */
+export function createLiveDeliveries(options: {
+  readonly database: Database;
+  readonly telemetry: Telemetry;
+  lastSeq(): number;
+}): LiveDeliveries {
+  const { database, telemetry, lastSeq } = options;
+  const warn = createWarnings(telemetry);
+  const broadcast = new Broadcast<WebhookDelivery>((isThere) => (isThere ? begin() : end()));
+  let seq = 0;
+  let unlisten = () => {};
+  let poll: NodeJS.Timeout | undefined;
+  let reading = false;
+  let again = false;
+
+  function begin(): void {
+    seq = lastSeq();
+    unlisten = database.listen('log', () => void readOn());
+    poll = setInterval(() => void readOn(), pollMs).unref();
+  }
+
+  function end(): void {
+    unlisten();
+    clearInterval(poll);
+  }
+
+  async function readOn(): Promise<void> {
+    again = true;
+    if (reading) return;
+    reading = true;
+    try {
+      while (again && broadcast.size > 0) {
+        again = false;
+        again = (await sendPage()) === pageSize || again;
+      }
+    } catch (err) {
+      warn('webhook deliveries cannot be read for those who watch them; retrying', () => ({ err }));
+    } finally {
+      reading = false;
+    }
+  }
+
+  /** Returns how many were read. */
+  async function sendPage(): Promise<number> {
+    const source = { database, reads: new Reads(new LightAbortController()) };
+    const query = { limit: pageSize, backward: true, before: [seq, 0, ''] } as const;
+    const deliveries = await readDeliveries(source, query, inLog, []);
+    for (const delivery of deliveries) {
+      [seq] = delivery.position;
+      await broadcast.send(delivery);
+    }
+    return deliveries.length;
+  }
+
+  return { broadcast, stop: () => broadcast.stop() };
+}

@@ -1,0 +1,94 @@
+import type { Payload } from './replay-cache.js';
+import type { Member } from './subscription-group.js';
+
+/** What a subscription's resolver hands to the fan-out for what is not in the log: it cannot be resumed. */
+export interface LiveSource<T> extends AsyncIterable<unknown> {
+  readonly broadcast: Broadcast<T>;
+  /** Makes what a subscriber gets of an item; undefined if its filter excludes it. Pure. */
+  view(item: T): unknown;
+}
+
+/** Subscribers that want the same. */
+interface Group<T> {
+  readonly render: (item: T) => Payload | Promise<Payload>;
+  readonly members: Set<Member>;
+  readonly queue: T[];
+  rendering: Promise<void> | undefined;
+}
+
+/** How many items wait for a group, at most, before others are left out. */
+const maxWaiting = 256;
+
+/** Hands items to whoever subscribes at the time; each is rendered once for all who want the same. */
+export class Broadcast<T> {
+  readonly #groups = new Map<string, Group<T>>();
+  readonly #onAudience: (isThere: boolean) => void;
+
+  /** `onAudience` is called when the first subscriber comes, and when the last one has left. */
+  constructor(onAudience: (isThere: boolean) => void = () => undefined) {
+    this.#onAudience = onAudience;
+  }
+
+  /** How many groups there are. */
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  /** Adds a member to the group with this key, creating it with `render` if needed; returns a function to leave. */
+  join(key: string, render: Group<T>['render'], member: Member): () => void {
+    const group = this.#groups.get(key) ?? { render, members: new Set(), queue: [], rendering: undefined };
+    const isFirst = this.size === 0;
+    this.#groups.set(key, group);
+    group.members.add(member);
+    if (isFirst) this.#onAudience(true);
+    return () => this.#leave(key, group, member);
+  }
+
+  /** Hands on an item, except to groups for which too many wait already. */
+  offer(item: T): void {
+    for (const [key, group] of this.#groups)
+      if (group.queue.length < maxWaiting) void this.#enqueue(key, group, item);
+  }
+
+  /** Hands on an item; resolves once it is rendered, so that whoever awaits this sends no faster than that. */
+  async send(item: T): Promise<void> {
+    await Promise.all(Array.from(this.#groups, ([key, group]) => this.#enqueue(key, group, item)));
+  }
+
+  /** Ends every subscription. */
+  stop(): void {
+    for (const [key, group] of this.#groups) this.#end(key, group);
+  }
+
+  #enqueue(key: string, group: Group<T>, item: T): Promise<void> {
+    group.queue.push(item);
+    group.rendering ??= this.#renderAll(key, group).finally(() => (group.rendering = undefined));
+    return group.rendering;
+  }
+
+  async #renderAll(key: string, group: Group<T>): Promise<void> {
+    try {
+      for (let item = group.queue.shift(); item !== undefined; item = group.queue.shift()) {
+        const payload = await group.render(item);
+        if (payload === undefined) continue;
+        for (const member of group.members) if (!member.deliver([payload])) this.#leave(key, group, member);
+      }
+    } catch (error) {
+      this.#end(key, group, error);
+    }
+  }
+
+  #leave(key: string, group: Group<T>, member: Member): void {
+    if (!group.members.delete(member) || group.members.size > 0) return;
+    group.queue.length = 0;
+    this.#groups.delete(key);
+    if (this.size === 0) this.#onAudience(false);
+  }
+
+  #end(key: string, group: Group<T>, error?: unknown): void {
+    for (const member of group.members) {
+      this.#leave(key, group, member);
+      member.end(error);
+    }
+  }
+}
