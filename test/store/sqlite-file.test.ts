@@ -1,17 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmod,
-  chown,
-  copyFile,
-  mkdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -19,22 +8,20 @@ import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../support/database.js';
 import { createTestFile } from '../support/engines.js';
+import { unprivileged } from '../support/unprivileged.js';
 import { open, silent } from './open-database.js';
 
 const child = fileURLToPath(new URL('child.ts', import.meta.url));
-const nobody = 65_534;
 
 async function freshPath(): Promise<string> {
   return (await createTestFile()).slice('sqlite:'.length);
 }
 
-/** Starts `child.ts`. Root may write everywhere: if the tests run as root, an unprivileged child runs as nobody. */
-function start(url: string, { count = 0, unprivileged = false } = {}) {
-  const asNobody = unprivileged && process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
-  const started = spawn(process.execPath, ['--import', 'tsx', child, url, String(count)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    ...asNobody,
-  });
+/** Starts `child.ts`; even as root, an obedient one may not write where the modes of files forbid it. */
+function start(url: string, { count = 0, obedient = false } = {}) {
+  const command = [process.execPath, ['--import', 'tsx', child, url, String(count)]] as const;
+  const [program, args] = obedient ? unprivileged(...command) : command;
+  const started = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void started.kill('SIGKILL'));
   const lines = createInterface(started.stdout)[Symbol.asyncIterator]();
   return { started, line: async () => (await lines.next()).value as string | undefined };
@@ -134,19 +121,17 @@ describe('an embedded database', () => {
   test('in a read-only file is refused at once', async () => {
     const path = await freshPath();
     await (await openDatabase(`sqlite:${path}`, { log: silent })).stop();
-    for (const file of [path, `${path}.lock`, dirname(path)]) await giveToNobody(file);
     await chmod(path, 0o444);
-    const { line } = start(`sqlite:${path}`, { unprivileged: true });
+    const { line } = start(`sqlite:${path}`, { obedient: true });
     expect(await line()).toBe(`Cannot open the database ${path}: the file cannot be written.`);
   });
 
   test('in a directory that cannot be written is refused at once', async () => {
     const directory = join(dirname(await freshPath()), 'closed');
     await mkdir(directory, { mode: 0o555 });
-    await chmod(dirname(directory), 0o755);
-    const inside = start(`sqlite:${directory}/gateway.db`, { unprivileged: true });
+    const inside = start(`sqlite:${directory}/gateway.db`, { obedient: true });
     expect(await inside.line()).toMatch(/cannot be opened for writing\.$/);
-    const below = start(`sqlite:${directory}/deeper/gateway.db`, { unprivileged: true });
+    const below = start(`sqlite:${directory}/deeper/gateway.db`, { obedient: true });
     expect(await below.line()).toMatch(/its directory cannot be created\.$/);
   });
 
@@ -191,7 +176,3 @@ describe('an embedded database', () => {
     expect(await refusal(path)).toMatch(/the file is damaged\.$/);
   });
 });
-
-async function giveToNobody(path: string): Promise<void> {
-  if (process.getuid?.() === 0) await chown(path, nobody, nobody);
-}

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { unprivileged } from './unprivileged.js';
 
 /** A gateway in a process of its own, as an operator runs it. */
 export interface GatewayProcess {
@@ -20,8 +21,8 @@ export interface ProcessOptions {
   readonly main?: string;
   /** Options for Node.js. */
   readonly options?: readonly string[];
-  /** The id of the user to run it as. */
-  readonly uid?: number | undefined;
+  /** Whether it may not write where the modes of files forbid it, even if the tests are run by root. */
+  readonly obedient?: boolean;
   /** Called with every line that it writes. */
   readonly onLine?: (line: string) => void;
 }
@@ -33,13 +34,14 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /** Starts a process, which may end before it listens. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
-  const { main = 'src/main.ts', uid, onLine } = options;
+  const { main = 'src/main.ts', obedient = false, onLine } = options;
   const loader = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  const child = spawn(process.execPath, [...loader, ...(options.options ?? []), main], {
+  const command = [process.execPath, [...loader, ...(options.options ?? []), main]] as const;
+  const [program, args] = obedient ? unprivileged(...command) : command;
+  const child = spawn(program, args, {
     cwd: root,
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(uid !== undefined && { uid, gid: uid }),
   });
   running.add(child);
   const lines: string[] = [];
