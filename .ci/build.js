@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { buildDocs, docsSources } from './docs-pages.js';
 
 const settings = [
   'package.json',
@@ -27,7 +28,7 @@ function filesIn(folder) {
 
 function fingerprint() {
   const hash = createHash('sha256');
-  for (const file of [...settings, ...filesIn('src').toSorted()]) {
+  for (const file of [...settings, ...filesIn('src').toSorted(), ...docsSources()]) {
     const content = readFileSync(file);
     hash.update(`${file} ${content.length}\n`).update(content);
   }
@@ -45,6 +46,7 @@ const steps = [
   (out) => run('typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', out),
   (out) => vite('.ci/packages.js', join(out, 'node_modules')),
   (out) => vite('src/console/vite.config.ts', join(out, 'console')),
+  (out) => buildDocs(join(out, 'docs')),
 ];
 
 function vite(config, out) {

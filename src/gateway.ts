@@ -65,6 +65,7 @@ const isSource = import.meta.url.endsWith('.ts');
 /** What is loaded by its address, and not imported. Only `main` and this module have such addresses. */
 const modules = {
   writer: new URL(isSource ? './api/sqlite-writer.ts' : './api/sqlite-writer.js', import.meta.url),
+  docs: new URL(isSource ? '../dist/docs/' : './docs/', import.meta.url),
   schema: new URL('../schema/', import.meta.url),
   pages: new URL(isSource ? '../dist/console/' : './console/', import.meta.url),
 };
@@ -188,6 +189,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         ...config,
         compiledQueries,
         frames,
+        docs: modules.docs,
         schema: countLists(createSchema(modules.schema)),
         makeContext,
         sessions,

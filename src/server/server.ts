@@ -39,6 +39,7 @@ import { startMetricsServer } from './http/metrics-server.js';
 import { servePages } from './http/explorer-page.js';
 import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './http/routes.js';
 import { createRules } from './operation/operation-rules.js';
+import { serveDocs } from './http/docs-pages.js';
 import { serveWebhooks } from './http/webhook-route.js';
 import { createGraphqlSockets } from './ws/websocket-server.js';
 
@@ -79,6 +80,8 @@ export interface ServerOptions {
   readonly compiledQueries: boolean;
   /** Whether live updates bypass `ws` (`frames.ts`). */
   readonly frames: boolean;
+  /** The folder of the documentation's pages. */
+  readonly docs: URL;
 }
 
 /** Node.js accepts no longer address than this. */
@@ -211,6 +214,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (options.metricsPort === undefined)
       serveReading(routes, '/metrics', async (_, reply) => reply.type(textFormat).send(await metrics.text()));
     serveHealth(routes, { drain, database });
+    await serveDocs(routes, options.docs);
   });
   const messenger = options.frames ? createFrameMessenger() : plainMessenger;
   const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger, metrics });

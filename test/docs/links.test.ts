@@ -61,7 +61,7 @@ test('the index of decisions has each of them', () => {
 });
 
 test('every example is in a language that a test runs or checks', () => {
-  const checked = ['graphql', 'sh', 'ts', 'tsx', 'json', 'promql', 'mermaid'];
+  const checked = ['graphql', 'sh', 'ts', 'tsx', 'json', 'promql', 'text'];
   const others = examples.filter(({ language }) => !checked.includes(language));
   expect(others.map(({ page, language }) => `${language} in ${page}`)).toEqual([]);
 });

@@ -19,16 +19,6 @@ const read = (environment: Environment) => readConfig(environment, () => '');
 
 const described = describeSettings();
 
-test('the table of settings is the one that their code describes', () => {
-  const table = described.map(({ name, about, usual, otherwise, required }) => [
-    `\`${name}\`${required ? ' ◆' : ''}`,
-    about.replaceAll('|', '\\|'),
-    usual === undefined ? otherwise : `\`${usual}\``,
-  ]);
-  const cells = pageOf('docs/settings.md').text.matchAll(/^\| (`[A-Z].*?) +\| (.*?) +\| (.*?) +\|$/gm);
-  expect(Array.from(cells, ([, ...row]) => row)).toEqual(table);
-});
-
 test('the settings that production requires are marked', () => {
   let faults: readonly string[] = [];
   try {

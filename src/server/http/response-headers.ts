@@ -43,7 +43,14 @@ export async function setHeaders(
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
     if (isData(reply)) reply.headers(dataHeaders);
-    else reply.helmet();
+    else setPageHeaders(reply);
     if (reply.statusCode === 200) compiledQueries?.learn(request.raw, reply.getHeaders());
   });
+}
+
+/** The headers of a page; one that has a policy of its own keeps it. */
+function setPageHeaders(reply: FastifyReply): void {
+  const own = reply.getHeader('content-security-policy');
+  reply.helmet();
+  if (own !== undefined) reply.header('content-security-policy', own);
 }

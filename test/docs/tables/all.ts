@@ -1,9 +1,10 @@
 import { errorTables } from './errors.js';
 import { limitTables } from './limits.js';
 import { metricTables } from './metrics.js';
+import { settingTables } from './settings.js';
 import type { MadeTable } from './table.js';
 
 /** All tables that are made from the code. */
 export async function madeTables(): Promise<readonly MadeTable[]> {
-  return [...errorTables(), ...limitTables(), ...(await metricTables())];
+  return [...errorTables(), ...limitTables(), ...settingTables(), ...(await metricTables())];
 }
