@@ -45,6 +45,11 @@ const config: CodegenConfig = {
       plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
       config: { ...common, documentNodeImport: '../core/document.js#TypedDocumentNode' },
     },
+    'src/console/generated/index.ts': {
+      documents: 'src/console/operations.graphql',
+      plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
+      config: { ...common, documentMode: 'string' },
+    },
     'src/generated/schema.graphql': {
       plugins: ['schema-ast'],
       config: { includeDirectives: true },

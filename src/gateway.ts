@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './domains/appointments/service/client.js';
 import { createLedger } from './domains/appointments/booking/booking-ledger.js';
@@ -22,6 +23,7 @@ import { procedure as recording } from './api/recording.js';
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
 import { createSealer } from './lib/sealer.js';
+import type { SandboxInfo } from './server/http/pages.js';
 import { startServer } from './server/server.js';
 import { countLists, createTally } from './server/operation/cost/list-cost.js';
 import { Grants, type GrantTable } from './domains/sessions/grants.js';
@@ -56,6 +58,8 @@ export interface GatewayParts {
   readonly upstreamTimeoutMs?: number;
   /** Whether repeated queries are compiled (`server/http/compiled-queries.ts`); on by default. */
   readonly compiledQueries?: boolean;
+  /** The sandbox beside the gateway, for its console. */
+  readonly sandbox?: SandboxInfo;
   /** Whether live updates bypass `ws` (`server/frames.ts`); on by default. */
   readonly frames?: boolean;
 }
@@ -64,6 +68,7 @@ const isSource = import.meta.url.endsWith('.ts');
 
 /** What is loaded by its address, and not imported. Only `main` and this module have such addresses. */
 const modules = {
+  manifest: new URL('../package.json', import.meta.url),
   writer: new URL(isSource ? './api/sqlite-writer.ts' : './api/sqlite-writer.js', import.meta.url),
   docs: new URL(isSource ? '../dist/docs/' : './docs/', import.meta.url),
   schema: new URL('../schema/', import.meta.url),
@@ -201,6 +206,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           // Not those to the payment service: a secret that comes while there is time is taken into use.
           for (const client of [notesClient, appointmentsClient]) void client.stop();
         },
+        pageSettings: { version: version(), publicUrl: config.publicUrl, sandbox: parts.sandbox },
         pages: modules.pages,
       }),
     );
@@ -210,6 +216,12 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     await stop().catch(() => undefined); // logged already, and not why the start failed
     throw error;
   }
+}
+
+/** The version of this package, whose file lies beside `src` as beside `dist`. */
+function version(): string {
+  const file = readFileSync(modules.manifest, 'utf8');
+  return (JSON.parse(file) as { readonly version: string }).version;
 }
 
 /** What starts one after another, and stops in reverse order. */

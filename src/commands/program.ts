@@ -3,6 +3,8 @@ import type { Environment } from '../config/environment.js';
 /** A running sandbox, as far as the commands need it. */
 export interface RunningSandbox {
   readonly url: string;
+  /** Who can sign in with no more ado. */
+  readonly users: readonly { readonly name: string; readonly email: string; readonly password: string }[];
   readonly settings: Readonly<Record<string, string>>;
   deliverTo(url: string): void;
   stop(): Promise<void>;

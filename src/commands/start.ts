@@ -24,7 +24,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
 
   const sandbox = hasUpstreams(config) ? undefined : await startBeside(program);
   const complete = withUpstreams(config, program.environment, sandbox);
-  const gateway = await startGateway(complete, { telemetry }).catch(nameSetting);
+  const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(nameSetting);
   sandbox?.deliverTo(gateway.url);
   const unwatch = watchGrants(program.environment, gateway, telemetry);
   stop = async () => {
@@ -119,6 +119,7 @@ function welcome(url: string, config: Config, sandbox: RunningSandbox | undefine
   ];
   return [
     ``,
+    `  Console        ${url}/`,
     `  Explorer       ${url}/graphql`,
     `  GraphQL        ${url}/graphql   (HTTP and graphql-transport-ws)`,
     `  Schema (SDL)   ${url}/schema.graphql`,

@@ -16,7 +16,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 8_000,
     reportCompressedSize: false,
     rolldownOptions: {
-      input: { explorer: 'explorer.html' },
+      input: { console: 'index.html', explorer: 'explorer/explorer.html' },
       // GraphiQL makes the titles of its icons, which browsers show as tooltips, out of the names of functions.
       output: { keepNames: true },
       // `"use client"` in dependencies means nothing here; compression takes long on a busy machine.

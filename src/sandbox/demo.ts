@@ -1,7 +1,16 @@
 import type { NotesControl } from './notes.js';
 
-/** The user that a new installation can sign in as. */
 const demoUser = { email: 'demo@example.com', password: 'demo-password', name: 'Dana Demo' };
+
+/** The users that a new installation can sign in as. */
+export const demoUsers: readonly DemoUser[] = [demoUser];
+
+/** A user whose password is no secret. */
+export interface DemoUser {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+}
 
 const dayMs = 24 * 60 * 60 * 1000;
 

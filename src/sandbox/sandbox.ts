@@ -1,7 +1,7 @@
 import { type AppointmentsControl, createAppointments } from './appointments.js';
 import { type Clock, createClock } from './clock.js';
 import { controlRoutes } from './control.js';
-import { addDemoData } from './demo.js';
+import { addDemoData, demoUsers, type DemoUser } from './demo.js';
 import { createFaults, type Faults } from './faults.js';
 import { createIssuer } from './issuer.js';
 import { type Call, createListener } from './listener.js';
@@ -25,6 +25,8 @@ export interface SandboxOptions {
 /** The three upstream services, running. */
 export interface Sandbox {
   readonly url: string;
+  /** Who can sign in with no more ado. */
+  readonly users: readonly DemoUser[];
   readonly clock: Clock;
   /** The current environment settings for a gateway that uses this sandbox. */
   readonly settings: Readonly<Record<string, string>>;
@@ -115,6 +117,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (options.deliverTo !== undefined) deliverTo(options.deliverTo);
   return {
     url,
+    users: demo ? demoUsers : [],
     clock,
     get settings() {
       return settings();

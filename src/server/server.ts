@@ -36,8 +36,16 @@ import { plainMessenger } from './ws/fanout/ws-sender.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { createOutflow } from './http/response-budget.js';
 import { startMetricsServer } from './http/metrics-server.js';
-import { servePages } from './http/explorer-page.js';
-import { refuse, serveGraphql, serveHealth, serveReading, toErrors, type Fault } from './http/routes.js';
+import { servePages, type PageSettings } from './http/pages.js';
+import {
+  refuse,
+  serveConsole,
+  serveGraphql,
+  serveHealth,
+  serveReading,
+  toErrors,
+  type Fault,
+} from './http/routes.js';
 import { createRules } from './operation/operation-rules.js';
 import { serveDocs } from './http/docs-pages.js';
 import { serveWebhooks } from './http/webhook-route.js';
@@ -76,6 +84,8 @@ export interface ServerOptions {
   readonly abandonCalls: () => void;
   /** The folder of the built pages. */
   readonly pages: URL;
+  /** What the console is told in its page. */
+  readonly pageSettings: PageSettings;
   /** Whether repeated queries are compiled (`http/compiled-queries.ts`). */
   readonly compiledQueries: boolean;
   /** Whether live updates bypass `ws` (`frames.ts`). */
@@ -208,7 +218,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       credentials: true,
       exposedHeaders: ['x-request-id'],
     });
-    serveGraphql(routes, { graphql, compiledQueries, pages: await servePages(routes, options.pages) });
+    const pages = await servePages(routes, options.pages, options.pageSettings);
+    serveGraphql(routes, { graphql, compiledQueries, pages });
+    serveConsole(routes, pages);
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     if (options.metricsPort === undefined)

@@ -141,7 +141,7 @@ export async function announceNetwork(page: Page): Promise<void> {
 
 /** Tells a page, as another window would, that somebody signed in or out there. */
 export async function announceFromAnotherWindow(page: Page): Promise<void> {
-  await page.evaluate(() => new BroadcastChannel('trivium-session').postMessage(null));
+  await page.evaluate(() => new BroadcastChannel(`trivium ${location.origin}`).postMessage(null));
 }
 
 function configure(sandbox: Sandbox): GatewayConfig {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { problemOf } from '../../src/console/problem.js';
+import { problemOf } from '../../src/console/explorer/session/problem.js';
 
 const tooMany = 'Too many failed sign-ins; try again later.';
 

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import fastify from 'fastify';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { servePages } from '../../src/server/http/explorer-page.js';
+import { servePages } from '../../src/server/http/pages.js';
 import { codesOf, demo, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 
@@ -445,8 +445,8 @@ describe('the pages', () => {
 
   test('are served once they are built', async () => {
     const folder = mkdtempSync(join(inject('testDirectory'), 'pages-'));
-    mkdirSync(join(folder, 'assets'));
-    writeFileSync(join(folder, 'explorer.html'), '<title>Explorer</title>');
+    for (const name of ['assets', 'explorer']) mkdirSync(join(folder, name));
+    writeFileSync(join(folder, 'explorer/explorer.html'), '<title>Explorer</title>');
     writeFileSync(join(folder, 'assets/one.js'), 'export {};');
     const app = await serve(folder);
     const page = await app.inject('/graphql');
@@ -457,7 +457,7 @@ describe('the pages', () => {
     ]);
     const asset = await app.inject('/assets/one.js');
     expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-    expect((await app.inject('/assets/../explorer.html')).statusCode).toBe(404);
+    expect((await app.inject('/assets/../explorer/explorer.html')).statusCode).toBe(404);
     await app.close();
   });
 

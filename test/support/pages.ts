@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { build } from 'vite';
 
 const source = 'src/console';
-const page = 'dist/console/explorer.html';
+const page = 'dist/console/index.html';
 
 /** Builds the pages, unless they are newer than everything in `src/console`. */
 export async function buildPages(): Promise<void> {

@@ -80,6 +80,7 @@ export async function startTestbed(options: TestbedOptions = {}): Promise<Testbe
   const config = readConfig(environment, () => '') as GatewayConfig;
   const { upstreamTimeoutMs } = options;
   const gateway = await startGateway(config, {
+    sandbox,
     clock: sandbox.clock,
     telemetry,
     compiledQueries: options.compiledQueries ?? true,

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { isCompressed } from '../../events/webhooks/request.js';
 import type { Database } from '../../store/database.js';
-import { refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
+import { namesPage, refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
 import type { CompiledQueries } from './compiled-queries.js';
-import type { Pages } from './explorer-page.js';
+import type { Pages } from './pages.js';
 
 /** An error as Fastify reports it. */
 export type Fault = Error & { readonly statusCode?: number };
@@ -61,6 +61,13 @@ export function serveGraphql(
     },
   });
   refuseOthers(routes, '/graphql', ['GET', 'POST'], 'Use GET or POST for GraphQL.');
+}
+
+/** `/`: the console, for a client that accepts a page. */
+export function serveConsole(routes: FastifyInstance, pages: Pages): void {
+  serveReading(routes, '/', (request, reply) =>
+    namesPage(request.headers.accept) ? pages.console(reply) : reply.callNotFound(),
+  );
 }
 
 /** Serves an address that is only read. */

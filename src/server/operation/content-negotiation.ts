@@ -24,3 +24,8 @@ export function refusalTypeFor(accept: string | undefined, status: number): stri
 export function wantsPage(accept: string | undefined): boolean {
   return !!accept && new Negotiator({ headers: { accept } }).mediaType([...answerTypes, page]) === page;
 }
+
+/** Whether the client names `text/html` among what it accepts, as browsers do. */
+export function namesPage(accept: string | undefined): boolean {
+  return /\btext\/html\b/i.test(accept ?? '');
+}

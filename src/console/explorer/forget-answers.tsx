@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from 'react';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
-import type { Session } from './session.js';
+import type { Session } from './session/session.js';
 
 /**
  * Stops the running operation and clears the answers of all tabs when their owner changes: when the user has signed

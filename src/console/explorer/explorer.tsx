@@ -3,19 +3,19 @@ import { createRoot } from 'react-dom/client';
 import { GraphiQL } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
 import 'graphiql/setup-workers/vite';
-import { EndWithTab } from './end-with-tab.js';
+import { EndWithTab } from './editor/end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
-import { HoverBelow } from './hover-placement.js';
-import type { Problem } from './problem.js';
+import { HoverBelow } from './editor/hover-placement.js';
+import type { Problem } from './session/problem.js';
 import { samples } from './samples.js';
 import { schemaQuery, withSchema } from './schema.js';
-import { useSession } from './session.js';
-import { SignInBar } from './sign-in-bar.js';
+import { useSession } from './session/session.js';
+import { SignInBar } from './session/sign-in-bar.js';
 import { keepsHeaders, openStorage } from './storage.js';
-import { SystemTheme } from './system-theme.js';
-import { TabKey } from './tab-navigation.js';
-import { Wheel } from './wheel-scrolling.js';
+import { SystemTheme } from './editor/system-theme.js';
+import { TabKey } from './editor/tab-navigation.js';
+import { Wheel } from './editor/wheel-scrolling.js';
 
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {

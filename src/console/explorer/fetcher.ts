@@ -1,9 +1,9 @@
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
-import { pingEveryMs, watchLiveness } from '../client/core/liveness.js';
-import { isUnauthenticated, path, post, type Answer, type Operation } from './gateway.js';
-import type { Session } from './session.js';
+import { pingEveryMs, watchLiveness } from '../../client/core/liveness.js';
+import { isUnauthenticated, path, post, type Answer, type Operation } from './session/gateway.js';
+import type { Session } from './session/session.js';
 import { stoppable } from './stoppable.js';
 
 type Fetcher = GraphiQLProps['fetcher'];

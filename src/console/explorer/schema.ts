@@ -1,7 +1,7 @@
 import { buildSchema, introspectionFromSchema, type IntrospectionQuery } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
-import { retrySoon } from './retry.js';
-import type { Problem } from './problem.js';
+import { retrySoon } from './session/retry.js';
+import type { Problem } from './session/problem.js';
 
 type Fetcher = GraphiQLProps['fetcher'];
 type Tell = (problem: Problem | undefined) => void;

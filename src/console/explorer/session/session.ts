@@ -38,7 +38,7 @@ export interface Session extends State {
 }
 
 /** Connects the explorer's windows, which share the cookie: each notifies the others of a sign-in or sign-out. */
-const windows = new BroadcastChannel('trivium-session');
+const windows = new BroadcastChannel(`trivium ${location.origin}`);
 
 const viewerQuery = 'query Viewer { viewer { email name grants } }';
 const signInMutation =

@@ -1,0 +1,21 @@
+/** What the gateway tells its console in the page. */
+export interface PageSettings {
+  readonly version: string;
+  readonly publicUrl?: string;
+  readonly sandbox?: {
+    readonly url: string;
+    readonly users: readonly { readonly name: string; readonly email: string; readonly password: string }[];
+  };
+}
+
+/** The settings of this page; those of a page that was not served by a gateway are empty. */
+export const pageSettings = readSettings();
+
+function readSettings(): PageSettings {
+  const content = document.querySelector<HTMLMetaElement>('meta[name="trivium"]')?.content ?? '';
+  try {
+    return JSON.parse(content) as PageSettings;
+  } catch {
+    return { version: '' };
+  }
+}

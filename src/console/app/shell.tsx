@@ -1,0 +1,122 @@
+import { Suspense, useEffect, useRef, type ComponentType, type ReactElement } from 'react';
+import { Icon, Mark, type IconName } from '../parts/icons.js';
+import { LiveView } from '../views/live/live-view.js';
+import { PaymentsView } from '../views/payments/payments-view.js';
+import { ShipmentsView } from '../views/shipments/shipments-view.js';
+import { ConnectionLight } from './connection-light.js';
+import { hrefOf, usePlace, views, type Place, type View } from './router.js';
+import { useSession, type Viewer } from './session.js';
+
+/** What a view is given: the place that its address names. */
+export interface ViewProps {
+  readonly place: Place;
+}
+
+const titles: Readonly<Record<View, string>> = {
+  live: 'Live',
+  shipments: 'Shipments',
+  payments: 'Payments',
+};
+
+const icons: Readonly<Record<View, IconName>> = {
+  live: 'pulse',
+  shipments: 'box',
+  payments: 'card',
+};
+
+const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
+  live: LiveView,
+  shipments: ShipmentsView,
+  payments: PaymentsView,
+};
+
+/** The navigation beside the view that the address names. */
+export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
+  const place = usePlace();
+  const main = useFocusOnChange(place.view);
+  const Page = pages[place.view];
+  return (
+    <div className="shell">
+      <title>{`${titles[place.view]} · Trivium`}</title>
+      <a className="skip" href="#main" onClick={(event) => skip(event, main.current)}>
+        Skip to the view
+      </a>
+      <header className="side">
+        <a className="brand" href={hrefOf('live')} aria-label="Trivium">
+          <Mark /> <span>Trivium</span>
+        </a>
+        <Navigation current={place.view} />
+        <ConnectionLight />
+        <Person viewer={viewer} />
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Suspense fallback={<p className="waiting">Loading …</p>}>
+          <Page place={place} />
+        </Suspense>
+      </main>
+    </div>
+  );
+}
+
+function Navigation({ current }: { readonly current: View }): ReactElement {
+  return (
+    <nav aria-label="Views">
+      <ul>
+        {views.map((view) => (
+          <li key={view}>
+            <a href={hrefOf(view)} aria-current={view === current ? 'page' : undefined}>
+              <Icon name={icons[view]} />
+              {titles[view]}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <ul className="nav-more">
+        <li>
+          <a href="/graphql">
+            <Icon name="braces" />
+            Explorer
+          </a>
+        </li>
+        <li>
+          <a href="/docs">
+            <Icon name="book" />
+            Docs
+          </a>
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+function Person({ viewer }: { readonly viewer: Viewer }): ReactElement {
+  const { signOut } = useSession();
+  return (
+    <div className="person">
+      <p>
+        <b>{viewer.name}</b>
+        <span className="quiet">{viewer.email}</span>
+      </p>
+      <button className="button small" type="button" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </div>
+  );
+}
+
+/** The address' hash is taken by the views. */
+function skip(event: { preventDefault(): void }, main: HTMLElement | null): void {
+  event.preventDefault();
+  main?.focus();
+}
+
+/** Has a screen reader begin at the new view; not when the page opens. */
+function useFocusOnChange(view: View) {
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(view);
+  useEffect(() => {
+    if (before.current !== view) main.current?.focus({ preventScroll: true });
+    before.current = view;
+  }, [view]);
+  return main;
+}

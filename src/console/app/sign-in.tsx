@@ -1,0 +1,123 @@
+import { useEffect, useId, useRef, useState, type ReactElement, type SubmitEvent } from 'react';
+import { Mark } from '../parts/icons.js';
+import { pageSettings } from './page-settings.js';
+import { useSession, type Viewer } from './session.js';
+
+/** What nobody signed in gets to see. */
+export function SignInPage(): ReactElement {
+  return (
+    <main className="sign-in">
+      <title>Sign in · Trivium</title>
+      <div className="sign-in-card">
+        <p className="brand brand-large">
+          <Mark /> Trivium
+        </p>
+        <h1>Sign in</h1>
+        <p className="quiet">Notes, appointments, shipments and payments, live, through one GraphQL API.</p>
+        <SignInForm />
+      </div>
+      <p className="quiet sign-in-links">
+        <a href="/graphql">Explorer</a> <a href="/docs">Documentation</a> <a href="/schema.graphql">Schema</a>
+      </p>
+    </main>
+  );
+}
+
+/** Over the views, which stay as they are, when the session ended by itself. */
+export function SignInAgain({ viewer }: { readonly viewer: Viewer }): ReactElement {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // Escape would leave views that cannot go on.
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={title}
+      onCancel={(event) => event.preventDefault()}
+    >
+      <h2 id={title}>The session has ended</h2>
+      <p className="quiet">Sign in again to go on where you were. Nothing that you typed is lost.</p>
+      <SignInForm email={viewer.email} />
+    </dialog>
+  );
+}
+
+function SignInForm({ email: known = '' }: { readonly email?: string }): ReactElement {
+  const { signIn } = useSession();
+  const [email, setEmail] = useState(known);
+  const [password, setPassword] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const problemId = useId();
+
+  async function enter(who: string, secret: string): Promise<void> {
+    if (busy) return;
+    setBusy(true);
+    setProblem(undefined);
+    const refusal = await signIn(who, secret).catch(() => 'The gateway cannot be reached.');
+    setBusy(false);
+    setProblem(refusal);
+  }
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void enter(email, password);
+  };
+  const fault = problem === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': problemId };
+  return (
+    <>
+      <form className="form" onSubmit={submit}>
+        <label className="field">
+          <span>E-mail</span>
+          <input
+            type="email"
+            autoComplete="username"
+            required
+            value={email}
+            onChange={({ target }) => setEmail(target.value)}
+            {...fault}
+          />
+        </label>
+        <label className="field">
+          <span>Password</span>
+          <input
+            type="password"
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={({ target }) => setPassword(target.value)}
+            {...fault}
+          />
+        </label>
+        {problem !== undefined && (
+          <p className="fault" id={problemId} role="alert">
+            {problem}
+          </p>
+        )}
+        <button className="button primary" type="submit" aria-disabled={busy}>
+          {busy ? 'Signing in …' : 'Sign in'}
+        </button>
+      </form>
+      <DemoUsers enter={(who, secret) => void enter(who, secret)} />
+    </>
+  );
+}
+
+function DemoUsers(props: {
+  readonly enter: (email: string, password: string) => void;
+}): ReactElement | null {
+  const { sandbox } = pageSettings;
+  if (!sandbox?.users.length) return null;
+  return (
+    <div className="demo-users">
+      <p className="or">
+        <span>or, beside the sandbox</span>
+      </p>
+      {sandbox.users.map(({ name, email, password }) => (
+        <button className="button" type="button" key={email} onClick={() => props.enter(email, password)}>
+          Continue as {name}
+        </button>
+      ))}
+    </div>
+  );
+}

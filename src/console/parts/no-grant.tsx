@@ -1,0 +1,29 @@
+import type { ReactElement } from 'react';
+import { useSession } from '../app/session.js';
+
+interface NoGrantProps {
+  readonly grant: string;
+  readonly what: string;
+}
+
+/** What a view says to whoever may not see it, and how that is changed. */
+export function NoGrant({ grant, what }: NoGrantProps): ReactElement {
+  const { viewer } = useSession();
+  return (
+    <section className="no-grant">
+      <h2>You may not see {what}</h2>
+      <p>
+        That takes the grant <code>{grant}</code>, which <b>{viewer?.email}</b> does not have.
+      </p>
+      <p className="quiet">
+        Whoever runs this gateway gives it in the setting <code>GRANTS</code>, for example{' '}
+        <code>{`{"${viewer?.email}": ["${grant}"]}`}</code>. Sign in again afterwards.
+      </p>
+    </section>
+  );
+}
+
+/** Whether the person who is signed in has a grant, as `SHIPMENTS_READ`. */
+export function useGrant(grant: string): boolean {
+  return useSession().viewer?.grants.some((held) => held === grant) ?? false;
+}

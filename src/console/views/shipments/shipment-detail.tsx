@@ -1,0 +1,104 @@
+import { useMemo, useState, type ReactElement } from 'react';
+import { useShipmentUpdates, type ShipmentUpdate } from '../../data/use-live.js';
+import { useQuery } from '../../data/use-query.js';
+import { ShipmentDocument, type ShipmentEventPartsFragment } from '../../generated/index.js';
+import { Facts } from '../../parts/facts.js';
+import { mergeEvents } from '../../parts/merge-events.js';
+import { Problem } from '../../parts/problem.js';
+import { SafeText } from '../../parts/safe-text.js';
+import { Ago, Moment, span } from '../../parts/times.js';
+import { count } from '../../parts/words.js';
+import { StageBadge, StageTrack } from './stages.js';
+import { timeline, type Placed } from '../../parts/timeline.js';
+
+/** One shipment: how far along it is, and each of its events. */
+export function ShipmentDetail({ shipmentId }: { readonly shipmentId: string }): ReactElement {
+  const { data, error, loading, reload } = useQuery(ShipmentDocument, { shipmentId });
+  const updates = useUpdatesOf(shipmentId);
+  const shipment = updates[0]?.shipment ?? data?.shipment;
+  const events = useMemo(
+    () =>
+      mergeEvents(
+        updates.map(({ event }) => event),
+        data?.shipment?.events.nodes ?? [],
+      ),
+    [updates, data],
+  );
+  if (!shipment)
+    return (
+      <>
+        <h2 className="mono">
+          <SafeText>{shipmentId}</SafeText>
+        </h2>
+        {loading && <p className="quiet">Loading …</p>}
+        <Problem error={error} retry={reload} />
+        {!loading && !error && <p>No event has mentioned this shipment.</p>}
+      </>
+    );
+  return (
+    <>
+      <h2 className="mono">
+        <SafeText>{shipmentId}</SafeText>
+      </h2>
+      <StageTrack stage={shipment.stage} />
+      <Facts
+        facts={[
+          ['Carrier', shipment.carrier],
+          ['Tracking number', shipment.trackingNumber],
+          ['Status, in the carrier’s words', shipment.status],
+          ['Newest event', <Moment key="time" at={shipment.updatedAt} />],
+        ]}
+      />
+      <h3>{count(events.length, 'event')}</h3>
+      <ol className="timeline">
+        {timeline(events, ({ occurredAt }) => Date.parse(occurredAt)).map((placed) => (
+          <Step key={placed.event.id} placed={placed} />
+        ))}
+      </ol>
+      {data?.shipment?.events.pageInfo.hasNextPage && <p className="quiet">Older events are not shown.</p>}
+    </>
+  );
+}
+
+function Step({ placed }: { readonly placed: Placed<ShipmentEventPartsFragment> }): ReactElement {
+  const { event, isOutOfOrder, lateByMs } = placed;
+  return (
+    <li data-stage={event.stage}>
+      <p className="timeline-head">
+        <StageBadge stage={event.stage} />
+        <Moment at={event.occurredAt} />
+        {isOutOfOrder && (
+          <span className="badge" data-tone="amber" title="It came after an event that occurred later">
+            Out of order
+          </span>
+        )}
+        {lateByMs !== undefined && (
+          <span className="badge" data-tone="amber">
+            {span(lateByMs)} late
+          </span>
+        )}
+      </p>
+      <p className="quiet">
+        {event.status != null && (
+          <>
+            “<SafeText>{event.status}</SafeText>” ·{' '}
+          </>
+        )}
+        received <Ago at={event.receivedAt} />
+        {isOutOfOrder && ', after a newer one: the shipment stayed where it was'}
+      </p>
+      <p className="quiet mono small">
+        <SafeText>{event.eventId}</SafeText>
+      </p>
+    </li>
+  );
+}
+
+/** The updates of one shipment since its view opened, newest first. */
+function useUpdatesOf(shipmentId: string): readonly ShipmentUpdate[] {
+  const [updates, setUpdates] = useState<readonly ShipmentUpdate[]>([]);
+  useShipmentUpdates((update) => {
+    if (update.shipment.shipmentId === shipmentId) setUpdates((now) => [update, ...now]);
+  });
+  return updates;
+}

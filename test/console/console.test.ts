@@ -1,0 +1,134 @@
+import { readdirSync, statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { skipBrowserTests } from '../support/browser.js';
+import { other, soon, useConsole } from './console.js';
+
+describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
+  const ui = useConsole();
+  const emit = (id: string, type: string, shipment: object = {}) =>
+    ui.testbed.sandbox.webhooks.emitShipment({ type, shipment: { id, ...shipment } });
+
+  test('signs in a demo user with one click, and out again', async () => {
+    await ui.page.goto(ui.testbed.url);
+    await ui.expectAccessible();
+    await ui.open('');
+    await ui.button('Sign out').click();
+    await ui.button(/Continue as Dana/).waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('says what is wrong with a password', async () => {
+    await ui.page.goto(ui.testbed.url);
+    await ui.signIn('demo@example.com', 'wrong');
+    await expect.poll(() => ui.page.getByRole('alert').innerText(), soon).toMatch(/wrong/i);
+    expect(await ui.page.getByLabel('Password').getAttribute('aria-invalid')).toBe('true');
+  });
+
+  test('is served under a policy that allows no inline script or style, and holds no secret', async () => {
+    const response = await fetch(ui.testbed.url, { headers: { accept: 'text/html' } });
+    const policy = response.headers.get('content-security-policy');
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).not.toContain('unsafe-inline');
+    const page = await response.text();
+    expect(page).toContain('demo-password');
+    expect(page).not.toMatch(/whsec_|secret/i);
+  });
+
+  test('shows events as they come, and makes up what came while the connection was cut', async () => {
+    await ui.open('#/live');
+    await expect.poll(() => ui.page.getByRole('status').first().innerText(), soon).toMatch(/^Live/);
+    await emit('shp_before', 'shipment.created');
+    await ui.page.getByRole('link', { name: 'shp_before' }).waitFor();
+    await ui.button('Cut the connection').click();
+    for (const id of ['shp_missed_1', 'shp_missed_2', 'shp_missed_3']) await emit(id, 'shipment.created');
+    expect(await ui.page.getByRole('link', { name: 'shp_missed_1' }).count()).toBe(0);
+    await ui.button('Let it reconnect').click();
+    await ui.page.getByRole('link', { name: 'shp_missed_3' }).waitFor();
+    await ui.page.getByText('Resumed, 3 events made up').first().waitFor();
+    expect(await ui.page.getByText('Made up', { exact: true }).count()).toBe(3);
+    await ui.expectAccessible();
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('moves a shipment to the top of the list, and shows it as a time line that marks what came out of order', async () => {
+    const at = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+    await emit('shp_early', 'shipment.created');
+    await ui.open('#/shipments');
+    await ui.page.getByRole('link', { name: /shp_early/ }).waitFor();
+    await emit('shp_moving', 'shipment.created', { carrier: 'Pigeon\u202Epost' });
+    const first = () => ui.page.getByRole('listitem').filter({ hasText: 'shp_' }).first().innerText();
+    await expect.poll(first, soon).toContain('shp_moving');
+    expect(await first()).toContain('U+202E');
+    await ui.page.getByRole('link', { name: /shp_early/ }).click();
+    await ui.page.getByRole('heading', { name: 'shp_early' }).waitFor();
+    expect(new URL(ui.page.url()).hash).toBe('#/shipments/shp_early');
+    await ui.testbed.sandbox.webhooks.emitShipment({
+      type: 'shipment.in_transit',
+      created_at: at(3600),
+      shipment: { id: 'shp_early' },
+    });
+    await ui.page.getByText('Out of order').waitFor();
+    await ui.expectAccessible();
+    await ui.page.goBack();
+    await expect.poll(() => ui.page.getByRole('heading', { name: 'shp_early' }).count(), soon).toBe(0);
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('filters shipments by what the address says, and so can be shared', async () => {
+    await emit('shp_filter_one', 'shipment.delivered');
+    await emit('shp_filter_two', 'shipment.created');
+    await ui.open('#/shipments?stage=DELIVERED');
+    await ui.page.getByRole('link', { name: /shp_filter_one/ }).waitFor();
+    expect(await ui.page.getByRole('link', { name: /shp_filter_two/ }).count()).toBe(0);
+    await ui.page.getByLabel('Stage').selectOption('Created');
+    await ui.page.getByRole('link', { name: /shp_filter_two/ }).waitFor();
+    expect(new URL(ui.page.url()).hash).toBe('#/shipments?stage=CREATED');
+  });
+
+  test('says which grant a view needs', async () => {
+    for (const [view, grant] of [
+      ['#/shipments', 'shipments:read'],
+      ['#/payments', 'payments:read'],
+    ] as const) {
+      await ui.page.goto(`${ui.testbed.url}/${view}`);
+      if (await ui.page.getByLabel('E-mail').isVisible()) await ui.signIn(other.email, other.password);
+      await expect.poll(() => ui.page.getByText(grant, { exact: true }).count(), soon).toBe(1);
+      await ui.expectAccessible();
+    }
+  });
+
+  test('goes on after the session ended, with the view as it was', async () => {
+    await ui.open('#/shipments');
+    await ui.page.getByLabel('Carrier').fill('typed before');
+    await expect.poll(() => ui.page.url(), soon).toContain('typed');
+    await ui.page.request.post(`${ui.testbed.url}/graphql`, {
+      headers: { origin: ui.testbed.url },
+      data: { query: 'mutation { signOut { signedOut } }' },
+    });
+    await ui.page.getByRole('dialog').waitFor();
+    await ui.expectAccessible();
+    await ui.page.getByLabel('Password').fill('demo-password');
+    await ui.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await expect.poll(() => ui.page.getByRole('dialog').count(), soon).toBe(0);
+    expect(await ui.page.getByLabel('Carrier').inputValue()).toBe('typed before');
+  });
+
+  test('fits a phone, in the dark', async () => {
+    await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+    await emit('shp_phone', 'shipment.created');
+    for (const view of ['#/live', '#/shipments', '#/shipments/shp_phone', '#/payments']) {
+      await ui.open(view);
+      await ui.expectAccessible();
+      expect(await ui.page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    }
+  });
+
+  test('loads at most 250 KB of compressed script for the first view', async () => {
+    const page = await (await fetch(ui.testbed.url, { headers: { accept: 'text/html' } })).text();
+    const scripts = [...page.matchAll(/\/assets\/([\w-]+\.js)/g)].map(([, name]) => name);
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(readdirSync('dist/console/assets')).toEqual(expect.arrayContaining(scripts));
+    const bytes = scripts.map((name) => statSync(`dist/console/assets/${name}.br`).size);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
+  });
+});
