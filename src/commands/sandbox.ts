@@ -4,6 +4,8 @@ import { onSignal } from './shutdown.js';
 
 /** Where the sandbox listens, if the port is free. */
 const usualPort = 4010;
+/** Where it keeps what a rotation has made of its secrets: beside the usual database. */
+const secretsFile = 'data/sandbox.json';
 
 /** The demo user's grants, as the setting has them. */
 export const demoGrants = JSON.stringify({
@@ -21,10 +23,10 @@ export const demoGrants = JSON.stringify({
 export async function startBeside({ loadSandbox }: Program): Promise<RunningSandbox> {
   const { startSandbox } = await loadSandbox();
   try {
-    return await startSandbox({ port: usualPort, traffic: true });
+    return await startSandbox({ port: usualPort, traffic: true, secretsFile });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return startSandbox({ port: 0, traffic: true });
+    return startSandbox({ port: 0, traffic: true, secretsFile });
   }
 }
 
@@ -32,7 +34,7 @@ export async function startBeside({ loadSandbox }: Program): Promise<RunningSand
 export async function runSandbox(program: Program, fail: (error: unknown) => void): Promise<void> {
   const { port, deliverTo } = readSandboxConfig(program.environment);
   const { startSandbox } = await program.loadSandbox();
-  const sandbox = await startSandbox({ port, traffic: true, deliverTo });
+  const sandbox = await startSandbox({ port, traffic: true, deliverTo, secretsFile });
   say(`The sandbox listens on ${sandbox.url} and delivers webhooks to ${deliverTo} (GATEWAY_URL).`);
   say('Start a gateway against it with these settings:\n');
   for (const [name, value] of Object.entries(sandbox.settings)) say(`export ${name}='${value}'`);

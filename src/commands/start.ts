@@ -115,7 +115,10 @@ function welcome(url: string, config: Config, sandbox: RunningSandbox | undefine
   const metrics = config.metricsPort === undefined ? [`  Metrics        ${url}/metrics`] : [];
   const demo = sandbox && [
     `  Sandbox        ${sandbox.url}   (stands in for the upstream services; not for production)`,
-    `  Demo login     demo@example.com / demo-password`,
+    ...sandbox.users.map(
+      ({ email, password }, at) =>
+        `  Demo login     ${email} / ${password}${at === 0 ? '' : '   (without any grant)'}`,
+    ),
   ];
   return [
     ``,

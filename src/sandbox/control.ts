@@ -3,9 +3,20 @@ import { z } from 'zod';
 import type { Clock } from './clock.js';
 import type { FaultAction, Fault, Faults } from './faults.js';
 import { json, httpError, type Request, type Route } from './http.js';
+import type { NotesControl } from './notes.js';
+import { sendOrdered } from './orders.js';
+import type { WebhooksControl } from './webhooks.js';
 
-/** The control API: reads and advances the clock, adds and removes faults. */
-export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
+/** What the control API works with. */
+interface ControlOptions {
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly notes: NotesControl;
+  readonly webhooks: WebhooksControl;
+}
+
+/** The control API: sends events, moves the clock, makes services fail, ends sessions, rotates secrets. */
+export function controlRoutes({ clock, faults, notes, webhooks }: ControlOptions): readonly Route[] {
   const show = () => json(200, { now: new Date(clock.now()).toISOString() });
 
   async function advance(request: Request) {
@@ -28,7 +39,27 @@ export function controlRoutes(clock: Clock, faults: Faults): readonly Route[] {
     return json(200, { inForce: false });
   }
 
+  function endSessions(request: Request) {
+    const { data, error } = sessionsShape.safeParse(request.json());
+    if (error) throw httpError(400, 'invalid', z.prettifyError(error));
+    return json(200, { ended: notes.revokeTokens(data.email) });
+  }
+
+  /** As when somebody rotates at the service itself: the gateway is not told. */
+  function rotate(request: Request) {
+    const { data, error } = endpointShape.safeParse(request.json());
+    if (error) throw httpError(400, 'invalid', z.prettifyError(error));
+    const { endpointId } = data;
+    if (!webhooks.endpoints().some(({ id }) => id === endpointId))
+      throw httpError(404, 'not_found', `There is no payment endpoint ${endpointId}.`);
+    webhooks.rotateSecret(endpointId);
+    return json(200, { endpointId });
+  }
+
   return [
+    { method: 'POST', path: '/events', handle: sendOrdered(webhooks, clock) },
+    { method: 'POST', path: '/sessions/end', handle: endSessions },
+    { method: 'POST', path: '/rotate', handle: rotate },
     { method: 'GET', path: '/clock', handle: show },
     { method: 'POST', path: '/clock', handle: advance },
     { method: 'POST', path: '/faults', handle: addFault },
@@ -47,6 +78,9 @@ function canBeSent(headers: Readonly<Record<string, string>>): boolean {
     return false;
   }
 }
+
+const sessionsShape = z.strictObject({ email: z.string().exactOptional() });
+const endpointShape = z.strictObject({ endpointId: z.string().default('pe_demo') });
 
 const whole = z.int().min(0);
 const act = z.lazy((): z.ZodType<FaultAction> => acts);

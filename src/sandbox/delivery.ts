@@ -27,6 +27,7 @@ export async function deliver(
   clock: Clock,
   post: () => Promise<number | null>,
   remember: (delivery: Delivery) => void,
+  schedule: readonly number[] = scheduleMs,
 ): Promise<Delivery> {
   const attempts: Attempt[] = [];
   const record: { -readonly [Key in keyof Delivery]: Delivery[Key] } = {
@@ -40,7 +41,7 @@ export async function deliver(
     const at = clock.now();
     const status = await post();
     attempts.push({ at, status });
-    const next = scheduleMs[attempts.length];
+    const next = schedule[attempts.length];
     if (status !== null && status >= 200 && status < 300) record.state = 'acknowledged';
     else if (next === undefined) record.state = 'failed';
     else clock.setTimeout(attempt, startedAt + next - clock.now());

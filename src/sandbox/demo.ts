@@ -1,9 +1,10 @@
 import type { NotesControl } from './notes.js';
 
-const demoUser = { email: 'demo@example.com', password: 'demo-password', name: 'Dana Demo' };
-
-/** The users that a new installation can sign in as. */
-export const demoUsers: readonly DemoUser[] = [demoUser];
+/** The users that a new installation can sign in as; a gateway gives its grants to the first alone. */
+export const demoUsers: readonly [DemoUser, ...DemoUser[]] = [
+  { email: 'demo@example.com', password: 'demo-password', name: 'Dana Demo' },
+  { email: 'other@example.com', password: 'demo-password', name: 'Otis Other' },
+];
 
 /** A user whose password is no secret. */
 export interface DemoUser {
@@ -72,9 +73,10 @@ const titles: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The demo user, with some 45 notes from the last weeks, with several tags and a few of them pinned. */
+/** The demo users; the first has some 45 notes from the last weeks, with several tags and a few of them pinned, the other none. */
 export function addDemoData(notes: NotesControl, now: number): void {
-  notes.addUser(demoUser);
+  const [demoUser] = demoUsers;
+  demoUsers.forEach(notes.addUser);
   const all = Object.entries(titles).flatMap(([tag, names]) =>
     names.map((title, index) => ({ tag, title, index })),
   );

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.js';
-import { type ApiVersion, apiVersions, newId, shipmentEventTypes } from './events.js';
+import { type ApiVersion, apiVersions, type Forgery, newId, shipmentEventTypes } from './events.js';
 import { signPayment, signShipment } from './signing.js';
 
 /** A shipment subscription: its event types and its secret. */
@@ -26,9 +26,18 @@ export type Endpoint = ShipmentSubscription | PaymentEndpoint;
 /** How a test inspects and controls subscriptions and endpoints. */
 export interface EndpointsControl {
   /** Adds a subscription, by default to all event types. */
-  addShipmentSubscription(options?: { id?: string; events?: readonly string[] }): ShipmentSubscription;
+  addShipmentSubscription(options?: {
+    id?: string;
+    events?: readonly string[];
+    secret?: string;
+  }): ShipmentSubscription;
   /** Adds an endpoint, by default pinned to the newest schema version. */
-  addPaymentEndpoint(options?: { id?: string; apiVersion?: ApiVersion }): PaymentEndpoint;
+  addPaymentEndpoint(options?: {
+    id?: string;
+    apiVersion?: ApiVersion;
+    secret?: string;
+    previous?: PaymentEndpoint['previous'] | undefined;
+  }): PaymentEndpoint;
   /** The current subscriptions. */
   subscriptions(): readonly ShipmentSubscription[];
   /** The current payment endpoints. */
@@ -41,8 +50,14 @@ export interface EndpointsControl {
 
 const overlapMs = 24 * 60 * 60 * 1000;
 
-/** The registry of subscriptions and endpoints, initially empty; `find` looks one up. */
-export function createEndpoints(clock: Clock): {
+/**
+ * The registry of subscriptions and endpoints, initially empty; `find` looks one up. `onRotation` is called with what a
+ * rotation has made.
+ */
+export function createEndpoints(
+  clock: Clock,
+  onRotation: (endpoint: PaymentEndpoint) => void = () => undefined,
+): {
   readonly control: EndpointsControl;
   find(id: string): Endpoint | undefined;
 } {
@@ -63,20 +78,44 @@ export function createEndpoints(clock: Clock): {
   function rotateSecret(id: string): PaymentEndpoint {
     const one = paymentEndpoint(id);
     const previous = { secret: one.secret, expiresAt: clock.now() + overlapMs };
-    return put({ ...one, secret: newSecret(), previous });
+    const rotated = put({ ...one, secret: newSecret(), previous });
+    onRotation(rotated);
+    return rotated;
   }
 
   const control: EndpointsControl = {
-    addShipmentSubscription: ({ id = newId('sub'), events = shipmentEventTypes } = {}) =>
-      put({ family: 'shipments', id, events, secret: newSecret() }),
-    addPaymentEndpoint: ({ id = newId('pe'), apiVersion = apiVersions[1] } = {}) =>
-      put({ family: 'payments', id, secret: newSecret(), previous: undefined, apiVersion }),
+    addShipmentSubscription: ({
+      id = newId('sub'),
+      events = shipmentEventTypes,
+      secret = newSecret(),
+    } = {}) => put({ family: 'shipments', id, events, secret }),
+    addPaymentEndpoint: ({
+      id = newId('pe'),
+      apiVersion = apiVersions[1],
+      secret = newSecret(),
+      previous,
+    } = {}) => put({ family: 'payments', id, secret, previous, apiVersion }),
     subscriptions: () => [...register.values()].filter((one) => one.family === 'shipments'),
     endpoints: () => [...register.values()].filter((one) => one.family === 'payments'),
     setApiVersion: (id, apiVersion) => void put({ ...paymentEndpoint(id), apiVersion }),
     rotateSecret,
   };
   return { control, find: (id) => register.get(id) };
+}
+
+const hourMs = 60 * 60 * 1000;
+
+/** As `signedHeaders`, with a signature that a receiver has to refuse. */
+export function forgedHeaders(
+  forgery: Forgery,
+  to: Endpoint,
+  type: string,
+  body: string,
+  now: number,
+): Record<string, string> {
+  if (forgery === 'old') return signedHeaders(to, type, body, now - hourMs);
+  const other = { ...to, secret: newSecret(), ...(to.family === 'payments' && { previous: undefined }) };
+  return signedHeaders(other, type, body, now);
 }
 
 /** The headers to send a body with: its signature under the secrets that are valid now, and its type. */

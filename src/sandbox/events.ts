@@ -19,16 +19,21 @@ export interface PaymentEvent {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
+/** How an event is signed, if not as it should be: with a secret of somebody else, or an hour ago. */
+export type Forgery = 'wrong' | 'old';
+
 /** The parts of a shipment event to set; the rest is made up. A field set to undefined is left out. */
 export interface ShipmentChoice extends Partial<Omit<ShipmentEvent, 'family'>> {
   /** The subscription to send it to: by default the first one. */
   readonly to?: string;
+  readonly signature?: Forgery;
 }
 
 /** The parts of a payment event to set; the rest is made up. A field set to undefined is left out. */
 export interface PaymentChoice extends Partial<Omit<PaymentEvent, 'family'>> {
   /** The endpoint to send it to: by default the first one. */
   readonly to?: string;
+  readonly signature?: Forgery;
 }
 
 /** The shipment event types (apis/webhooks.md §6). */

@@ -27,9 +27,11 @@ const lifetimeSeconds = 3600;
 const knownScopes = ['records:read', 'appointments:read', 'appointments:write'];
 
 /** An issuer with one registered client, for OAuth 2.0 client credentials (apis/appointments.md §4, §5). */
-export function createIssuer(clock: Clock): Issuer {
+export function createIssuer(
+  clock: Clock,
+  clientSecret: string = randomBytes(24).toString('base64url'),
+): Issuer {
   const clientId = 'sandbox-client';
-  const clientSecret = randomBytes(24).toString('base64url');
   const tokens = createTokens<readonly string[]>(clock, lifetimeSeconds * 1000);
   let granted: readonly string[] = knownScopes;
 
@@ -48,7 +50,7 @@ export function createIssuer(clock: Clock): Issuer {
 
   return {
     control: {
-      revokeTokens: () => tokens.revoke(),
+      revokeTokens: () => void tokens.revoke(),
       grantScopes: (...scopes) => void (granted = scopes),
       issued: tokens.issued,
     },

@@ -2,6 +2,7 @@ import http from 'node:http';
 import type { Clock } from './clock.js';
 import { type createFaults, applyFault, send } from './faults.js';
 import { type Answer, answer, json, readBody, type Route, type ServiceName } from './http.js';
+import type { Guard } from './control-access.js';
 import { appendBounded } from './bounded-history.js';
 
 /** A request that was received, without its credentials. */
@@ -18,6 +19,8 @@ export interface Call {
 export interface Mount {
   readonly prefix: string;
   readonly service?: ServiceName;
+  /** Who may use the routes; everybody if absent. */
+  readonly guard?: Guard;
   readonly routes: readonly Route[];
 }
 
@@ -42,8 +45,12 @@ export function createListener(
     const path = target.slice(mount?.prefix.length ?? 0);
     const act = mount?.service && record(mount.service, request.method ?? 'GET', path);
     const body = await readBody(request);
-    const handle = (): Promise<Answer> =>
-      answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
+    const handle = async (): Promise<Answer> => {
+      const { refusal, headers } = mount?.guard?.(request) ?? {};
+      if (refusal) return refusal;
+      const answered = await answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
+      return { ...answered, headers: { ...answered.headers, ...headers } };
+    };
     if (act) await applyFault(act, response, clock, handle);
     else send(response, await handle());
   }

@@ -23,8 +23,8 @@ export interface NewUser {
 /** How a test inspects and controls the notes service. */
 export interface NotesControl {
   addUser(user: NewUser): void;
-  /** Makes every access token invalid. */
-  revokeTokens(): void;
+  /** Makes every access token invalid, or those of one user. Returns how many there were. */
+  revokeTokens(email?: string): number;
   /** The access tokens issued so far. */
   readonly issued: readonly string[];
   /** How many notes a user has. */
@@ -76,7 +76,8 @@ export function createNotes(clock: Clock): {
 
   const control: NotesControl = {
     addUser,
-    revokeTokens: () => tokens.revoke(),
+    revokeTokens: (email) =>
+      tokens.revoke(({ user }) => email === undefined || foldAscii(user.email) === foldAscii(email)),
     issued: tokens.issued,
     noteCount: (email) => notebookOf(email).count(),
     deletedCount: (email) => notebookOf(email).deletedCount(),

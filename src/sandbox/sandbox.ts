@@ -1,9 +1,11 @@
 import { type AppointmentsControl, createAppointments } from './appointments.js';
 import { type Clock, createClock } from './clock.js';
 import { controlRoutes } from './control.js';
+import { guardControl } from './control-access.js';
 import { addDemoData, demoUsers, type DemoUser } from './demo.js';
 import { createFaults, type Faults } from './faults.js';
 import { createIssuer } from './issuer.js';
+import { openKeptSecrets } from './kept-secrets.js';
 import { type Call, createListener } from './listener.js';
 import { createNotes, type NotesControl } from './notes.js';
 import { createWebhookSender } from './webhook-sender.js';
@@ -20,12 +22,17 @@ export interface SandboxOptions {
   readonly demo?: boolean;
   /** The base URL to deliver webhooks to, as set by `deliverTo`. */
   readonly deliverTo?: string;
+  /**
+   * A file that keeps rotated secrets over restarts: with it the other secrets are always the same; without it all are
+   * random, and forgotten.
+   */
+  readonly secretsFile?: string;
 }
 
 /** The three upstream services, running. */
 export interface Sandbox {
   readonly url: string;
-  /** Who can sign in with no more ado. */
+  /** Who can sign in at first; a gateway beside it gives its grants to the first alone. */
   readonly users: readonly DemoUser[];
   readonly clock: Clock;
   /** The current environment settings for a gateway that uses this sandbox. */
@@ -60,9 +67,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   let moving: { stop(): void } | undefined;
 
   const notes = createNotes(clock);
-  const issuer = createIssuer(clock);
+  const secrets = options.secretsFile === undefined ? undefined : openKeptSecrets(options.secretsFile);
+  const issuer = createIssuer(clock, secrets?.initial.clientSecret);
   const appointments = createAppointments(issuer);
-  const webhooks = createWebhooks(clock, sender, () => receiver);
+  const webhooks = createWebhooks({
+    clock,
+    sender,
+    receiver: () => receiver,
+    initial: secrets?.initial,
+    onRotation: secrets?.keep,
+  });
   if (demo) addDemoData(notes.control, clock.now());
 
   const server = createListener(
@@ -71,7 +85,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       { prefix: '/appointments/v1', service: 'appointments', routes: appointments.routes },
       { prefix: '/issuer', service: 'issuer', routes: issuer.routes },
       { prefix: '/payments/v1', service: 'payments', routes: webhooks.routes },
-      { prefix: '/control', routes: controlRoutes(clock, faults) },
+      {
+        prefix: '/control',
+        guard: guardControl(() => receiver),
+        routes: controlRoutes({ clock, faults, notes: notes.control, webhooks: webhooks.control }),
+      },
     ],
     clock,
     faults,

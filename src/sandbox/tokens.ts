@@ -8,8 +8,8 @@ export interface Tokens<Grant> {
   issue(grant: Grant): string;
   /** What a valid token stands for. */
   find(token: string | undefined): Grant | undefined;
-  /** Makes every token issued so far invalid. */
-  revoke(): void;
+  /** Makes the tokens issued so far for such a grant invalid; by default all. Returns how many there were. */
+  revoke(isMeant?: (grant: Grant) => boolean): number;
   /** The tokens issued so far, valid or not. */
   readonly issued: readonly string[];
 }
@@ -33,5 +33,11 @@ export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Gr
     return undefined;
   }
 
-  return { issue, find, revoke: () => live.clear(), issued };
+  function revoke(isMeant: (grant: Grant) => boolean = () => true): number {
+    const meant = [...live].filter(([, { grant }]) => isMeant(grant));
+    for (const [token] of meant) live.delete(token);
+    return meant.length;
+  }
+
+  return { issue, find, revoke, issued };
 }

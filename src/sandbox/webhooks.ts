@@ -1,9 +1,17 @@
 import type { Clock } from './clock.js';
 import { deliver, type Delivery } from './delivery.js';
-import { createEndpoints, type Endpoint, type EndpointsControl, signedHeaders } from './endpoints.js';
+import {
+  createEndpoints,
+  type Endpoint,
+  type EndpointsControl,
+  forgedHeaders,
+  type PaymentEndpoint,
+  signedHeaders,
+} from './endpoints.js';
 import {
   createPaymentEvent,
   createShipmentEvent,
+  type Forgery,
   newId,
   type PaymentChoice,
   type PaymentEvent,
@@ -14,6 +22,7 @@ import {
 } from './events.js';
 import { type Answer, json, httpError, type Request, type Route } from './http.js';
 import { appendBounded } from './bounded-history.js';
+import type { InitialSecrets } from './kept-secrets.js';
 import type { WebhookSender } from './webhook-sender.js';
 
 /** How a test inspects and controls the webhook sender. */
@@ -34,21 +43,37 @@ export interface WebhooksControl extends EndpointsControl {
 
 type Event = ShipmentEvent | PaymentEvent;
 
+/** What is said of a body that is sent, and how it is signed. */
+interface About {
+  readonly eventId: string;
+  readonly type: string;
+  readonly forgery?: Forgery | undefined;
+}
+
+/** What a webhook sender works with. */
+interface WebhooksOptions {
+  readonly clock: Clock;
+  readonly sender: WebhookSender;
+  readonly receiver: () => string | undefined;
+  /** The secrets to begin with; random ones where absent. */
+  readonly initial?: InitialSecrets | undefined;
+  readonly onRotation?: ((endpoint: PaymentEndpoint) => void) | undefined;
+}
+
 /** The webhook sender (apis/webhooks.md), with one subscription `sub_demo` and one endpoint `pe_demo`. */
-export function createWebhooks(
-  clock: Clock,
-  sender: WebhookSender,
-  receiver: () => string | undefined,
-): { readonly control: WebhooksControl; readonly routes: readonly Route[] } {
-  const endpoints = createEndpoints(clock);
+export function createWebhooks({ clock, sender, receiver, initial = {}, onRotation }: WebhooksOptions): {
+  readonly control: WebhooksControl;
+  readonly routes: readonly Route[];
+} {
+  const endpoints = createEndpoints(clock, onRotation);
   const events: Event[] = [];
   const deliveries: Delivery[] = [];
   const remember = (delivery: Delivery) => appendBounded(deliveries, delivery);
 
-  async function emit(event: Event, endpointId: string): Promise<Delivery> {
+  async function emit(event: Event, endpointId: string, forgery?: Forgery): Promise<Delivery> {
     const body = render(event, find(endpointId));
     appendBounded(events, event);
-    return send(endpointId, body, event.id, event.type);
+    return send(endpointId, body, { eventId: event.id, type: event.type, forgery });
   }
 
   async function replay(eventId: string, endpointId: string): Promise<Delivery> {
@@ -58,15 +83,19 @@ export function createWebhooks(
   }
 
   /** Each attempt is signed anew, with its own time and the secrets that are valid then. */
-  async function send(endpointId: string, body: string, eventId: string, type: string): Promise<Delivery> {
+  async function send(endpointId: string, body: string, about: About): Promise<Delivery> {
+    const { eventId, type, forgery } = about;
     async function post(): Promise<number | null> {
       const to = find(endpointId);
       const url = receiver();
       if (url === undefined) return null;
-      const headers = signedHeaders(to, type, body, clock.now());
+      const headers = forgery
+        ? forgedHeaders(forgery, to, type, body, clock.now())
+        : signedHeaders(to, type, body, clock.now());
       return sender.post(`${url}/webhooks/${to.family}/${to.id}`, headers, body);
     }
-    return deliver({ endpointId, eventId, body }, clock, post, remember);
+    const schedule = forgery && [0]; // whoever forges does not retry
+    return deliver({ endpointId, eventId, body }, clock, post, remember, schedule);
   }
 
   function find(id: string): Endpoint {
@@ -89,16 +118,19 @@ export function createWebhooks(
 
   const control: WebhooksControl = {
     ...endpoints.control,
-    emitShipment: ({ to = 'sub_demo', ...choice } = {}) => emit(createShipmentEvent(choice, clock.now()), to),
-    emitPayment: ({ to = 'pe_demo', ...choice } = {}) => emit(createPaymentEvent(choice, clock.now()), to),
+    emitShipment: ({ to = 'sub_demo', signature, ...choice } = {}) =>
+      emit(createShipmentEvent(choice, clock.now()), to, signature),
+    emitPayment: ({ to = 'pe_demo', signature, ...choice } = {}) =>
+      emit(createPaymentEvent(choice, clock.now()), to, signature),
     replay,
     sendBody: (id, body, { eventId = newId('evt'), type = 'shipment.created' } = {}) =>
-      send(id, body, eventId, type),
+      send(id, body, { eventId, type }),
     deliveries,
     apiToken: undefined,
   };
-  control.addShipmentSubscription({ id: 'sub_demo' });
-  control.addPaymentEndpoint({ id: 'pe_demo' });
+  const { shipments: secret, payments } = initial;
+  control.addShipmentSubscription({ id: 'sub_demo', ...(secret !== undefined && { secret }) });
+  control.addPaymentEndpoint({ id: 'pe_demo', ...payments });
   return { control, routes: [{ method: 'POST', path: '/webhooks/:id/rotate-secret', handle: rotateSecret }] };
 }
 

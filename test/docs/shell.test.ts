@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { exampleAddress, examplesIn } from './pages.js';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 
 let testbed: Testbed;
 
@@ -19,7 +19,7 @@ async function runShell(text: string): Promise<string> {
     .replaceAll(exampleAddress, new URL(testbed.url).host)
     .replaceAll('127.0.0.1:4010', new URL(testbed.sandbox.url).host);
   const strict = `curl() { command curl --fail-with-body "$@"; }\n${script}`;
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', strict]);
+  const { stdout } = await execute('bash', ['-euo', 'pipefail', '-c', strict]);
   return stdout;
 }
 
@@ -39,8 +39,14 @@ describe.skipIf(cannotCurl)('the commands with curl', () => {
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 5 });
   });
 
+  test('have the sandbox send an event', async () => {
+    for (const { text } of examplesIn('sh', 'control/events'))
+      expect(JSON.parse(await runShell(text))).toMatchObject({ statuses: [200] });
+  });
+
   test('are all run here', () => {
-    const others = examplesIn('sh', 'curl').filter(({ text }) => !/TOKEN=|faults/.test(text));
+    const run = /TOKEN=|faults|control\/events/;
+    const others = examplesIn('sh', 'curl').filter(({ text }) => !run.test(text));
     expect(others).toEqual([]);
   });
 });

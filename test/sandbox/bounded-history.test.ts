@@ -20,7 +20,8 @@ test('forgets the oldest of very many tokens, even if they have not expired', ()
 
 test('forgets the oldest of very many events', async () => {
   const poster = { post: async () => 200, reaches: async () => true, stop: () => {} };
-  const { control } = createWebhooks(startClock(), poster, () => 'http://gateway.example');
+  const receiver = () => 'http://gateway.example';
+  const { control } = createWebhooks({ clock: startClock(), sender: poster, receiver });
   for (let index = 0; index <= limit; index++) await control.emitPayment({ id: `evt_${index}` });
   await expect(control.replay(`evt_${limit / 2 - 1}`, 'pe_demo')).rejects.toThrow('sent no event');
   expect((await control.replay(`evt_${limit / 2}`, 'pe_demo')).state).toBe('acknowledged');

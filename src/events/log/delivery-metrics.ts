@@ -2,8 +2,26 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Outcome } from './commit.js';
 import type { Delivery } from '../webhooks/delivery.js';
 
-/** Returns a function that counts the outcome of a delivery, and logs what an operator should know. */
+/** How many types that are not known are remembered, so that each is told once. */
+const maxTypes = 100;
+
+/**
+ * Returns a function that counts the outcome of a delivery, and logs what an operator should know: of a type that is not
+ * known the first event, and the others at `debug`.
+ */
 export function createReport({ log, metrics }: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
+  const told = new Set<string>();
+
+  function tellSkipped(delivery: Delivery): void {
+    const type = `${delivery.family} ${brief(delivery.type)}`;
+    const isNew = !told.has(type) && told.size < maxTypes;
+    if (isNew) told.add(type);
+    log[isNew ? 'info' : 'debug'](
+      about(delivery),
+      'an event of an unknown kind was stored but not processed',
+    );
+  }
+
   return (delivery, outcome) => {
     const { family, known } = delivery;
     const isSkipped = outcome === 'stored' && !known;
@@ -12,7 +30,7 @@ export function createReport({ log, metrics }: Telemetry): (delivery: Delivery, 
     if (outcome !== 'stored') return;
     if (known?.undated)
       log.warn(about(delivery), 'an event has no readable timestamp: its time of receipt is used');
-    if (!known) log.info(about(delivery), 'an event of an unknown kind was stored but not processed');
+    if (!known) tellSkipped(delivery);
   };
 }
 
