@@ -1,0 +1,68 @@
+import { createStore, type Store } from './store.js';
+
+/** The connection for live updates, as its light shows it. */
+export type Connection =
+  | { readonly state: 'idle' | 'connecting' | 'live' | 'reconnecting' | 'cut' }
+  /** Live again, after so many events that came meanwhile were made up. */
+  | { readonly state: 'resumed'; readonly madeUp: number };
+
+/** For how long what was made up is shown. */
+const shownMs = 12_000;
+
+/** Follows the connection through what its socket reports. */
+export interface ConnectionMonitor {
+  readonly connection: Store<Connection>;
+  connecting(): void;
+  connected(): void;
+  closed(): void;
+  /** An update came that had been in the log before the connection was back. */
+  replayed(): void;
+  /** Whoever uses the page cut the connection. */
+  cut(): void;
+  idle(): void;
+}
+
+/** Starts without a connection. */
+export function createConnectionMonitor(): ConnectionMonitor {
+  const connection = createStore<Connection>({ state: 'idle' });
+  let wasLive = false;
+  let madeUp = 0;
+  let settle: ReturnType<typeof setTimeout> | undefined;
+  const set = (next: Connection): void => connection.set(next);
+
+  function showMadeUp(): void {
+    set({ state: 'resumed', madeUp });
+    clearTimeout(settle);
+    settle = setTimeout(() => set({ state: 'live' }), shownMs);
+  }
+
+  return {
+    connection,
+    connecting() {
+      if (connection.get().state === 'idle') set({ state: 'connecting' });
+    },
+    connected() {
+      madeUp = 0;
+      if (wasLive) showMadeUp();
+      else set({ state: 'live' });
+      wasLive = true;
+    },
+    closed() {
+      clearTimeout(settle);
+      if (connection.get().state !== 'cut') set({ state: wasLive ? 'reconnecting' : 'connecting' });
+    },
+    replayed() {
+      if (connection.get().state !== 'resumed') return;
+      madeUp += 1;
+      showMadeUp();
+    },
+    cut() {
+      set({ state: 'cut' });
+    },
+    idle() {
+      clearTimeout(settle);
+      wasLive = false;
+      set({ state: 'idle' });
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { createTrivium, type Trivium, type TriviumError } from '../../client/core/trivium.js';
+import type { TypedDocumentString } from '../generated/index.js';
+import { failureOf } from '../../client/core/error.js';
+import { createConnectionMonitor, type Connection } from './connection.js';
+import type { Store } from './store.js';
+import { createWire } from './watched-socket.js';
+
+/** Where a subscription's updates go. */
+export interface Sink<Data> {
+  next(data: Data): void;
+  /** It ended, and does not resume by itself. */
+  failed(error: TriviumError): void;
+}
+
+/** The gateway that serves this page, through the client package. */
+export interface Gateway {
+  readonly session: Pick<Trivium, 'session' | 'onSession' | 'refresh' | 'signIn' | 'signOut'>;
+  /** The answer's data; rejects with a `TriviumError`. */
+  ask<Data, Variables>(
+    document: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+    signal?: AbortSignal,
+  ): Promise<Data>;
+  /** Follows a subscription over every failure of the connection, until the returned function is called. */
+  follow<Data, Variables>(
+    document: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+    sink: Sink<Data>,
+  ): () => void;
+  readonly connection: Store<Connection>;
+  /** Cuts the connection for live updates, as a network would; it stays cut until `reconnect`. */
+  cut(): void;
+  reconnect(): void;
+  /** Notes that an update is one that was missed. */
+  replayed(): void;
+}
+
+/** A call with its options, without the client's rules on which may be left out. */
+type Query = <Data, Variables>(
+  document: TypedDocumentString<Data, Variables>,
+  variables: Variables,
+  options: { readonly signal?: AbortSignal },
+) => Promise<Data>;
+
+/** The gateway at `origin`, with the session that the browser's cookie holds. */
+export function createGateway(origin: string): Gateway {
+  const monitor = createConnectionMonitor();
+  const wire = createWire(monitor);
+  const trivium = createTrivium({ url: origin, webSocketImpl: wire.Socket });
+  const query = trivium.query as Query;
+  return {
+    session: trivium,
+    connection: monitor.connection,
+    ask: (document, variables, signal) => query(document, variables, { ...(signal && { signal }) }),
+    follow: (document, variables, sink) =>
+      trivium.subscribe(document.toString(), variables as object, {
+        next: ({ data, errors }) =>
+          errors?.length ? sink.failed(failureOf({ errors })) : sink.next(data as never),
+        error: sink.failed,
+        complete: () => undefined,
+      }),
+    cut: wire.cut,
+    reconnect() {
+      wire.mend();
+      dispatchEvent(new Event('online')); // the client then connects without its usual pause
+    },
+    replayed: monitor.replayed,
+  };
+}

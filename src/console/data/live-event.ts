@@ -1,0 +1,48 @@
+import type { PaymentEventPartsFragment, ShipmentEventPartsFragment } from '../generated/index.js';
+import type { LiveEvent } from './live-log.js';
+
+interface Update {
+  readonly replayed: boolean;
+}
+
+/** A shipment's event as the live view lists it. */
+export function shipmentEvent(
+  event: ShipmentEventPartsFragment,
+  update?: Update & { readonly shipment: { readonly updatedAt: string } },
+): LiveEvent {
+  return {
+    key: event.id,
+    series: 'shipments',
+    family: 'shipments',
+    type: event.type,
+    entityId: event.shipmentId,
+    receivedAt: event.receivedAt,
+    isLate: update !== undefined && Date.parse(event.occurredAt) < Date.parse(update.shipment.updatedAt),
+    wasMissed: update?.replayed ?? false,
+  };
+}
+
+/** A payment's event as the live view lists it. */
+export function paymentEvent(
+  event: PaymentEventPartsFragment,
+  update?: Update & { readonly payment: { readonly updatedAt: string } },
+): LiveEvent {
+  return {
+    key: event.id,
+    series: 'payments',
+    family: 'payments',
+    type: event.type,
+    entityId: event.paymentId,
+    receivedAt: event.receivedAt,
+    isLate: update !== undefined && createdMs(event.created) < Date.parse(update.payment.updatedAt),
+    wasMissed: update?.replayed ?? false,
+  };
+}
+
+/** No time in seconds is this great before the year 5138, and none in milliseconds this small after 1973. */
+const leastMs = 1e11;
+
+/** The `created` of a payment's event, which the service writes in seconds or milliseconds, in milliseconds. */
+export function createdMs(created: number): number {
+  return Math.abs(created) < leastMs ? created * 1000 : created;
+}

@@ -1,0 +1,99 @@
+import { createStore, type Store } from './store.js';
+
+/** The two families of webhooks. */
+export type Family = 'shipments' | 'payments';
+
+/** What the plot counts: stored events by family, and deliveries that became none by outcome. */
+export type Series = Family | 'skipped' | 'duplicate' | 'refused';
+
+/** One event or delivery, as the live view lists it. */
+export interface LiveEvent {
+  readonly key: string;
+  readonly series: Series;
+  readonly family: Family;
+  readonly type: string;
+  readonly entityId: string | undefined;
+  readonly receivedAt: string;
+  /** The state had already moved past it when it came. */
+  readonly isLate: boolean;
+  /** It was missed while the connection was cut, and made up. */
+  readonly wasMissed: boolean;
+  /** What became of a delivery that is no event, in words. */
+  readonly note?: string;
+}
+
+/** The last hour. */
+export interface LiveState {
+  /** The newest ones, newest first. */
+  readonly newest: readonly LiveEvent[];
+  /** Counts by the number of the minute since 1970. */
+  readonly minutes: ReadonlyMap<number, Readonly<Partial<Record<Series, number>>>>;
+}
+
+/** How many minutes the plot shows. */
+export const shownMinutes = 60;
+const maxNewest = 200;
+/** Enough for an hour of five events a second; what is older is not recognised when it comes again. */
+const maxKnown = 20_000;
+const flushMs = 120;
+
+/** Counts and keeps what comes; many in one moment are shown together. */
+export interface LiveLog {
+  readonly state: Pick<Store<LiveState>, 'get' | 'subscribe'>;
+  add(events: readonly LiveEvent[]): void;
+}
+
+/** Begins with nothing. */
+export function createLiveLog(now: () => number = Date.now): LiveLog {
+  const state = createStore<LiveState>({ newest: [], minutes: new Map() });
+  let known = new Set<string>();
+  let waiting: LiveEvent[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function flush(): void {
+    timer = undefined;
+    const { newest, minutes } = state.get();
+    const added = waiting;
+    waiting = [];
+    state.set({
+      newest: [...added, ...newest].toSorted(byReceipt).slice(0, maxNewest),
+      minutes: counted(minutes, added, minuteOf(now())),
+    });
+  }
+
+  return {
+    state,
+    add(events) {
+      const fresh = events.filter(({ key }) => !known.has(key));
+      if (fresh.length === 0) return;
+      if (known.size > maxKnown) known = new Set([...known].slice(maxKnown / 2));
+      for (const { key } of fresh) known.add(key);
+      waiting.push(...fresh);
+      timer ??= setTimeout(flush, flushMs);
+    },
+  };
+}
+
+/** The number of the minute since 1970. */
+export function minuteOf(ms: number): number {
+  return Math.floor(ms / 60_000);
+}
+
+function byReceipt(one: LiveEvent, other: LiveEvent): number {
+  return Date.parse(other.receivedAt) - Date.parse(one.receivedAt);
+}
+
+function counted(
+  before: LiveState['minutes'],
+  events: readonly LiveEvent[],
+  current: number,
+): LiveState['minutes'] {
+  const minutes = new Map([...before].filter(([minute]) => minute > current - shownMinutes));
+  for (const { receivedAt, series } of events) {
+    const minute = minuteOf(Date.parse(receivedAt));
+    if (!(minute > current - shownMinutes)) continue;
+    const counts = minutes.get(minute) ?? {};
+    minutes.set(minute, { ...counts, [series]: (counts[series] ?? 0) + 1 });
+  }
+  return minutes;
+}

@@ -1,0 +1,105 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useSession } from '../app/session.js';
+import { asGatewayError, isUnauthenticated, type GatewayError } from './gateway-error.js';
+import { retryAfter } from './retry.js';
+
+/** One page of a connection. */
+export interface Page<Row> {
+  readonly nodes: readonly Row[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor?: string | null | undefined };
+}
+
+/** A list that grows page by page. */
+export interface Pages<Row> {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+  readonly loading: boolean;
+  readonly error: GatewayError | undefined;
+  /** Loads the next page unless one is being loaded. */
+  readonly more: () => void;
+  readonly reload: () => void;
+  /** Changes the rows that are loaded. */
+  readonly change: (act: (rows: readonly Row[]) => readonly Row[]) => void;
+}
+
+interface State<Row> {
+  readonly rows: readonly Row[];
+  readonly after: string | undefined;
+  readonly hasMore: boolean;
+  readonly loading: boolean;
+  readonly error: GatewayError | undefined;
+}
+
+const begun = { rows: [], after: undefined, hasMore: true, loading: false, error: undefined };
+
+/**
+ * The pages of a connection, the first one when the view appears. A new `load` begins anew: give one function for one
+ * filter. A row that comes again on a later page, since it moved meanwhile, is not shown twice.
+ */
+export function usePages<Row extends { readonly id: string }>(
+  load: (after: string | undefined) => Promise<Page<Row>>,
+): Pages<Row> {
+  const { epoch, ended } = useSession();
+  const [state, setState] = useState<State<Row>>(begun);
+  /** Which list is the current one: answers for an earlier one are dropped. */
+  const current = useRef<object>(undefined);
+  const pending = useRef(false);
+  const [round, setRound] = useState(0);
+
+  const next = useCallback(
+    async (after: string | undefined) => {
+      if (pending.current) return;
+      pending.current = true;
+      const list = current.current;
+      setState((now) => ({ ...now, loading: true, error: undefined }));
+      const outcome = await load(after).then(
+        (page) => (now: State<Row>) => withPage(now, page, after === undefined),
+        (cause: unknown) => (now: State<Row>) => ({ ...now, loading: false, error: asGatewayError(cause) }),
+      );
+      if (list !== current.current) return;
+      pending.current = false;
+      setState(outcome);
+    },
+    [load],
+  );
+
+  // Another filter shows nothing of the former one; a reload keeps what there is until the answer comes.
+  useEffect(() => setState(begun), [load]);
+  useEffect(() => {
+    current.current = {};
+    pending.current = false;
+    void next(undefined);
+  }, [next, round, epoch]);
+
+  const reload = useCallback(() => setRound((now) => now + 1), []);
+  const { after, hasMore, error } = state;
+  const more = useCallback(() => {
+    if (hasMore && after !== undefined) void next(after);
+  }, [hasMore, after, next]);
+  useEffect(() => {
+    if (!error) return undefined;
+    if (isUnauthenticated(error)) ended();
+    return retryAfter(error, () => void next(after));
+  }, [error, after, next, ended]);
+  const change = useCallback(
+    (act: (rows: readonly Row[]) => readonly Row[]) => setState((now) => ({ ...now, rows: act(now.rows) })),
+    [],
+  );
+  return { ...state, more, reload, change };
+}
+
+function withPage<Row extends { readonly id: string }>(
+  { rows }: State<Row>,
+  { nodes, pageInfo }: Page<Row>,
+  isFirst: boolean,
+): State<Row> {
+  const before = isFirst ? [] : rows;
+  const known = new Set(before.map(({ id }) => id));
+  return {
+    rows: [...before, ...nodes.filter(({ id }) => !known.has(id))],
+    after: pageInfo.endCursor ?? undefined,
+    hasMore: pageInfo.hasNextPage,
+    loading: false,
+    error: undefined,
+  };
+}
