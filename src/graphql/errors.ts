@@ -44,6 +44,20 @@ export class OperationTooComplex extends GatewayError {
   }
 }
 
+/** There is no memory for what the operation reads, since its caller holds too much already. */
+export class Overloaded extends GatewayError {
+  constructor() {
+    super(
+      'RATE_LIMITED',
+      'You hold too much memory with what is in progress: ask again later, or for less.',
+      {
+        retryAfter: 1,
+      },
+    );
+    this.name = 'Overloaded';
+  }
+}
+
 /** There is no live session. Over HTTP, the message goes on to say what is wrong with the credentials, if any. */
 export class NotSignedIn extends GatewayError {
   constructor() {

@@ -1,4 +1,4 @@
-import { getHeapStatistics } from 'node:v8';
+import { processLimits, type Limits } from './memory-limits.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import { createWarnings } from './telemetry/rate-limited-log.js';
 
@@ -8,22 +8,6 @@ import { createWarnings } from './telemetry/rate-limited-log.js';
  */
 export type Kind = (typeof kinds)[number];
 export const kinds = ['arriving', 'parsed', 'inProgress', 'read', 'leaving'] as const;
-
-/** How much all may hold together, in bytes. */
-export interface Limits {
-  /** Of V8's heap. */
-  readonly heap: number;
-  /** Outside of it, such as bytes that wait for a socket. */
-  readonly buffers: number;
-}
-
-/** Half of what V8 may have; half of what the container has beside that or, where it has no limit, as much as of heap. */
-export function processLimits(): Limits {
-  const { heap_size_limit: heap } = getHeapStatistics();
-  const constrained = process.constrainedMemory();
-  const rest = constrained > 0 && constrained < 2 ** 48 ? constrained - heap : heap;
-  return { heap: heap / 2, buffers: Math.max(rest, heap / 4) / 2 };
-}
 
 /** The part of an account that one caller may have. */
 const share = 1 / 2;
@@ -40,7 +24,9 @@ const deliveries = 1 / 4;
 /** Callers of this prefix are endpoints. */
 const endpointPrefix = 'endpoint ';
 
-/** The caller that a network is, as long as it is not known who calls; a user is called by the id. */
+/** The caller that a user is. */
+export const userCaller = (userId: string): string => `user ${userId}`;
+/** The caller that a network is, as long as it is not known who calls. */
 export const networkCaller = (network: string): string => `network ${network}`;
 /** The caller that an endpoint is once a delivery to it is verified. */
 export const endpointCaller = (family: string, id: string): string => `${endpointPrefix}${family} ${id}`;
@@ -238,9 +224,15 @@ function fitsAccount(more: number, theirs: number, held: number, most: number): 
   return theirs + more <= most * theirMost && held + more <= most * (1 - reserve);
 }
 
-function earliest({ expendable }: Caller, except: Holding): Holding | undefined {
-  for (const holding of expendable) if (holding !== except) return holding;
-  return undefined;
+/** The earliest that holds as much as any on the average: to give up one that holds little would help nobody. */
+function earliest({ expendable, heap, buffers, holdings }: Caller, except: Holding): Holding | undefined {
+  let first: Holding | undefined;
+  for (const holding of expendable) {
+    if (holding === except) continue;
+    if ((holding.heap + holding.buffers) * holdings >= heap + buffers) return holding;
+    first ??= holding;
+  }
+  return first;
 }
 
 /** What one request, connection or operation holds. A class of plain numbers, since there are many. */
@@ -282,6 +274,11 @@ export class Holding {
     this.kind = kind;
     if (caller !== this.caller.id) this.caller = this.#ledger.callerOf(caller);
     return this.resize(heap, buffers);
+  }
+
+  /** From now on it is not given up. */
+  protect(): void {
+    this.caller.expendable.delete(this);
   }
 
   release(): void {

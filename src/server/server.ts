@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { createServer, METHODS, type IncomingMessage } from 'node:http';
+import { createServer, METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -14,38 +13,40 @@ import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import { textFormat } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
-import { createWarnings } from '../lib/telemetry/rate-limited-log.js';
+import { userCaller } from '../lib/memory-ledger.js';
 import { createCallers, ownOrigins } from './operation/authenticate.js';
 import {
+  boundHeaders,
   boundUnreadBody,
   oneAtATime,
   originForm,
   refuseExpectation,
   refuseMalformed,
-  type Answer,
 } from './http/request-guards.js';
 import { createDrain } from './http/graceful-shutdown.js';
 import { createFanout } from './ws/fanout/fanout.js';
 import { createFrameMessenger } from './ws/fanout/frames.js';
 import { createGraphqlHttp } from './http/apollo.js';
-import { dataHeaders, noStore, setHeaders } from './http/response-headers.js';
+import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
 import { createRequestClass } from './http/incoming-request.js';
 import { createCompiledQueries } from './http/compiled-queries.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { plainMessenger } from './ws/fanout/ws-sender.js';
 import { operationSignal } from './operation/operation-deadline.js';
-import { createOutflow } from './http/response-budget.js';
 import { startMetricsServer } from './http/metrics-server.js';
 import { servePages, type PageSettings } from './http/pages.js';
 import {
   refuse,
+  refuseEarly,
   serveConsole,
   serveGraphql,
   serveHealth,
   serveReading,
-  toErrors,
   type Fault,
 } from './http/routes.js';
+import { createAdmission, OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
+import { createNetworkCaller, trustProxyOf } from './http/client-address.js';
+import { createClientConnections } from './http/client-connections.js';
 import { createRules } from './operation/operation-rules.js';
 import { serveDocs } from './http/docs-pages.js';
 import { serveWebhooks } from './http/webhook-route.js';
@@ -116,6 +117,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const rules = createRules(options);
   const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
+    if (error instanceof OverloadedRequest)
+      return reply.code(status).header('retry-after', retryAfterSeconds).send(overloaded);
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
     return refuse(request, reply, status, error.message);
   };
@@ -131,25 +134,30 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onCutOff: (requests) =>
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
-  const warn = createWarnings(telemetry);
-  const warnOfCutOff = () =>
-    warn('requests that took long to arrive were cut off, since too much was arriving');
-  const outflow = createOutflow();
   const { metrics } = telemetry;
+  const admission = createAdmission(telemetry);
+  const { ledger } = admission;
+  const networkCaller = createNetworkCaller(options.trustProxy);
+  const connections = createClientConnections(ledger, telemetry);
   const meter = createMeter(metrics);
   const compiledQueries = options.compiledQueries
     ? createCompiledQueries({
         schema,
         costs: rules.costs,
-        outflow,
+        admission,
         meter,
         isOpen: () => !drain.begun,
-        makeContext(request, response) {
+        callerOf(request, { caller }) {
+          if (!caller) return networkCaller(request);
+          connections.protect(request.socket);
+          return userCaller(caller.userId);
+        },
+        makeContext(request, response, work) {
           const found = callers.find(request.headers);
           const make = (session: Session | undefined) =>
             options.makeContext({
               session,
-              signal: () => operationSignal(response),
+              signal: () => operationSignal(response, work.work?.memory),
               requestId: requestId(request.headers['x-request-id']),
             });
           return found instanceof Promise ? found.then(make) : make(found);
@@ -159,13 +167,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const take = serveWebhooks(
-        receiver,
-        oneAtATime(boundUnreadBody(compiledQueries?.before(handler) ?? handler)),
+      const inTurn = oneAtATime(
+        ledger,
+        networkCaller,
+        boundUnreadBody(compiledQueries?.before(handler) ?? handler),
       );
+      const take = boundHeaders(serveWebhooks(receiver, inTurn));
       const settings = {
         requestTimeout: requestTimeoutMs,
-        IncomingMessage: createRequestClass(warnOfCutOff),
+        IncomingMessage: createRequestClass(ledger, networkCaller),
       };
       const server = createServer(settings, (request, response) => {
         drain.track(response);
@@ -173,6 +183,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         take(request, response);
       });
       server.on('checkExpectation', refuseExpectation(refuseEarly));
+      server.on('connection', connections.onConnection);
       server.on('connection', drain.onConnection);
       server.timeout = stalledMs;
       server.keepAliveTimeout = keepAliveMs;
@@ -202,7 +213,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     rules,
     callers,
     compiledQueries,
-    outflow,
+    admission,
+    connections,
+    networkCaller,
     meter,
     secure: publicUrl?.startsWith('https:') ?? false,
   });
@@ -219,12 +232,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       exposedHeaders: ['x-request-id'],
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
-    serveGraphql(routes, { graphql, compiledQueries, pages });
+    serveGraphql(routes, { graphql, compiledQueries, pages, admission, networkCaller });
     serveConsole(routes, pages);
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     if (options.metricsPort === undefined)
-      serveReading(routes, '/metrics', async (_, reply) => reply.type(textFormat).send(await metrics.text()));
+      serveReading(routes, '/metrics', async (_, reply) =>
+        reply.type(textFormat).send(await metrics.recentText()),
+      );
     serveHealth(routes, { drain, database });
     await serveDocs(routes, options.docs);
   });
@@ -238,6 +253,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     callers,
     fanout,
     meter,
+    admission,
+    connections,
+    networkCaller,
   });
   metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   let actualPort = port;
@@ -274,29 +292,4 @@ function reachable(host: string): string {
 /** In place of Fastify's schema compilers, which are a hundred files to load: no route of ours has a schema. */
 function noSchemas(): never {
   throw new Error('a route has a schema');
-}
-
-/** The answer to a request that is refused before it reaches a route. */
-function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
-  const id = requestId(asked['x-request-id']);
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id };
-  return {
-    status,
-    headers: { ...headers, ...noStore, ...dataHeaders },
-    body: JSON.stringify(toErrors(status, fault, id)),
-  };
-}
-
-/**
- * Given a hop count, Fastify trusts nobody, since it cannot tell who connects. Here a count is meant for a port that
- * only the proxies reach.
- */
-function trustProxyOf(proxies: ServerOptions['trustProxy']) {
-  if (typeof proxies === 'number') return (_: string, hop: number) => hop < proxies;
-  return proxies ? [...proxies] : false;
-}
-
-/** The id that the client sent, if it is a plain one; else a new one. */
-function requestId(given: string | string[] | undefined): string {
-  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }

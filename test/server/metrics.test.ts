@@ -14,8 +14,8 @@ async function start(compiledQueries = true): Promise<Testbed> {
 }
 
 /** What was counted of operations. */
-async function operationsOf({ url }: Testbed): Promise<Readonly<Record<string, number>>> {
-  const series = seriesIn(await (await fetch(`${url}/metrics`)).text());
+async function operationsOf({ telemetry }: Testbed): Promise<Readonly<Record<string, number>>> {
+  const series = seriesIn(await telemetry.metrics.text());
   const operations = [...series].filter(
     ([name, value]) => value > 0 && /^trivium_operation_(duration_seconds_count|errors_total)\{/.test(name),
   );

@@ -1,5 +1,8 @@
-/** The part of an `AbortSignal` that is used here. */
+import type { OperationMemory } from '../operation-memory.js';
+
+/** The part of an `AbortSignal` that is used here, and who is charged for what is read until then. */
 export interface Signal {
+  readonly memory?: OperationMemory | undefined;
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
   removeEventListener(type: 'abort', listener: () => void): void;
@@ -10,8 +13,13 @@ export interface Signal {
  * it takes longer than all else that is done before a call is sent.
  */
 export class LightAbortController implements Signal {
+  readonly memory: OperationMemory | undefined;
   private listeners: readonly (() => void)[] = [];
   private over = false;
+
+  constructor(memory?: OperationMemory) {
+    this.memory = memory;
+  }
 
   get aborted(): boolean {
     return this.over;

@@ -78,6 +78,7 @@ export function createMetrics() {
   const writers = new Map<string, () => string>();
   const described = new Map<string, DescribedMetric>();
   let processMetrics: Promise<Registry> | undefined;
+  let recent: Promise<string> | undefined;
 
   function write(metric: DescribedMetric, lines: () => readonly string[]): void {
     const { name, type, help } = metric;
@@ -121,6 +122,12 @@ export function createMetrics() {
       Array.from(family.all(), ([written, member]) => histogram(name, written, member)).flat(),
     );
     return family;
+  }
+
+  async function measure(): Promise<string> {
+    processMetrics ??= measureProcess();
+    const ofProcess = await (await processMetrics).metrics();
+    return [...Array.from(writers.values(), (writer) => writer()), ofProcess].join('\n');
   }
 
   return {
@@ -195,13 +202,22 @@ export function createMetrics() {
     described: (): readonly DescribedMetric[] => [...described.values()],
 
     /** All of them in the text format of Prometheus; what Node.js tells of the process is measured from the first call on. */
-    async text(): Promise<string> {
-      processMetrics ??= measureProcess();
-      const ofProcess = await (await processMetrics).metrics();
-      return [...Array.from(writers.values(), (writer) => writer()), ofProcess].join('\n');
+    text(): Promise<string> {
+      return measure();
+    },
+
+    /** As `text`, but of any time within the last second: whoever asks more often gets the same again. */
+    recentText(): Promise<string> {
+      if (recent === undefined) {
+        recent = measure();
+        setTimeout(() => (recent = undefined), recentMs).unref();
+      }
+      return recent;
     },
   };
 }
+
+const recentMs = 1_000;
 
 /** The media type of the text format. */
 export const textFormat = 'text/plain; version=0.0.4; charset=utf-8';

@@ -4,6 +4,7 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
@@ -13,16 +14,32 @@ import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { cookieName, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import type { Meter } from '../operation/operation-metrics.js';
-import { maybeApplied, refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
+import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
 import { operationSignal } from '../operation/operation-deadline.js';
+import { userCaller, type Holding } from '../../lib/memory-ledger.js';
+import {
+  holdAnswer,
+  overloaded,
+  retryAfterSeconds,
+  withheld,
+  type Admission,
+  type Work,
+} from '../operation/admission.js';
 import { createClientAddress } from './client-address.js';
-import type { Outflow } from './response-budget.js';
+import type { ClientConnections } from './client-connections.js';
 import type { Rules } from '../operation/operation-rules.js';
 
 /** GraphQL over HTTP, by Apollo Server. */
 export interface GraphqlHttp {
-  handle(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** `parsed` is what the body takes, and is released here. */
+  handle(request: FastifyRequest, reply: FastifyReply, parsed?: Holding): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** An operation that is under way. */
+interface Taken {
+  readonly context?: Context;
+  work?: Work | undefined;
 }
 
 /** What Apollo Server gets in place of a document that is refused. */
@@ -41,7 +58,10 @@ interface GraphqlHttpOptions {
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly compiledQueries: CompiledQueries | undefined;
-  readonly outflow: Outflow;
+  readonly admission: Admission;
+  readonly connections: ClientConnections;
+  /** The caller, as long as no user is known. */
+  readonly networkCaller: (request: IncomingMessage) => string;
   readonly meter: Meter;
   /** Whether browsers use https. */
   readonly secure: boolean;
@@ -51,7 +71,8 @@ interface GraphqlHttpOptions {
 
 /** Starts Apollo Server behind our own rules, contexts and cookies. */
 export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, compiledQueries, outflow, meter, secure, telemetry } = options;
+  const { schema, rules, callers, makeContext, compiledQueries, admission, meter, secure, telemetry } =
+    options;
   const addressOf = createClientAddress(options);
   const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
@@ -72,10 +93,10 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
   });
   await apollo.start();
 
-  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Context> {
+  async function begin(request: FastifyRequest, reply: FastifyReply, taken: Taken): Promise<Context> {
     return makeContext({
       session: await callers.find(request.headers),
-      signal: () => operationSignal(reply.raw),
+      signal: () => operationSignal(reply.raw, taken.work?.memory),
       ip: addressOf(request),
       requestId: request.id,
       ...(callers.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
@@ -92,53 +113,58 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
     };
   }
 
+  async function run(request: FastifyRequest, reply: FastifyReply, context: Context, caller: string) {
+    const headers = new HeaderMap();
+    for (const [name, value] of Object.entries(request.headers))
+      if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+    const {
+      status,
+      headers: answered,
+      body,
+    } = await apollo.executeHTTPGraphQLRequest({
+      httpGraphQLRequest: {
+        method: request.method,
+        headers,
+        search: searchOf(request.url),
+        body: request.body,
+      },
+      context: () => Promise.resolve(context),
+    });
+    if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
+    // `server.ts` sets it to `no-store` where no other value is set.
+    answered.delete('cache-control');
+    reply.headers(Object.fromEntries(answered));
+    if (holdAnswer(admission.ledger, caller, reply.raw, body.string.length))
+      await reply.code(status ?? 200).send(body.string);
+    else await refuse(reply, withheld);
+  }
+
+  async function refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {
+    meter.refused('http', answer.errors);
+    await reply.code(503).header('retry-after', retryAfterSeconds).send(answer);
+  }
+
   return {
-    async handle(request, reply) {
-      const left = compiledQueries?.handedOver(request.raw)?.context;
-      left?.prepareRerun();
-      const context = left ?? (await begin(request, reply));
-      const headers = new HeaderMap();
-      for (const [name, value] of Object.entries(request.headers))
-        if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
-      const {
-        status,
-        headers: answered,
-        body,
-      } = await apollo.executeHTTPGraphQLRequest({
-        httpGraphQLRequest: {
-          method: request.method,
-          headers,
-          search: searchOf(request.url),
-          body: request.body,
-        },
-        context: () => Promise.resolve(context),
-      });
-      if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
-      // `server.ts` sets it to `no-store` where no other value is set.
-      answered.delete('cache-control');
-      reply.headers(Object.fromEntries(answered));
-      if (outflow.admits(reply.raw, body.string.length, context.caller?.userId))
-        await reply.code(status ?? 200).send(body.string);
-      else {
-        meter.refused('http', withheld.errors);
-        await reply.code(503).header('retry-after', retryAfterSeconds).send(withheld);
+    async handle(request, reply, parsed) {
+      const left: Readonly<Taken> | undefined = compiledQueries?.handedOver(request.raw);
+      left?.context?.prepareRerun();
+      const taken: Taken = { ...left };
+      const context = left?.context ?? (await begin(request, reply, taken));
+      const { userId } = context.caller ?? {};
+      if (userId !== undefined) options.connections.protect(request.raw.socket);
+      const caller = userId === undefined ? options.networkCaller(request.raw) : userCaller(userId);
+      taken.work ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
+      try {
+        if (taken.work) await run(request, reply, context, caller);
+        else await refuse(reply, overloaded);
+      } finally {
+        taken.work?.end();
+        parsed?.release();
       }
     },
     stop: () => apollo.stop(),
   };
 }
-
-const retryAfterSeconds = 1;
-
-/** The answer in place of a long one while too many others wait for their clients. */
-const withheld = {
-  errors: [
-    {
-      message: `Too many long answers wait for their clients: ask again later, or for less. ${maybeApplied}`,
-      extensions: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds },
-    },
-  ],
-};
 
 /** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
 const absentParameters = [

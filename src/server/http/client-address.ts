@@ -1,4 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
+import { networkOf } from '../../domains/sessions/network.js';
+import { networkCaller } from '../../lib/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
 const forgotten =
@@ -26,4 +31,33 @@ export function createClientAddress(options: {
 /** Whether a trusted proxy sent it: then Fastify knows another address behind the proxy's. */
 function isForwarded({ ips }: FastifyRequest): boolean {
   return ips !== undefined && ips.length > 1;
+}
+
+/** The proxies whose `X-Forwarded-For` counts: addresses, ranges or `loopback`; or how many there are. */
+export type TrustedProxies = number | readonly string[] | undefined;
+
+/**
+ * As Fastify takes them. Given a hop count, it trusts nobody, since it cannot tell who connects; here a count is meant
+ * for a port that only the proxies reach.
+ */
+export function trustProxyOf(proxies: TrustedProxies) {
+  if (typeof proxies === 'number') return (_: string, hop: number) => hop < proxies;
+  return proxies ? [...proxies] : false;
+}
+
+/** The network that a request comes from, as the caller while no user is known. */
+export function createNetworkCaller(proxies: TrustedProxies): (request: IncomingMessage) => string {
+  const trusted = trustProxyOf(proxies);
+  const known = new WeakMap<Socket, string>();
+  const ofSocket = (socket: Socket) => {
+    const caller = known.get(socket) ?? networkCaller(networkOf(socket.remoteAddress ?? ''));
+    known.set(socket, caller);
+    return caller;
+  };
+  if (trusted === false) return ({ socket }) => ofSocket(socket);
+  const trust = typeof trusted === 'function' ? trusted : proxyAddress.compile(trusted);
+  return (request) => {
+    if (request.headers['x-forwarded-for'] === undefined) return ofSocket(request.socket);
+    return networkCaller(networkOf(proxyAddress(request, trust)));
+  };
 }

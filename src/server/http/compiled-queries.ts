@@ -12,10 +12,10 @@ import type { Context } from '../../api/context.js';
 import { isObject } from '../../lib/json.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { Costs } from '../operation/cost/query-cost.js';
-import { isTooLong, maxCharacters } from '../operation/cost/document-limits.js';
+import { isTooLong } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { plainQuery, repeatsFields } from './compilable-documents.js';
-import type { Outflow } from './response-budget.js';
+import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
 /**
  * A fast path for repeated queries, in front of everything else: they are compiled to code on their second use, and
@@ -38,16 +38,20 @@ export interface Work {
   readonly body: Buffer;
   /** The context in which the operation has run: it keeps what was read, so that the services are not asked twice. */
   context?: Context;
+  /** It goes on when the request is left to the usual way. */
+  work?: AdmittedWork | undefined;
 }
 
 /** What compiled queries work with. */
 export interface CompiledQueriesOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
-  readonly outflow: Outflow;
+  readonly admission: Admission;
   readonly meter: Meter;
-  /** Makes the context of one operation. */
-  makeContext(request: IncomingMessage, response: ServerResponse): Context | Promise<Context>;
+  /** Makes the context of one operation; what is read for it is charged to the memory of `work`. */
+  makeContext(request: IncomingMessage, response: ServerResponse, work: Work): Context | Promise<Context>;
+  /** Who is charged. */
+  callerOf(request: IncomingMessage, context: Context): string;
   /** Whether requests may be taken now. */
   isOpen(): boolean;
 }
@@ -75,6 +79,8 @@ const maxFieldsInAll = 10_000;
 const maxLearned = 200;
 /** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
 const maxBodyBytes = 16 * 1024;
+/** An operation that has read more than this, in bytes of heap, may have too long an answer. */
+const muchRead = 4 * 1024 * 1024;
 /** Headers that each answer has of its own. */
 const ownHeaders = new Set([
   'content-length',
@@ -86,14 +92,8 @@ const ownHeaders = new Set([
 ]);
 
 /** Runs repeated queries over a schema compiled, in front of Apollo Server. */
-export function createCompiledQueries({
-  schema,
-  costs,
-  outflow,
-  meter,
-  makeContext,
-  isOpen,
-}: CompiledQueriesOptions): CompiledQueries {
+export function createCompiledQueries(options: CompiledQueriesOptions): CompiledQueries {
+  const { schema, costs, admission, meter, makeContext, callerOf, isOpen } = options;
   const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */
@@ -151,16 +151,21 @@ export function createCompiledQueries({
     if (admitted.compiled === undefined) admitted.compiled = compileOnce(admitted);
     const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
     if (!compiled) return false;
-    const making = makeContext(request, response);
+    const making = makeContext(request, response, work);
     const context = making instanceof Promise ? await making : making;
     work.context = context;
+    const caller = callerOf(request, context);
+    const beginning = admission.begin(caller, work.body.length);
+    work.work = beginning instanceof Promise ? await beginning : beginning;
+    if (!work.work) return false;
     const running = compiled.query(undefined, context, plan.variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
-    if (result.errors || (admitted.repeats && isTooLong(result.data))) return false;
+    if (result.errors) return false;
+    if ((admitted.repeats || work.work.memory.held > muchRead) && isTooLong(result)) return false;
     const text = JSON.stringify(result);
-    if (text.length > maxCharacters) return false;
-    if (!outflow.admits(response, text.length, context.caller?.userId)) return false;
+    if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
     send(response, headers, context.requestId, text);
+    work.work.end();
     meter.answered({ transport: 'http', type: 'query' }, context, result);
     return true;
   }
@@ -174,6 +179,8 @@ export function createCompiledQueries({
         const work: Work = { body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
         const leave = () => {
           left.set(request, work);
+          // If the usual way refuses it before it is an operation.
+          if (work.work) response.once('close', work.work.end);
           next(request, response);
         };
         attempt(request, response, work).then((answered) => (answered ? undefined : leave()), leave);

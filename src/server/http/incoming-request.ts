@@ -1,21 +1,21 @@
 import { IncomingMessage } from 'node:http';
 import { maxBodyBytes } from '../../events/webhooks/request.js';
+import type { Holding, MemoryLedger } from '../../lib/memory-ledger.js';
 import { pathOf } from './request-guards.js';
 
 /** The path of websockets. */
 const websocketPath = '/graphql';
 /** In bytes. Chunks take 250 bytes each besides their own, and a client may send single bytes. */
 const blockLength = 16 * 1024;
-/** In bytes: longer bodies count. */
-const short = 64 * 1024;
-const maxArriving = 128 * 1024 * 1024;
+/** What a request takes in the heap besides. */
+const headBytes = 2_000;
 
 /**
  * A request whose body comes in chunks of some length, however it was sent. It counts as an upgrade only if it asks for
  * a websocket at its place, by GET of HTTP/1.1 (RFC 6455 §4.1): any other offer is ignored (RFC 9110 §7.8), and the
  * request answered like any other. Node.js reads `upgrade` after the headers, and calls `push` with each chunk.
  */
-class IncomingRequest extends IncomingMessage {
+export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
   /** Of the body, what is still to be pushed on: a chunk or, once there is a second one, a block that they fill. */
   private held: Buffer | undefined;
@@ -35,12 +35,17 @@ class IncomingRequest extends IncomingMessage {
 
   override push(chunk: Buffer | null): boolean {
     if (chunk === null || chunk.length >= blockLength) {
-      this.release();
+      this.pushHeld();
       return super.push(chunk);
     }
-    const wantsMore = this.filled + chunk.length <= blockLength || this.release();
+    const wantsMore = this.filled + chunk.length <= blockLength || this.pushHeld();
     this.hold(chunk);
     return wantsMore;
+  }
+
+  /** Has the body charged until the function that this returns is called, not only until it has arrived. */
+  detain(): () => void {
+    return () => undefined;
   }
 
   private hold(chunk: Buffer): void {
@@ -53,7 +58,7 @@ class IncomingRequest extends IncomingMessage {
   }
 
   /** Returns whether more is wanted. */
-  private release(): boolean {
+  private pushHeld(): boolean {
     const { held, filled } = this;
     this.held = undefined;
     this.filled = 0;
@@ -62,40 +67,46 @@ class IncomingRequest extends IncomingMessage {
 }
 
 /**
- * A class of requests, for `createServer`. While their bodies arrive, they have no more than `most` bytes of memory in
- * all: those that have taken longest are cut off, and `onCutOff` is called for each. Short bodies do not count.
+ * A class of requests, for `createServer`: while their bodies arrive, they are charged to the caller that `callerOf`
+ * gives. What has taken longest is cut off where there is no room.
  */
-export function createRequestClass(onCutOff: () => void, most = maxArriving): typeof IncomingMessage {
-  /** The bytes kept of each long body, the earliest first. */
-  const arriving = new Map<IncomingMessage, number>();
-  let total = 0;
-
-  function count(request: IncomingMessage, bytes: number): void {
-    const before = arriving.get(request);
-    if (before === undefined) request.once('close', () => forget(request));
-    total += bytes - (before ?? 0);
-    arriving.set(request, bytes);
-    if (total <= most) return;
-    const [earliest] = arriving.keys();
-    forget(earliest!);
-    earliest!.destroy();
-    onCutOff();
-  }
-
-  function forget(request: IncomingMessage): void {
-    total -= arriving.get(request) ?? 0;
-    arriving.delete(request);
-  }
-
+export function createRequestClass(
+  ledger: MemoryLedger,
+  callerOf: (request: IncomingMessage) => string,
+): typeof IncomingRequest {
   return class extends IncomingRequest {
-    private received = 0;
+    private arriving: Holding | undefined;
+    private isDetained = false;
 
     override push(chunk: Buffer | null): boolean {
-      const wantsMore = super.push(chunk);
-      this.received += chunk?.length ?? 0;
-      // Of a body that is too large, nothing more is kept. Node.js goes on parsing what it has read of one that is cut off.
-      if (this.received > short && !this.destroyed) count(this, Math.min(this.received, maxBodyBytes));
-      return wantsMore;
+      if (chunk === null) this.release();
+      // Node.js goes on parsing what it has read of a request that is cut off.
+      else if (!this.destroyed && !this.charge(chunk.length)) this.destroy();
+      return super.push(chunk);
+    }
+
+    override destroy(error?: Error): this {
+      this.release();
+      return super.destroy(error);
+    }
+
+    override detain(): () => void {
+      this.isDetained = true;
+      return () => {
+        this.isDetained = false;
+        this.release();
+      };
+    }
+
+    private release(): void {
+      if (!this.isDetained) this.arriving?.release();
+    }
+
+    /** Of a body that is too large, nothing more is kept. */
+    private charge(bytes: number): boolean {
+      this.arriving ??= ledger.open(callerOf(this), 'arriving', () => void this.destroy());
+      const { buffers } = this.arriving;
+      return this.arriving.resize(headBytes, Math.min(buffers + bytes, maxBodyBytes));
     }
   };
 }

@@ -19,7 +19,7 @@ export async function startMetricsServer(options: {
     if (path !== '/metrics') return void response.writeHead(404).end();
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
-    telemetry.metrics.text().then(
+    telemetry.metrics.recentText().then(
       (text) =>
         response.writeHead(200, { 'content-type': textFormat, 'cache-control': 'no-store' }).end(text),
       (err: unknown) => {

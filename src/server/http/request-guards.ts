@@ -1,27 +1,54 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 
 /** Paths below this one are the webhook receiver's. */
 export const webhookPrefix = '/webhooks/';
 
-/** How many requests of a connection may wait for their turn: Node.js reads on while no answer does. */
-const maxPipelined = 100;
+/** A request has no more headers than this, and no longer media type. */
+const maxHeaders = 200;
+const maxMediaType = 512;
+/** What a request that waits takes in the heap, and each of its headers besides. */
+const requestBytes = 6_000;
+const headerBytes = 120;
+
+/**
+ * Refuses a request with too many headers, which take a hundred times as much memory as on the wire, or with a media
+ * type that is so long that reading it would take a second.
+ */
+export function boundHeaders(next: RequestListener): RequestListener {
+  return (request, response) => {
+    const { rawHeaders, headers, socket } = request;
+    const refusing = rawHeaders.length > 2 * maxHeaders ? tooManyHeaders : undefined;
+    const isLong = (headers['content-type']?.length ?? 0) > maxMediaType;
+    if (!refusing && !isLong) return next(request, response);
+    // One that is pipelined would be kept until its turn comes.
+    if (response.socket) respond(request, response, refusing ?? longMediaType);
+    else socket.destroy();
+  };
+}
 
 /**
  * Has `next` handle the requests of a connection one after the other: a client that pipelines them gets no further
- * answer while it does not read the last one. Node.js gives a response the socket when its turn comes.
+ * answer while it does not read the last one. Node.js gives a response the socket when its turn comes; it reads on
+ * meanwhile, so that the requests which wait are charged to the caller that `callerOf` gives.
  */
-export function oneAtATime(next: RequestListener): RequestListener {
-  const waiting = new WeakMap<Socket, number>();
+export function oneAtATime(
+  ledger: MemoryLedger,
+  callerOf: (request: IncomingMessage) => string,
+  next: RequestListener,
+): RequestListener {
   return (request, response) => {
     if (response.socket) return next(request, response);
-    const { socket } = request;
-    const before = waiting.get(socket) ?? 0;
-    waiting.set(socket, before + 1);
-    if (before >= maxPipelined) return socket.destroy();
+    const { socket, rawHeaders } = request;
+    const bytes = requestBytes + (rawHeaders.length / 2) * headerBytes;
+    const release = ledger.charge(callerOf(request), 'arriving', bytes, () => socket.destroy());
+    if (!release) return socket.destroy();
+    request.once('close', release);
     return response.once('socket', () => {
-      waiting.set(socket, waiting.get(socket)! - 1);
+      request.off('close', release);
+      release();
       next(request, response);
     });
   };
@@ -134,6 +161,8 @@ function refusal(status: number, code: string, message: string): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
 
+const tooManyHeaders = refusal(431, 'HEADERS_TOO_LARGE', `There are more than ${maxHeaders} headers.`);
+const longMediaType = refusal(415, 'MEDIA_TYPE_TOO_LONG', 'The media type of the body is too long.');
 const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a valid HTTP/1.1 request.');
 const malformed: Readonly<Record<string, Answer>> = {
   HPE_HEADER_OVERFLOW: refusal(431, 'HEADERS_TOO_LARGE', 'The headers are too large.'),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { CompiledQueries } from './compiled-queries.js';
@@ -53,4 +54,9 @@ function setPageHeaders(reply: FastifyReply): void {
   const own = reply.getHeader('content-security-policy');
   reply.helmet();
   if (own !== undefined) reply.header('content-security-policy', own);
+}
+
+/** The id that the client sent, if it is a plain one; else a new one. */
+export function requestId(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }

@@ -1,12 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { isCompressed } from '../../events/webhooks/request.js';
 import type { Database } from '../../store/database.js';
+import { heapOfJson } from '../../lib/json-size.js';
+import type { Holding } from '../../lib/memory-ledger.js';
+import { OverloadedRequest, type Admission } from '../operation/admission.js';
 import { namesPage, refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
+import type { Answer } from './request-guards.js';
+import { dataHeaders, noStore, requestId } from './response-headers.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import type { Pages } from './pages.js';
 
@@ -29,6 +34,9 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, status: num
     .send(toErrors(status, fault, request.id));
 }
 
+/** In bytes: a longer body waits for its turn to be parsed. */
+const longBody = 64 * 1024;
+
 /** `/graphql`: operations by GET and POST, the explorer for a browser's GET, and a refusal of all other methods. */
 export function serveGraphql(
   routes: FastifyInstance,
@@ -36,18 +44,27 @@ export function serveGraphql(
     readonly graphql: GraphqlHttp;
     readonly compiledQueries: CompiledQueries | undefined;
     readonly pages: Pages;
+    readonly admission: Admission;
+    readonly networkCaller: (request: IncomingMessage) => string;
   },
 ): void {
-  const { graphql, compiledQueries, pages } = parts;
+  const { graphql, compiledQueries, pages, admission, networkCaller } = parts;
+  const held = new WeakMap<FastifyRequest, Holding>();
   routes.addHook('preParsing', (request, _, payload, next) => {
     const read = compiledQueries?.handedOver(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
   // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
   const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
-  routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) =>
-    isUtf8(body) ? parseJson(request, body.toString(), done) : done(notUtf8()),
-  );
+  routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (!isUtf8(body)) return done(notUtf8());
+    const caller = networkCaller(request.raw);
+    const parsed = admission.ledger.open(caller, 'parsed');
+    if (!parsed.resize(heapOfJson(body))) return done(new OverloadedRequest());
+    held.set(request, parsed);
+    const parse = () => void parseJson(request, body.toString(), done);
+    return body.length > longBody ? void admission.inTurn(caller, parse) : parse();
+  });
   routes.addContentTypeParser('*', (_, __, done) => done(null));
   routes.route({
     method: ['GET', 'POST'],
@@ -56,7 +73,7 @@ export function serveGraphql(
     onRequest: refuseContent,
     async handler(request, reply) {
       if (request.method === 'GET' && wantsPage(request.headers.accept)) return pages.explorer(reply);
-      await graphql.handle(request, reply);
+      await graphql.handle(request, reply, held.get(request));
       return reply;
     },
   });
@@ -122,4 +139,15 @@ function databaseStatus(database: Database): Promise<'ok' | 'no database'> {
     () => 'ok',
     () => 'no database',
   );
+}
+
+/** The answer to a request that is refused before it reaches a route. */
+export function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
+  const id = requestId(asked['x-request-id']);
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id };
+  return {
+    status,
+    headers: { ...headers, ...noStore, ...dataHeaders },
+    body: JSON.stringify(toErrors(status, fault, id)),
+  };
 }

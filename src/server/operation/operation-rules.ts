@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
@@ -23,6 +23,7 @@ import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { createCosts, type Costs } from './cost/query-cost.js';
+import { comparesMoreThan } from './cost/field-comparisons.js';
 import { parseOptions, refuseAnswer, refuseText, tooComplex } from './cost/document-limits.js';
 import { withoutValue } from './redact-values.js';
 
@@ -41,6 +42,12 @@ export interface Rules {
 }
 
 const maxDocuments = 500;
+/** Their errors keep the texts: at most 4,000 errors of some 20 KB. */
+const maxRefusals = 40;
+/** In characters: a shorter document is checked at once. */
+const shortDocument = 2_000;
+/** Of fields with each other: takes some ten milliseconds. */
+const maxComparisons = 100_000;
 /** In characters: GraphQL repeats in its messages what it was given. */
 const maxMessage = 1_000;
 
@@ -53,6 +60,8 @@ export function createRules(options: {
   const { schema, introspection, telemetry } = options;
   const validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
   const documents = createCache<DocumentNode>(maxDocuments);
+  /** By digest, of documents that take long to check. */
+  const refusals = createCache<readonly GraphQLError[]>(maxRefusals);
 
   /** First those of `unconditionalRoot`: GraphQL's own rules would evaluate such a condition, and throw. */
   function faultsOf(document: DocumentNode): readonly GraphQLError[] {
@@ -66,6 +75,7 @@ export function createRules(options: {
     if (refusal) return [refusal];
     try {
       const document = parse(query, parseOptions);
+      if (comparesMoreThan(document, maxComparisons)) return [tooLongToValidate];
       const faults = faultsOf(document);
       return faults.length === 0
         ? document
@@ -97,8 +107,12 @@ export function createRules(options: {
     prepare(query) {
       const known = documents.get(query);
       if (known) return known;
+      const digest = query.length > shortDocument ? createHash('sha256').update(query).digest('base64') : '';
+      const refused = refusals.get(digest);
+      if (refused) return refused;
       const checked = check(query);
       if ('kind' in checked) documents.set(query, checked);
+      else if (digest) refusals.set(digest, checked);
       return checked;
     },
     show,
@@ -169,6 +183,7 @@ function cut(message: string): string {
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {
-  const { message, nodes = null, source = null, positions = null } = error;
-  return new GraphQLError(message, { nodes, source, positions, extensions: { code } });
+  // Not the nodes: an error that is kept would keep the whole document.
+  const { message, source = null, positions = null } = error;
+  return new GraphQLError(message, { source, positions, extensions: { code } });
 }

@@ -1,27 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import {
-  getOperationAST,
-  GraphQLError,
-  type ExecutionResult,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { getOperationAST, GraphQLError, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import { CloseCode, makeServer, type Context as GraphqlSocket, type SubscribePayload } from 'graphql-ws';
 import type { Context, MakeContext } from '../../api/context.js';
 import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { ClientConnections } from '../http/client-connections.js';
+import { overloaded, type Admission, type Work } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';
 import type { Fanout, SocketSubscription } from './fanout/fanout.js';
-import type { Variables } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { withDeadline } from '../operation/operation-deadline.js';
+import { declaredOf } from '../operation/cost/query-cost.js';
 import type { Rules } from '../operation/operation-rules.js';
 
 type Credentials = Readonly<Record<string, unknown>>;
 type Socket = GraphqlSocket<Credentials, Connection>;
+/** What is to be run, or why it is not. */
+type Prepared = SocketSubscription | readonly GraphQLError[];
+
+/** An operation as a client asks for it. */
+interface Asked {
+  readonly id: string;
+  readonly payload: SubscribePayload;
+}
 
 const noneGiven = 'No "authorization" in connection_init, and no live session by cookie';
 const notLive = '"authorization" is not "Bearer " and the token of a live session';
@@ -38,12 +42,14 @@ export interface ProtocolOptions {
   readonly makeContext: MakeContext;
   readonly fanout: Fanout;
   readonly meter: Meter;
+  readonly admission: Admission;
+  readonly connections: ClientConnections;
   readonly telemetry: Telemetry;
 }
 
 /** `graphql-transport-ws` by graphql-ws: who may connect, which operations are taken, and what clients see of them. */
 export function createProtocol(options: ProtocolOptions) {
-  const { schema, rules, sessions, callers, makeContext, fanout, meter, telemetry } = options;
+  const { schema, rules, sessions, callers, makeContext, fanout, meter, admission, telemetry } = options;
 
   async function admit(protocolSocket: Socket): Promise<boolean> {
     const { connectionParams, extra } = protocolSocket;
@@ -66,6 +72,7 @@ export function createProtocol(options: ProtocolOptions) {
     // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.admit(session);
+    options.connections.protect(extra.stream);
     extra.unwatch = sessions.watch(session, (change) => {
       // A client whose grants are fewer comes back by itself, and gets what is left of them.
       if (change === 'restricted') extra.restart();
@@ -74,13 +81,24 @@ export function createProtocol(options: ProtocolOptions) {
     return true;
   }
 
-  function prepare(
-    { extra }: Socket,
-    id: string,
-    payload: SubscribePayload,
-  ): SocketSubscription | readonly GraphQLError[] {
-    const { query, operationName, variables } = payload;
+  /** Refuses an operation, or begins it when its turn comes. */
+  function prepare({ extra }: Socket, id: string, payload: SubscribePayload): Prepared | Promise<Prepared> {
     if (extra.running >= maxRunning) return [tooMany()];
+    const operation = extra.operations?.get(id);
+    extra.running += 1;
+    const begin = (work: Work | undefined) => {
+      operation?.whenSettled(() => work?.end());
+      const isWanted = operation?.isCompleted !== true && extra.socket.readyState === extra.socket.OPEN;
+      const prepared = work && isWanted ? execution(extra, { id, payload }, work) : noRoom();
+      if ('length' in prepared) extra.running -= 1;
+      return prepared;
+    };
+    const beginning = admission.begin(extra.caller, 0);
+    return beginning instanceof Promise ? beginning.then(begin) : begin(beginning);
+  }
+
+  function execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
+    const { query, operationName, variables } = payload;
     const document = rules.prepare(query);
     if (!('kind' in document)) return document;
     const operation = getOperationAST(document, operationName);
@@ -91,13 +109,12 @@ export function createProtocol(options: ProtocolOptions) {
     if (tooMuch) return [tooMuch];
     // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
     Object.assign(payload, { query: document.loc?.source.body });
-    const ending = new LightAbortController();
+    const ending = new LightAbortController(work.memory);
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
       requestId: randomUUID(),
     });
-    extra.running += 1;
     extra.operations?.get(id)?.endBy(ending);
     return {
       schema,
@@ -156,13 +173,6 @@ function authorizationIn(params: Credentials | null | undefined): unknown {
   );
 }
 
-/** Only the variables that the operation declares: GraphQL ignores all others, which must not tell groups apart. */
-function declaredOf({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): Variables {
-  const names = variableDefinitions.map(({ variable }) => variable.name.value);
-  const given = names.filter((name) => Object.hasOwn(variables, name));
-  return Object.fromEntries(given.map((name) => [name, variables[name]]));
-}
-
 /** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */
 function failedStream(reason: unknown): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
@@ -176,6 +186,10 @@ function notFound(name: string | null | undefined): string {
 
 function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
   return new GraphQLError(message, { extensions: { code } });
+}
+
+function noRoom(): readonly GraphQLError[] {
+  return overloaded.errors.map(({ message, extensions }) => new GraphQLError(message, { extensions }));
 }
 
 function tooMany(): GraphQLError {

@@ -2,7 +2,8 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
-import { Connection } from './socket/connection.js';
+import { Connection, maxFragments } from './socket/connection.js';
+import { hold } from './socket/backpressure.js';
 import type { Drain } from '../http/graceful-shutdown.js';
 import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js';
 
@@ -28,31 +29,40 @@ export function createGraphqlSockets(
     readonly server: Server;
     /** Once it has begun, upgrades are refused. */
     readonly drain: Drain;
+    /** The caller, as long as no user is known. */
+    readonly networkCaller: (request: IncomingMessage) => string;
   },
 ): GraphqlSockets {
-  const { server, drain, callers, telemetry } = options;
+  const { server, drain, callers, telemetry, admission, networkCaller } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: maxMessageBytes,
+    maxFragments,
     perMessageDeflate: false,
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
 
   const protocol = createProtocol(options);
   const connections = new Set<Connection>();
-  const beat = () => connections.forEach(({ heartbeat }) => heartbeat.beat());
+  const beat = () =>
+    connections.forEach(({ socket, heartbeat }) => {
+      hold(socket); // what was taken meanwhile
+      heartbeat.beat();
+    });
   // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
   const beats = setInterval(() => setImmediate(beat), beatMs).unref();
   const restart = () => connections.forEach((connection) => connection.restart());
   const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
   sockets.on('connection', (socket, request) => {
-    const connection = new Connection(socket, request, telemetry);
+    const caller = networkCaller(request);
+    const connection = new Connection(socket, request, { telemetry, admission, caller });
     const closed = protocol.opened(connection, connection);
     connections.add(connection);
     socket.on('error', noteFailure);
     socket.on('close', (code, reason) => {
       connections.delete(connection);
+      connection.release();
       closed(code, String(reason)).catch(noteFailure);
     });
   });

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createRequestClass } from '../../../src/server/http/incoming-request.js';
 
 const kibibyte = 1024;
@@ -13,10 +15,12 @@ interface Received {
   readonly chunks: readonly number[];
 }
 
-/** A server that keeps what it receives, and how often a request was cut off. */
-async function listen(most?: number) {
+/** A server that keeps what it receives, and how often a request was cut off; a network may hold so many bytes. */
+async function listen(most = 64 * 1024 * kibibyte) {
+  const telemetry = createTelemetry('silent');
+  const refused = telemetry.metrics.memoryRefused.of('arriving');
+  const ledger = new MemoryLedger(telemetry, { heap: 64 * 1024 * kibibyte, buffers: 2 * most });
   const received: Received[] = [];
-  let cutOff = 0;
   let brokenOff = 0;
   const receive = async (request: IncomingMessage) => {
     const chunks: number[] = [];
@@ -24,7 +28,7 @@ async function listen(most?: number) {
     received.push({ body: await buffer(request), chunks });
   };
   const server = createServer(
-    { IncomingMessage: createRequestClass(() => (cutOff += 1), most) },
+    { IncomingMessage: createRequestClass(ledger, () => 'network') },
     (request, response) => {
       receive(request).then(
         () => response.end('received'),
@@ -63,7 +67,7 @@ async function listen(most?: number) {
       },
     };
   }
-  return { received, post, cutOff: () => cutOff, brokenOff: () => brokenOff };
+  return { received, post, cutOff: () => refused.value, brokenOff: () => brokenOff };
 }
 
 const bytes = (length: number) => Buffer.from(Array.from({ length }, (_, at) => at % 251));

@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { oneAtATime } from '../../../src/server/http/request-guards.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
 import { openSocket } from '../sockets.js';
@@ -77,6 +79,9 @@ async function stored(eventId: string): Promise<boolean> {
 
 const shaped = (code: string) =>
   expect.objectContaining({ error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } });
+
+/** One that has room for some hundred requests of one caller. */
+const createLedger = () => new MemoryLedger(createTelemetry('silent'), { heap: 2 ** 21, buffers: 2 ** 21 });
 
 describe('an offer to upgrade the connection', () => {
   const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAAAAIAAAAB'];
@@ -281,14 +286,18 @@ describe('pipelined requests', () => {
   test('are begun one after the other, and those of a client that has left not at all', async () => {
     const begun: string[] = [];
     let [underWay, most] = [0, 0];
-    const handle = oneAtATime((request, response) => {
-      begun.push(request.url!);
-      most = Math.max(most, (underWay += 1));
-      setTimeout(() => {
-        underWay -= 1;
-        response.end();
-      }, 20);
-    });
+    const handle = oneAtATime(
+      createLedger(),
+      () => 'network',
+      (request, response) => {
+        begun.push(request.url!);
+        most = Math.max(most, (underWay += 1));
+        setTimeout(() => {
+          underWay -= 1;
+          response.end();
+        }, 20);
+      },
+    );
     const server = createServer(handle).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
@@ -303,10 +312,11 @@ describe('pipelined requests', () => {
     expect(most).toBe(1);
   });
 
-  test('close the connection if more than a hundred wait for their turn', async () => {
+  test('close the connection if more wait for their turn than there is memory for', async () => {
     const underWay: (() => void)[] = [];
     let begun = 0;
-    const handle = oneAtATime((_, response) => {
+    const callerOf = ({ socket }: IncomingMessage) => String(socket.remotePort);
+    const handle = oneAtATime(createLedger(), callerOf, (_, response) => {
       begun += 1;
       underWay.push(() => response.end());
     });

@@ -1,6 +1,7 @@
 import { GraphQLError, Source, TokenKind, type ExecutionResult, type OperationTypeNode } from 'graphql';
 import type { Context } from '../../../api/context.js';
 import { OperationTooComplex } from '../../../graphql/errors.js';
+import { isLongerAsJson } from '../../../lib/json-size.js';
 import { tokensOf } from './tokens.js';
 import { nestingOf } from './document-depth.js';
 
@@ -67,34 +68,9 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   return undefined;
 }
 
-/** Whether an answer is too long, by a lower bound of its JSON: names, strings, and one character for all else. */
-export function isTooLong(data: unknown): boolean {
-  // Escaping, which is seldom worth counting, makes at most six characters of one.
-  return (
-    hasMoreCharacters(data, maxCharacters / 6, (text) => text.length) &&
-    hasMoreCharacters(data, maxCharacters, (text) => JSON.stringify(text).length - 2)
-  );
-}
-
-function hasMoreCharacters(data: unknown, most: number, measure: (text: string) => number): boolean {
-  let characters = 0;
-  const containers: object[] = [];
-  const count = (value: unknown) => {
-    characters += typeof value === 'string' ? measure(value) : 1;
-    if (typeof value === 'object' && value !== null) containers.push(value);
-  };
-  count(data);
-  // Grows during the loop.
-  for (const container of containers) {
-    if (Array.isArray(container)) container.forEach(count);
-    else
-      for (const name in container) {
-        characters += measure(name);
-        count((container as Record<string, unknown>)[name]);
-      }
-    if (characters > most) return true;
-  }
-  return false;
+/** Whether an answer, or a part of it, is too long as the text that goes out. */
+export function isTooLong(result: unknown): boolean {
+  return isLongerAsJson(result, maxCharacters);
 }
 
 /**
@@ -112,7 +88,7 @@ export function refuseAnswer(
     const cause = errors.find(({ originalError }) => originalError instanceof OperationTooComplex);
     if (cause) return tooComplex(cause.message);
   }
-  if (!isTooLong(data)) return undefined;
+  if (!isTooLong({ data: data ?? null, errors })) return undefined;
   return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
 }
 

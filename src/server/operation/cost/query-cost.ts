@@ -39,14 +39,25 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
   return {
     of,
-    tooCostly(document, operation, variables) {
-      const refusal = variables && refuseVariables(variables);
+    tooCostly(document, operation, given) {
+      const refusal = given && refuseVariables(given);
       if (refusal) return refusal;
+      const variables = given && declaredOf(operation, given);
       const { fields, expandedFields } = of(document, operation, variables);
       if (fields > maxCost) return tooComplex(tooManyFields);
       return expandedFields > maxCost ? tooComplex(tooManyExpandedFields) : undefined;
     },
   };
+}
+
+/** Only the variables that the operation declares: GraphQL ignores all others. */
+export function declaredOf(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Variables,
+): Variables {
+  const names = variableDefinitions.map(({ variable }) => variable.name.value);
+  const given = names.filter((name) => Object.hasOwn(variables, name));
+  return Object.fromEntries(given.map((name) => [name, variables[name]]));
 }
 
 /** A mutation's answer may have lists as long as its input's: it must not prove too complex only once it is done. */

@@ -1,39 +1,66 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import type { Holding } from '../../../lib/memory-ledger.js';
 
 /** The close code for a client too slow to keep up; it can resume. */
 const tooSlow = 4290;
 /** Bytes that may wait for a socket when a live update is to be sent to it. */
 const maxWaitingBytes = 1024 * 1024;
-/** The same while answers are under way: two of the longest possible, if those are ASCII. */
-const maxAnswerBytes = 64 * 1024 * 1024;
+/** What may wait without being charged: the connection is charged for it. */
+const littleWaiting = 16 * 1024;
+/** What the frames of short messages take in the heap, in proportion to their bytes; long ones are few. */
+const heapOfFrames = 4;
+
+const leaving = new WeakMap<WebSocket, Holding>();
+
+/** Has what waits for a socket charged to this holding. Without, only its length is bounded. */
+export function chargeWaiting(socket: WebSocket, holding: Holding): void {
+  leaving.set(socket, holding);
+}
 
 /**
- * Whether a live update may be sent to this socket. One that does not keep up is closed with `4290`; one that is paused
- * has an answer under way, behind which updates may wait.
+ * Whether a live update may be sent to this socket. One that does not keep up, or has no room in the ledger, is closed
+ * with `4290`; one that is paused has an answer under way, behind which updates may wait.
  */
 export function canSendUpdate(socket: WebSocket): boolean {
-  return hasRoom(socket, socket.isPaused ? maxAnswerBytes : maxWaitingBytes);
+  if (socket.readyState !== socket.OPEN) return false;
+  const isLate = !socket.isPaused && socket.bufferedAmount > maxWaitingBytes;
+  return !isLate && hold(socket) ? true : tooLate(socket);
 }
 
 /**
  * Sends an answer. If much waits then, nothing more is read from the client until all that waits is written, so that it
- * cannot ask faster than it receives. Only what it began before may still pile up; if that is too much, the socket is
- * closed with `4290`. Resolves once the text is written, or its client has gone.
+ * cannot ask faster than it receives. What it began before may still pile up, for as long as there is room for it in the
+ * ledger; then the socket is closed with `4290`. Resolves once the text is written, or its client has gone.
  */
 export function sendAnswer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
-  if (!hasRoom(socket, maxAnswerBytes)) return Promise.resolve();
+  if (socket.readyState !== socket.OPEN) return Promise.resolve();
+  if (!hold(socket, text.length)) {
+    tooLate(socket);
+    return Promise.resolve();
+  }
   return new Promise((resolve) => {
-    socket.send(text, () => resolve());
+    socket.send(text, () => {
+      hold(socket);
+      resolve();
+    });
     if (socket.isPaused || socket.bufferedAmount <= maxWaitingBytes) return;
     socket.pause();
     stream.once('drain', () => socket.resume());
   });
 }
 
-function hasRoom(socket: WebSocket, most: number): boolean {
-  if (socket.readyState !== socket.OPEN) return false;
-  if (socket.bufferedAmount <= most) return true;
+/** Charges what waits for the socket, and so much more; false if there is no room for it. */
+export function hold(socket: WebSocket, more = 0): boolean {
+  const holding = leaving.get(socket);
+  if (!holding) return true;
+  const bytes = socket.bufferedAmount + more;
+  if (bytes > littleWaiting) return holding.resize(heapOfFrames * Math.min(bytes, maxWaitingBytes), bytes);
+  holding.release();
+  return true;
+}
+
+function tooLate(socket: WebSocket): false {
   socket.close(tooSlow, 'Too slow: resume from the last cursor');
   return false;
 }

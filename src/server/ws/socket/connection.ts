@@ -3,7 +3,10 @@ import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphq
 import type { WebSocket } from 'ws';
 import type { Session } from '../../../domains/sessions/session.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
-import { sendAnswer } from './backpressure.js';
+import { heapOfJson } from '../../../lib/json-size.js';
+import { userCaller, type Holding } from '../../../lib/memory-ledger.js';
+import type { Admission } from '../../operation/admission.js';
+import { chargeWaiting, sendAnswer } from './backpressure.js';
 import { Operations } from './operation-ids.js';
 import { Heartbeat } from '../heartbeat.js';
 
@@ -12,9 +15,27 @@ const serviceRestart = 1012;
 export const tryAgainLater = 1013;
 /** Bytes that fit into a close frame beside the code (RFC 6455 §5.5). */
 const maxReasonBytes = 123;
-/** What a client may send before it is known who it is: a message is kept in memory until it is complete. */
+/** What a client may send before it is known who it is. */
 const maxUnknownBytes = 64 * 1024;
+/** A message comes in no more fragments; each takes so much in the heap, and at least so much on the wire. */
+export const maxFragments = 256;
+const fragmentBytes = 200;
+const leastFragment = 7;
+/** What each chunk of a message takes in the heap, and what is not worth charging. */
+const chunkBytes = 250;
+const littleArriving = 4 * 1024;
+/** In bytes: a longer message waits for its turn to be parsed, and a shorter one is charged with its operation. */
+const longMessage = 16 * 1024;
+const shortMessage = 1024;
 const ignore = (): void => undefined;
+
+/** What a connection works with. */
+interface ConnectionOptions {
+  readonly telemetry: Telemetry;
+  readonly admission: Admission;
+  /** Who is charged for it, until it is known who calls. */
+  readonly caller: string;
+}
 
 /**
  * A websocket as graphql-ws sees it, and our own state of it. A class, since there are many: closures would take more
@@ -33,27 +54,64 @@ export class Connection implements ProtocolSocket {
   operations: Operations | undefined = undefined;
   /** How many are accepted and not ended; `operations` also has those whose last message is still to be written. */
   running = 0;
-  readonly #stream: IncomingMessage['socket'];
-  /** Cuts off a client that sends much before it is known, until `admit`. */
-  #limit: (() => void) | undefined;
+  /** Who is charged for it. */
+  caller: string;
+  readonly stream: IncomingMessage['socket'];
+  readonly #admission: Admission;
   readonly #log: Telemetry['log'];
+  readonly #firstBytes: number;
+  /** The message that has begun to arrive. */
+  readonly #arriving: Holding;
+  #arrivingBytes = 0;
+  #chunks = 0;
+  readonly #leaving: Holding;
+  /** Messages that wait for one before them. */
+  #waiting: Buffer[] | undefined = undefined;
 
-  constructor(socket: WebSocket, { socket: stream, headers }: IncomingMessage, { log }: Telemetry) {
+  constructor(
+    socket: WebSocket,
+    { socket: stream, headers }: IncomingMessage,
+    { telemetry, admission, caller }: ConnectionOptions,
+  ) {
     this.socket = socket;
-    this.#stream = stream;
+    this.stream = stream;
     this.heartbeat = new Heartbeat(socket, stream);
     this.headers = headers;
-    this.#log = log;
-    const most = stream.bytesRead + maxUnknownBytes;
-    this.#limit = () => stream.bytesRead > most && socket.terminate();
-    stream.on('data', this.#limit);
+    this.caller = caller;
+    this.#admission = admission;
+    this.#log = telemetry.log;
+    this.#firstBytes = stream.bytesRead;
+    const terminate = () => socket.terminate();
+    this.#arriving = admission.ledger.open(caller, 'arriving', terminate);
+    this.#leaving = admission.ledger.open(caller, 'leaving', terminate);
+    chargeWaiting(socket, this.#leaving);
+    // Before `ws` has it, which may find the end of the message in it.
+    stream.prependListener('data', (chunk: Buffer) => this.#arrive(chunk.length));
   }
 
   /** Must be called once it is known who is calling. */
   admit(session: Session): void {
     this.session = session;
-    this.#stream.off('data', this.#limit!);
-    this.#limit = undefined;
+    this.caller = userCaller(session.caller.userId);
+    for (const holding of [this.#arriving, this.#leaving]) holding.become(this.caller);
+  }
+
+  /** Must be called when the socket is closed. */
+  release(): void {
+    this.#arriving.release();
+    this.#leaving.release();
+  }
+
+  #arrive(bytes: number): void {
+    this.#arrivingBytes += bytes;
+    this.#chunks += 1;
+    const isUnknown = this.session === undefined;
+    if (isUnknown && this.stream.bytesRead - this.#firstBytes > maxUnknownBytes)
+      return this.socket.terminate();
+    if (this.#arrivingBytes <= littleArriving) return undefined;
+    const fragments = Math.min(this.#arrivingBytes / leastFragment, maxFragments);
+    const heap = fragments * fragmentBytes + this.#chunks * chunkBytes;
+    return this.#arriving.resize(heap, this.#arrivingBytes) ? undefined : this.socket.terminate();
   }
 
   get protocol(): string {
@@ -62,7 +120,7 @@ export class Connection implements ProtocolSocket {
 
   /** Resolves once the text is written (so that a stream waits for a slow socket), or its client has gone. */
   send(text: string): Promise<void> {
-    return sendAnswer(this.socket, this.#stream, text);
+    return sendAnswer(this.socket, this.stream, text);
   }
 
   /** Truncates a reason too long for a close frame, as one with the client's own id may be. */
@@ -87,9 +145,34 @@ export class Connection implements ProtocolSocket {
     const operations = new Operations((message) => handle(message as string), this);
     this.operations = operations;
     this.socket.on('message', (data: Buffer) => {
-      // The client may go on sending after we began to close.
-      if (this.socket.readyState === this.socket.OPEN) operations.take(data.toString());
+      this.#arrivingBytes = 0;
+      this.#chunks = 0;
+      this.#arriving.release();
+      if (this.#waiting) this.#waiting.push(data);
+      else if (data.length > longMessage) void this.#takeInTurns([data], operations);
+      else this.#take(data, operations);
     });
+  }
+
+  #take(data: Buffer, operations: Operations): void {
+    // The client may go on sending after we began to close.
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    if (data.length <= shortMessage) return operations.take(data.toString());
+    const release = this.#admission.ledger.charge(this.caller, 'parsed', heapOfJson(data));
+    if (release) operations.take(data.toString(), release);
+    else this.close(tryAgainLater, 'Too much is in progress');
+  }
+
+  /** Reads no more until all these are taken, one in each turn. */
+  async #takeInTurns(waiting: Buffer[], operations: Operations): Promise<void> {
+    this.#waiting = waiting;
+    this.socket.pause();
+    for (let data = waiting.shift(); data; data = waiting.shift()) {
+      const message = data;
+      await this.#admission.inTurn(this.caller, () => this.#take(message, operations));
+    }
+    this.#waiting = undefined;
+    this.socket.resume();
   }
 
   /** Answers with the payload of the ping, as graphql-ws would, unless it is nested too deep to be written. */

@@ -11,6 +11,8 @@ interface Message {
   readonly payload?: unknown;
 }
 
+const ignore = (): void => undefined;
+
 /** Types that only servers send: graphql-ws would take such a message from a client for a failure of its own. */
 const ofServers: ReadonlySet<unknown> = new Set(['connection_ack', 'next', 'error']);
 /** Bytes of UTF-8: an id goes into every message of its operation, and is not counted in their measured size. */
@@ -27,7 +29,8 @@ class Operation {
   /** The client has sent `complete` for it. */
   isCompleted = false;
   /** The `subscribe` that has come since with the same id. */
-  next: Message | undefined = undefined;
+  next: Waiting | undefined = undefined;
+  #releases: (() => void)[] = [];
 
   constructor() {
     this.settled = new Promise((resolve) => (this.#settle = resolve));
@@ -42,10 +45,23 @@ class Operation {
     this.settle();
   }
 
+  /** Calls `release` once it is settled; at once if it is. */
+  whenSettled(release: () => void): void {
+    if (this.isSettled) release();
+    else this.#releases.push(release);
+  }
+
   settle(): void {
     this.isSettled = true;
     this.#settle();
+    for (const release of this.#releases.splice(0)) release();
   }
+}
+
+/** A `subscribe`, and what releases the memory that it is charged for. */
+interface Waiting {
+  readonly message: Message;
+  readonly release: () => void;
 }
 
 /** The connection that the operations belong to. */
@@ -74,8 +90,8 @@ export class Operations {
     this.#owner = owner;
   }
 
-  /** Takes a message. */
-  take(text: string): void {
+  /** Takes a message; calls `release` once it, or the operation that it begins, needs no more memory. */
+  take(text: string, release: () => void = ignore): void {
     const message = parse(text);
     const { type, id, payload } = message ?? {};
     if (ofServers.has(type)) this.#owner.reject('Invalid message received');
@@ -83,9 +99,10 @@ export class Operations {
     else if (Buffer.byteLength(id) > maxIdBytes)
       this.#owner.reject(`The id of an operation may have no more than ${maxIdBytes} bytes`);
     // These members alone, not the text: graphql-ws keeps what it gets for as long as a subscription lasts.
-    else if (type === 'subscribe') this.#begin(id, { type, id, payload });
+    else if (type === 'subscribe') return this.#begin(id, { message: { type, id, payload }, release });
     else if (type === 'complete') this.#leave(id, { type, id });
     else this.#pass(message);
+    release();
   }
 
   /** The operation under way for this id. */
@@ -108,12 +125,13 @@ export class Operations {
     }
   }
 
-  #begin(id: string, message: Message): void {
+  #begin(id: string, waiting: Waiting): void {
     const before = this.#underWay.get(id);
-    if (!before) this.#run(id, message);
-    else if (!before.isCompleted) this.#pass(message);
+    if (!before) return this.#run(id, waiting);
+    before.whenSettled(waiting.release);
+    if (!before.isCompleted) this.#pass(waiting.message);
     else if (before.next !== undefined) this.#owner.refuse();
-    else before.next = message;
+    else before.next = waiting;
   }
 
   #leave(id: string, message: Message): void {
@@ -125,8 +143,9 @@ export class Operations {
     this.#pass(message);
   }
 
-  #run(id: string, message: Message): void {
+  #run(id: string, { message, release }: Waiting): void {
     const operation = new Operation();
+    operation.whenSettled(release);
     this.#underWay.set(id, operation);
     const end = () => {
       this.#underWay.delete(id);

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 
@@ -14,7 +15,8 @@ test('is closed with 4500 if a message cannot be handled, and the log says why',
   onTestFinished(() => socket.terminate());
   let logged = '';
   const telemetry = createTelemetry('info', { write: (line) => void (logged += line) });
-  new Connection(socket, request, telemetry).onMessage(() => Promise.reject(new Error('It failed.')));
+  const options = { telemetry, admission: createAdmission(telemetry), caller: 'network' };
+  new Connection(socket, request, options).onMessage(() => Promise.reject(new Error('It failed.')));
   await once(client, 'open');
   client.send('{"type":"ping"}');
   expect((await once(client, 'close'))[0]).toBe(4500);

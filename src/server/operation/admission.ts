@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http';
+import { createTurns } from '../../lib/async/turns.js';
+import { MemoryLedger } from '../../lib/memory-ledger.js';
+import { OperationMemory } from '../../lib/operation-memory.js';
+import { maybeApplied } from './cost/document-limits.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+
+/** Admits operations, whichever way they come: each waits for its turn, and holds memory until it ends. */
+export interface Admission {
+  readonly ledger: MemoryLedger;
+  /**
+   * Begins an operation of a caller that holds about so many bytes of heap; no promise if its turn is now. Undefined if
+   * there is no memory for it: then it is refused as `overloaded` says. `end` must be called, once.
+   */
+  begin(caller: string, bytes: number): Work | undefined | Promise<Work | undefined>;
+  /** Does work that may take long, such as the parsing of a long text, when it is a caller's turn. */
+  inTurn(caller: string, work: () => void): Promise<void>;
+}
+
+/** An operation that has begun. */
+export interface Work {
+  readonly memory: OperationMemory;
+  /** To be called when it is answered or, if it is a subscription, established; a second call does nothing. */
+  end(): void;
+}
+
+/** How many operations of a user, or of a network whose users are not known, are in progress at once. */
+const perUser = 8;
+const perNetwork = 32;
+/** What an operation takes in the heap besides what it was given. */
+const operationBytes = 4_000;
+
+/** When a client may try again what was refused for want of memory. */
+export const retryAfterSeconds = 1;
+
+/** The answer to what is refused for want of memory; its status is 503. */
+export const overloaded = refusalOf(
+  'You hold too much memory with what is in progress: ask again later, or for less at once.',
+);
+/** The answer in place of one that there is no memory for. */
+export const withheld = refusalOf(
+  `Too many long answers wait for you: ask again later, or for less. ${maybeApplied}`,
+);
+
+function refusalOf(message: string) {
+  return { errors: [{ message, extensions: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds } }] };
+}
+
+/** What a request is refused with before it is an operation. */
+export class OverloadedRequest extends Error {
+  readonly statusCode = 503;
+}
+
+/** Admission by one ledger. */
+export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(telemetry)): Admission {
+  const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));
+
+  function workOf(memory: OperationMemory): Work {
+    let hasEnded = false;
+    return {
+      memory,
+      end() {
+        if (hasEnded) return;
+        hasEnded = true;
+        memory.end();
+        turns.leave(memory.caller);
+      },
+    };
+  }
+
+  return {
+    ledger,
+    begin(caller, bytes) {
+      const memory = new OperationMemory(ledger, caller);
+      if (!memory.keep(operationBytes + bytes)) return undefined;
+      const turn = turns.enter(caller);
+      return turn ? turn.then(() => workOf(memory)) : workOf(memory);
+    },
+    async inTurn(caller, work) {
+      await turns.enter(caller);
+      try {
+        work();
+      } finally {
+        turns.leave(caller);
+      }
+    },
+  };
+}
+
+/** In bytes. Shorter answers are charged with their connection. */
+const shortAnswer = 16 * 1024;
+
+/**
+ * Charges an answer of so many characters until its client has taken it, or has gone. False if there is no room; if
+ * there is none later, for others, the connection is closed.
+ */
+export function holdAnswer(
+  ledger: MemoryLedger,
+  caller: string,
+  response: ServerResponse,
+  length: number,
+): boolean {
+  if (length < shortAnswer || response.closed) return true;
+  const leaving = ledger.open(caller, 'leaving', () => void response.destroy());
+  if (!leaving.resize(length, length)) return false;
+  response.once('close', () => leaving.release());
+  return true;
+}
