@@ -5,24 +5,14 @@ const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|z|[+-]\d\d(?::?\d\d)?)$/;
 
 /**
- * Converts a date-time (ISO 8601, with an offset) to a text that sorts by time, exact to any fraction: whole seconds in
- * UTC, then the fraction without trailing zeros. Undefined for any other text. `24:00` and leap seconds are accepted.
+ * Converts a date-time (ISO 8601, with an offset) to a text that sorts by time, to the nanosecond: whole seconds in UTC,
+ * then the fraction without trailing zeros. Undefined for any other text. `24:00` and leap seconds are accepted.
  */
 export function instant(text: string): string | undefined {
   const match = dateTime.exec(text);
   if (!match) return undefined;
   const [, year, month, day, ...time] = match;
   return textOf(midnightOf(Number(year), Number(month), Number(day)), time);
-}
-
-const keptLength = 64;
-
-/**
- * The start of such a text, which sorts in the same order. A fraction may have any number of digits, an index entry may
- * not: only times that differ by less than 10⁻⁵¹ seconds become the same.
- */
-export function cutInstant(text: string): string {
-  return text.slice(0, keptLength);
 }
 
 const timestamp =
@@ -58,39 +48,29 @@ function textOf(
   const [hours, minutes, seconds] = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)];
   const offset = offsetMinutes(zone ?? 'Z');
   if (midnight === undefined || minutes > 59 || seconds > 60 || offset === undefined) return undefined;
-  const fraction = withoutZeros(decimals ?? '');
-  if (hours > 24 || (hours === 24 && (minutes > 0 || seconds > 0 || fraction !== ''))) return undefined;
+  const isAfterMidnight = minutes > 0 || seconds > 0 || /[1-9]/.test(decimals ?? '');
+  if (hours > 24 || (hours === 24 && isAfterMidnight)) return undefined;
   const start = midnight + (hours * 60 + minutes - offset) * 60 + seconds;
-  if (second !== undefined || fraction === '') return key(start) + fraction;
-  const [more, rest] = inSeconds(fraction, minute === undefined ? 3600 : 60);
-  return key(start + more) + rest;
+  const unit = second !== undefined ? 1 : minute !== undefined ? 60 : 3_600;
+  const nanoseconds = nanosecondsOf(decimals ?? '', unit);
+  const fraction = String(nanoseconds % 1_000_000_000n)
+    .padStart(9, '0')
+    .replace(/0{1,9}$/, '');
+  return key(start + Number(nanoseconds / 1_000_000_000n)) + fraction;
 }
 
-/**
- * A fraction of a unit of so many seconds: its whole seconds, and the fraction of one that remains. Digit by digit, since
- * there may be a million, for which a `BigInt` takes long.
- */
-function inSeconds(fraction: string, unit: number): readonly [seconds: number, fraction: string] {
-  const digits: number[] = [];
-  let carried = 0;
-  for (let at = fraction.length - 1; at >= 0; at--) {
-    const product = Number(fraction[at]) * unit + carried;
-    digits.push(product % 10);
-    carried = Math.floor(product / 10);
-  }
-  return [carried, withoutZeros(digits.toReversed().join(''))];
+/** Digits of a fraction that count: those of a nanosecond, even in a fraction of an hour. */
+const countedDigits = 13;
+
+/** A fraction of a unit of so many seconds, cut to whole nanoseconds. */
+function nanosecondsOf(decimals: string, unit: number): bigint {
+  const counted = BigInt(decimals.slice(0, countedDigits).padEnd(countedDigits, '0'));
+  return (counted * BigInt(unit)) / 10_000n; // of 10⁻¹³ seconds
 }
 
 /** Seconds since the year 0, shifted to stay positive for any offset and padded to a fixed width. */
 function key(seconds: number): string {
   return String(seconds + 86_400).padStart(12, '0') + '.';
-}
-
-/** Without trailing zeros; the regular expression `/0+$/` could take quadratic time. */
-function withoutZeros(digits: string): string {
-  let end = digits.length;
-  while (digits[end - 1] === '0') end -= 1;
-  return digits.slice(0, end);
 }
 
 const yearZero = Date.UTC(400, 0);

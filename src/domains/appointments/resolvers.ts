@@ -7,7 +7,7 @@ import type {
   Resolvers,
   UserError,
 } from '../../generated/resolvers.js';
-import { cutInstant, instant } from '../../lib/iso-instant.js';
+import { instant } from '../../lib/iso-instant.js';
 import {
   type Connection,
   type CursorPlace,
@@ -135,7 +135,7 @@ function readFilter({ status, participant, from, to }: AppointmentFilter): Booki
 
 /** A bound of the start, as starts are stored. */
 function toStored(dateTime: string | null | undefined): string | undefined {
-  return dateTime == null ? undefined : cutInstant(instant(dateTime)!);
+  return dateTime == null ? undefined : instant(dateTime)!;
 }
 
 function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {

@@ -9,14 +9,7 @@ import type { PaymentUpdateFilter, Resolvers } from '../../generated/resolvers.j
 import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../../graphql/relay/relay.js';
 import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from '../../models/payment.js';
-import {
-  paymentPosition,
-  withLivemodeOf,
-  toPayment,
-  type EarlierState,
-  type Payments,
-  type PaymentState,
-} from './state.js';
+import { paymentPosition, withLivemodeOf, toPayment, type Payments, type PaymentState } from './state.js';
 
 /** The context of the payment resolvers. */
 export interface PaymentsContext extends OperationContext {
@@ -111,7 +104,7 @@ function explainLoss(cause: unknown): never {
 
 /** The payment as folded just after this log entry, whose number is its revision: older entries do not repeat it. */
 function foldedAt({ entity, seq }: LogEntry): Payment {
-  return { ...toPayment(entity as PaymentState | EarlierState), revision: seq };
+  return { ...toPayment(entity as PaymentState), revision: seq };
 }
 
 function eventOf({ event }: LogEntry): PaymentEvent {

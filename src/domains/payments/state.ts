@@ -22,11 +22,6 @@ export interface PaymentState {
   readonly livemode: Register<boolean> | null;
 }
 
-/** A state as earlier versions stored it: `livemode` is in `newest`. */
-export interface EarlierState extends Omit<PaymentState, 'newest' | 'livemode'> {
-  readonly newest: Register<{ readonly updatedAt: string; readonly livemode: boolean }>;
-}
-
 /** The payments as folded, and their events. */
 export type Payments = Entities<Payment, PaymentFilter, PaymentEvent>;
 
@@ -53,7 +48,7 @@ const stateTable = {
 } as const satisfies StateTable;
 
 function applyEvent(
-  before: PaymentState | EarlierState | undefined,
+  before: PaymentState | undefined,
   event: PaymentEvent,
   updatedAt: string,
   seq: number,
@@ -67,14 +62,8 @@ function applyEvent(
     amount: writeIfPresent(before?.amount, event.amount, stamp),
     currency: writeIfPresent(before?.currency, event.currency, stamp),
     status: writeIfPresent(before?.status, event.status, stamp),
-    livemode: writeIfPresent(before && livemodeOf(before), event.livemode, stamp),
+    livemode: writeIfPresent(before?.livemode, event.livemode, stamp),
   };
-}
-
-function livemodeOf(state: PaymentState | EarlierState): Register<boolean> | null {
-  if ('livemode' in state) return state.livemode;
-  const { value, stamp } = state.newest;
-  return { value: value.livemode, stamp };
 }
 
 function toRow({ newest, status, currency, livemode }: PaymentState) {
@@ -87,15 +76,15 @@ function toRow({ newest, status, currency, livemode }: PaymentState) {
 }
 
 /** The payment that a state describes. */
-export function toPayment(state: PaymentState | EarlierState): Payment {
-  const { paymentId, revision, newest, amount, currency, status } = state;
+export function toPayment(state: PaymentState): Payment {
+  const { paymentId, revision, newest, amount, currency, status, livemode } = state;
   return {
     kind: 'Payment',
     paymentId,
     amount: amount?.value ?? null,
     currency: currency?.value ?? null,
     status: status?.value ?? null,
-    livemode: livemodeOf(state)?.value ?? false,
+    livemode: livemode?.value ?? false,
     updatedAt: newest.value.updatedAt,
     revision,
   };

@@ -2,7 +2,7 @@ import { createEntities, type Entities } from '../../events/projections/entities
 import type { EntityPosition } from '../../events/projections/entity-pages.js';
 import type { Fold, StateTable } from '../../events/log/projection.js';
 import type { ShipmentFilter } from '../../generated/resolvers.js';
-import { cutInstant, looseInstant } from '../../lib/iso-instant.js';
+import { looseInstant } from '../../lib/iso-instant.js';
 import { write, writeIfPresent, type Register, type Stamp } from '../../lib/lww-register.js';
 import type { Database } from '../../store/database.js';
 import type { Reads } from '../../store/sql/read-budget.js';
@@ -55,7 +55,7 @@ function toRow({ newest, carrier, trackingNumber }: ShipmentState) {
     stage: newest.value.stage,
     carrier: keyTextIf(carrier?.value),
     tracking_number: keyTextIf(trackingNumber?.value),
-    updated_instant: cutInstant(newest.stamp[0]),
+    updated_instant: newest.stamp[0],
   };
 }
 
@@ -76,7 +76,7 @@ export function toShipment(state: ShipmentState): Shipment {
 
 /** The position of a shipment in `Shipments.page`. */
 export function shipmentPosition({ updatedAt, shipmentId }: Shipment): EntityPosition {
-  return [cutInstant(looseInstant(updatedAt)!), shipmentId];
+  return [looseInstant(updatedAt)!, shipmentId];
 }
 
 /** Returns a function that gives an operation the shipments of this database, read through its `reads`. */

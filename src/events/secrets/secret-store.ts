@@ -73,7 +73,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     };
     return {
       current: open(row.current),
-      previous: row.previous === null ? [] : readPrevious(open(row.previous), row.previous_until),
+      previous: row.previous === null ? [] : readPrevious(open(row.previous)),
       configured: open(row.configured),
       changedAt: row.changed_at,
     };
@@ -86,7 +86,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       family,
       endpoint_id: key,
       current: seal(held.current),
-      ...sealPrevious(held.previous, seal),
+      previous: held.previous.length === 0 ? null : seal(JSON.stringify(held.previous)),
       configured: seal(held.configured),
       changed_at: held.changedAt,
     };
@@ -140,16 +140,7 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
   };
 }
 
-/** A single one is stored as it is, with its end in a column; several as JSON, with their ends inside. */
-function sealPrevious(previous: readonly PreviousSecret[], seal: (text: string) => string) {
-  const [first, ...others] = previous;
-  if (!first) return { previous: null, previous_until: null };
-  if (others.length === 0) return { previous: seal(first.secret), previous_until: first.until };
-  return { previous: seal(JSON.stringify(previous)), previous_until: null };
-}
-
-function readPrevious(opened: string, until: number | null): readonly PreviousSecret[] {
-  if (until !== null) return [{ secret: opened, until }];
+function readPrevious(opened: string): readonly PreviousSecret[] {
   try {
     return JSON.parse(opened) as PreviousSecret[];
   } catch {

@@ -5,9 +5,8 @@ import type { Engine, Executor } from '../store.js';
 import { UnusableDatabase } from './unusable-database.js';
 
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
-type Columns<Table extends keyof Tables> = Readonly<
-  Partial<Record<keyof Tables[Table] & string, ColumnType>>
->;
+/** By name, as they were when the migration was written. */
+type Columns = Readonly<Record<string, ColumnType>>;
 
 const migrationTable = 'trivium_migrations';
 
@@ -22,11 +21,7 @@ function tableMaker(kysely: Executor, engine: Engine) {
     text: postgres ? sql`text collate "C"` : sql`text`,
     integer: postgres ? sql`bigint` : sql`integer`,
   };
-  return async <Table extends keyof Tables>(
-    name: Table,
-    key: readonly (keyof Tables[Table] & string)[],
-    columns: Columns<Table>,
-  ): Promise<void> => {
+  return async (name: keyof Tables, key: readonly string[], columns: Columns): Promise<void> => {
     let table: CreateTableBuilder<string, string> = kysely.schema.createTable(name);
     for (const [column, type] of Object.entries(columns) as [string, ColumnType][]) {
       const kind = types[type.startsWith('text') ? 'text' : 'integer'];
@@ -202,6 +197,12 @@ async function createDeliveryColumns(kysely: Executor, engine: Engine): Promise<
   await index('events', ['endpoint_id', 'seq']).execute();
 }
 
+/** Replaced secrets have their expiry beside them; one with its expiry in a column was kept for 24 hours at most. */
+async function dropPreviousUntil(kysely: Executor): Promise<void> {
+  await sql`update webhook_secrets set previous = null where previous_until is not null`.execute(kysely);
+  await sql`alter table webhook_secrets drop column previous_until`.execute(kysely);
+}
+
 /** A migration of whole tables; on large ones that takes longer than a statement otherwise may. */
 function longMigration(
   engine: Engine,
@@ -232,6 +233,7 @@ function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
     '0003_booking_starts': longMigration(engine, createStartIndex),
     '0004_revisions': longMigration(engine, addRevisions),
     '0005_deliveries': longMigration(engine, createDeliveryColumns),
+    '0006_previous_secrets': longMigration(engine, dropPreviousUntil),
   };
 }
 

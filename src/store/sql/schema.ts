@@ -43,10 +43,8 @@ export interface WebhookSecretTable {
   readonly family: string;
   readonly endpoint_id: string;
   readonly current: string;
-  /** Sealed: one replaced secret, or several as JSON, each with its own expiry. */
+  /** Sealed: the replaced secrets as JSON, each with its expiry. */
   readonly previous: string | null;
-  /** When the replaced secret expires; null if there are several. */
-  readonly previous_until: number | null;
   /** A sealed copy of the value configured at the last start, to notice when the operator changes it. */
   readonly configured: string;
   readonly changed_at: number;

@@ -1,13 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../../src/lib/iso-instant.js';
 import type { PaymentEvent } from '../../../src/models/payment.js';
-import {
-  createPaymentFold,
-  paymentPosition,
-  toPayment,
-  type PaymentState,
-} from '../../../src/domains/payments/state.js';
+import { createPaymentFold, paymentPosition, toPayment } from '../../../src/domains/payments/state.js';
 import { foldContract, statesAfter } from '../../events/log/projection.contract.js';
 import { paymentEvent } from './events.js';
 
@@ -64,24 +58,6 @@ describe('the fold of payments', () => {
     const at = (status: string, created: number) => paymentEvent({ status, created });
     const payment = paymentAfter([at('new', 1_767_225_600_000_002), at('old', 1_767_225_600_000_001)]);
     expect(payment).toMatchObject({ status: 'new', updatedAt: '2026-01-01T00:00:00.000002Z' });
-  });
-
-  it('continues from a state stored by an earlier version', () => {
-    const stamp = [instant('2026-01-01T00:00:03.000Z')!, 0, 7] as const;
-    const kept: unknown = {
-      paymentId: 'pay_1',
-      newest: { value: { livemode: true, updatedAt: '2026-01-01T00:00:03.000Z' }, stamp },
-      amount: null,
-      currency: null,
-      status: { value: 'succeeded', stamp },
-    };
-    const earlier = kept as PaymentState;
-    expect(toPayment(earlier)).toMatchObject({ livemode: true, updatedAt: '2026-01-01T00:00:03.000Z' });
-    const livemodeAfter = (livemode: boolean | null, created: number) =>
-      toPayment(apply(earlier, paymentEvent({ livemode, created }), 8)).livemode;
-    expect(livemodeAfter(null, 1_767_225_604)).toBe(true);
-    expect(livemodeAfter(false, 1_767_225_602)).toBe(true);
-    expect(livemodeAfter(false, 1_767_225_604)).toBe(false);
   });
 
   it('orders events with equal times by log order', () => {

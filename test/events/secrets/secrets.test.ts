@@ -190,15 +190,14 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect((await configure('p2')).valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('reads a row with one previous secret in the original format, and adds more to it', async () => {
+  test('reads a row with one previous secret, and adds more to it', async () => {
     const sealer = createSealer([key]);
     const seal = (secret: string) => sealer.seal(secret, 'webhook_secrets payments pe_1');
     const row = {
       family: 'payments',
       endpoint_id: 'pe_1',
       current: seal('p2'),
-      previous: seal('p1'),
-      previous_until: start + hour,
+      previous: seal(JSON.stringify([{ secret: 'p1', until: start + hour }])),
       configured: seal('p1'),
       changed_at: start,
     };

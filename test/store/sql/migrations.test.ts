@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Tables } from '../../../src/store/sql/schema.js';
 import { openDatabase } from '../../support/database.js';
 import { engines, noPostgres } from '../../support/engines.js';
 import { createTestDatabase, execute } from '../../support/postgres.js';
@@ -109,6 +110,8 @@ test.skipIf(noPostgres)(
       { name: '0002_filters' },
       { name: '0003_booking_starts' },
       { name: '0004_revisions' },
+      { name: '0005_deliveries' },
+      { name: '0006_previous_secrets' },
     ]);
   },
 );
@@ -119,11 +122,37 @@ const laterIndexes = [
   'bookings_by_start_instant',
 ];
 
+/** What takes back each migration, the latest first. */
+const undoing: readonly (readonly [name: string, statements: readonly string[]])[] = [
+  ['0006_previous_secrets', ['alter table webhook_secrets add column previous_until integer']],
+  [
+    '0005_deliveries',
+    [
+      'drop index event_renderings_by_after_seq_received_at_body_digest',
+      'drop index events_by_endpoint_id_seq',
+      'alter table events drop column signed_at',
+      ...['signed_at', 'after_seq', 'endpoint_id', 'type'].map(
+        (column) => `alter table event_renderings drop column ${column}`,
+      ),
+    ],
+  ],
+  ['0004_revisions', []],
+  ['0003_booking_starts', ['drop index bookings_by_start_instant']],
+  ['0002_filters', laterIndexes.slice(0, -1).map((name) => `drop index ${name}`)],
+];
+
+/** Makes a database one that this migration, and those after it, have not changed. */
+async function undoSince(name: string, kysely: Kysely<Tables>): Promise<void> {
+  for (const [undone, statements] of undoing.filter(([each]) => each >= name)) {
+    for (const statement of statements) await sql.raw(statement).execute(kysely);
+    await sql`delete from trivium_migrations where name = ${undone}`.execute(kysely);
+  }
+}
+
 /** Creates a database from before these indexes existed. */
 async function createEarlierDatabase(url: string): Promise<string> {
   const { kysely, stop } = await openDatabase(url, { log: silent });
-  for (const name of laterIndexes) await kysely.schema.dropIndex(name).execute();
-  await sql`delete from trivium_migrations where name > '0001_tables'`.execute(kysely);
+  await undoSince('0002_filters', kysely);
   await stop();
   return url;
 }
@@ -200,7 +229,7 @@ describe.each(engines)('revisions on %s', (_, freshUrl) => {
       )
       .execute();
     await kysely.updateTable('log_head').set({ seq: 7, pruned }).execute();
-    await sql`delete from trivium_migrations where name = '0004_revisions'`.execute(kysely);
+    await undoSince('0004_revisions', kysely);
     await stop();
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../../lib/clock.js';
-import { cutInstant, instant } from '../../../lib/iso-instant.js';
+import { instant } from '../../../lib/iso-instant.js';
 import { digest } from '../../../lib/sealer.js';
 import { LightAbortController } from '../../../lib/async/abort.js';
 import type { Database } from '../../../store/database.js';
@@ -92,7 +92,7 @@ export function createLedger({
       upstream_id: null,
       status,
       start_text: start,
-      start_instant: cutInstant(instant(start)!), // it has been checked
+      start_instant: instant(start)!, // it has been checked
       end_text: end,
       participants: JSON.stringify(participants),
       booked_at: Math.floor(clock.now()),
