@@ -121,7 +121,10 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     }
 
     get signal(): LightAbortController {
-      return (this.madeSignal ??= this.request.signal());
+      if (this.madeSignal) return this.madeSignal;
+      this.madeSignal = this.request.signal();
+      this.madeSignal.origin = { requestId: this.requestId };
+      return this.madeSignal;
     }
 
     get notes() {

@@ -139,7 +139,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { ledger } = admission;
   const networkCaller = createNetworkCaller(options.trustProxy);
   const connections = createClientConnections(ledger, telemetry);
-  const meter = createMeter(metrics);
+  const meter = createMeter(telemetry, rules.costs);
   const compiledQueries = options.compiledQueries
     ? createCompiledQueries({
         schema,

@@ -187,7 +187,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       upstream: name,
       method,
       path: `${prefix}${path}`,
-      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      headers: {
+        ...headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(signal?.origin && { 'x-request-id': signal.origin.requestId }),
+      },
       body: body === undefined ? null : JSON.stringify(body),
     };
     const started = performance.now();

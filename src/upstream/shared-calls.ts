@@ -42,8 +42,14 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     owned.flights = owned.flights.filter((each) => each !== flight);
   }
 
-  function begin(owned: InFlight<T>, key: string, start: (signal: Signal) => Promise<T>): Flight<T> {
+  function begin(
+    owned: InFlight<T>,
+    key: string,
+    start: (signal: Signal) => Promise<T>,
+    origin: Signal['origin'],
+  ): Flight<T> {
     const flight: Flight<T> = { key, ending: new LightAbortController(), waiters: [] };
+    flight.ending.origin = origin; // whoever asks first
     const settle = (release: (waiter: Waiter<T>) => void) => {
       remove(owned, flight);
       for (const waiter of flight.waiters) {
@@ -71,7 +77,8 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     share(owner, key, start, signal) {
       if (signal?.aborted) return Promise.reject(new UpstreamError(upstream, 'abandoned'));
       const owned = inFlightOf(owner);
-      const flight = owned.flights.find((each) => each.key === key) ?? begin(owned, key, start);
+      const flight =
+        owned.flights.find((each) => each.key === key) ?? begin(owned, key, start, signal?.origin);
       return new Promise((resolve, reject) => {
         const waiter: Waiter<T> = { resolve, reject, unlisten: noop };
         flight.waiters.push(waiter);

@@ -7,6 +7,7 @@ import type { Sessions } from './sessions.js';
 
 /** The context of the session resolvers. */
 export interface SessionsContext extends OperationContext {
+  readonly requestId: string;
   /** Null after `signOut`: the rest of the document is anonymous. */
   caller: Caller | null;
   readonly sessions: Sessions;
@@ -67,9 +68,9 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
       };
     },
     async signOut(_, __, context) {
-      const { sessionId } = requireCaller(context);
+      const { sessionId, userId } = requireCaller(context);
       const byCookie = await context.cookie?.session();
-      await context.sessions.end(sessionId);
+      await context.sessions.signOut(sessionId, { userId, requestId: context.requestId });
       context.caller = null;
       // A bearer token may be that of another session, which the browser keeps.
       if (!byCookie || byCookie.caller.sessionId === sessionId) context.cookie?.clear();

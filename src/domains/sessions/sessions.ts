@@ -44,6 +44,8 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
   signIn(credentials: Credentials & { readonly ip: string }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
   /** The live session of a token; not a promise if it was opened or looked up here within the last seconds. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
+  /** As `end`, because its user wants it; the log says so. */
+  signOut(sessionId: string, about: { readonly userId: string; readonly requestId: string }): Promise<void>;
   /** Ends a session here and on every replica; its watchers are called. */
   end(sessionId: string): Promise<void>;
   /**
@@ -216,9 +218,14 @@ export function createSessions(options: {
   }
 
   return {
-    signIn({ ip, ...credentials }) {
+    async signIn({ ip, ...credentials }) {
       const network = networkOf(ip);
-      return byNetwork.attempt(network, () => attempt({ ...credentials, network }), isWrong);
+      const run = () => attempt({ ...credentials, network });
+      const outcome = await byNetwork.attempt(network, run, isWrong);
+      const about = { audit: true, requestId: credentials.signal.origin?.requestId };
+      if (outcome === 'WRONG_CREDENTIALS') telemetry.log.info({ ...about, network }, 'refused a sign-in');
+      else telemetry.log.info({ ...about, userId: outcome.user.upstreamId }, 'signed in');
+      return outcome;
     },
     find(token) {
       const id = digests.get(token) ?? digest(token);
@@ -227,6 +234,10 @@ export function createSessions(options: {
       const now = clock.now();
       if (!cached || cached.until <= now) return lookUp(token, id);
       return cached.session.expiresAt > now ? cached.session : undefined;
+    },
+    async signOut(sessionId, about) {
+      await end(sessionId);
+      telemetry.log.info({ audit: true, ...about }, 'signed out');
     },
     end,
     revoke(sessionId) {

@@ -75,7 +75,7 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
     held.put(family, endpointId, await stored.catch(cannotStore));
     database.signal('secrets', signalOf(family, endpointId));
     const previousValidUntil = isoText(now + overlapMs);
-    telemetry.log.info({ family, endpointId, previousValidUntil }, 'rotated a webhook secret');
+    telemetry.log.info({ audit: true, family, endpointId, previousValidUntil }, 'rotated a webhook secret');
     return { rotatedAt: isoText(now), previousValidUntil };
   }
 

@@ -1,8 +1,15 @@
 import type { OperationMemory } from '../operation-memory.js';
 
+/** The operation that a signal belongs to: what is told of it to those who are called for it. */
+export interface Origin {
+  readonly requestId: string;
+}
+
 /** The part of an `AbortSignal` that is used here, and who is charged for what is read until then. */
 export interface Signal {
   readonly memory?: OperationMemory | undefined;
+  /** Absent where the work is not one operation's. */
+  readonly origin?: Origin | undefined;
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
   removeEventListener(type: 'abort', listener: () => void): void;
@@ -14,6 +21,7 @@ export interface Signal {
  */
 export class LightAbortController implements Signal {
   readonly memory: OperationMemory | undefined;
+  origin: Origin | undefined = undefined;
   private listeners: readonly (() => void)[] = [];
   private over = false;
 

@@ -1,4 +1,5 @@
 import { createMetrics, type Metrics } from './metrics.js';
+import { readableLine } from './readable-lines.js';
 import { destination as openOutput, pino, type DestinationStream, type Logger } from 'pino';
 
 /** What the process tells its operator. */
@@ -71,13 +72,15 @@ function standardOutput(): DestinationStream {
       output.flush();
     } while (isBehind && performance.now() < until);
   });
-  return { write: (line) => void output.write(line) }; // pino would flush the whole before it goes on
+  const isRead = process.stdout.isTTY;
+  // Not `output` itself: pino would flush the whole before it goes on.
+  return { write: (line) => void output.write(isRead ? readableLine(line) : line) };
 }
 
 /** Opened when it is first needed, and once: it stays until the process exits. */
 let sharedOutput: DestinationStream | undefined;
 
-/** Telemetry that logs JSON lines from `level` on; no value under a sensitive name is ever written. */
+/** Telemetry that logs JSON lines, on a terminal readable ones, from `level` on; no value under a sensitive name is ever written. */
 export function createTelemetry(level: string, destination = (sharedOutput ??= standardOutput())): Telemetry {
   const options = {
     level,

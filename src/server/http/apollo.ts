@@ -220,7 +220,8 @@ function operationPlugin(
           const fault = callers.faultOf(Object.fromEntries(request.http?.headers ?? []));
           if (fault !== undefined) for (const error of anonymous) error.message = `Sign in first: ${fault}.`;
         },
-        async willSendResponse({ request, response: { http, body }, errors = [], operation, contextValue }) {
+        async willSendResponse({ request, response, errors = [], document, operation, contextValue }) {
+          const { http, body } = response;
           if (body.kind !== 'single') return;
           // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
           const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
@@ -232,7 +233,11 @@ function operationPlugin(
             http.status = 400;
             body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
           }
-          meter.answered({ transport: 'http', type: operation?.operation }, contextValue, body.singleResult);
+          meter.answered(
+            { transport: 'http', type: operation?.operation, document, operation },
+            contextValue,
+            body.singleResult,
+          );
         },
       };
     },

@@ -166,7 +166,8 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
     send(response, headers, context.requestId, text);
     work.work.end();
-    meter.answered({ transport: 'http', type: 'query' }, context, result);
+    const { document, operation } = admitted;
+    meter.answered({ transport: 'http', type: 'query', document, operation }, context, result);
     return true;
   }
 

@@ -1,19 +1,31 @@
-import type { GraphQLFormattedError, OperationTypeNode } from 'graphql';
+import type {
+  DocumentNode,
+  GraphQLFormattedError,
+  OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
 import type { Context } from '../../api/context.js';
-import { secondsSince, type Durations, type Metrics } from '../../lib/telemetry/metrics.js';
+import { secondsSince, type Durations } from '../../lib/telemetry/metrics.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { Costs } from './cost/query-cost.js';
 
 /** Measures operations, in the same way whatever runs them. */
 export interface Meter {
   /** An operation has this result. One without `data`, refused or withheld, counts only by its errors. */
-  answered(how: Measured, context: Pick<Context, 'began'>, result: Result): void;
+  answered(how: Measured, context: Measurable, result: Result): void;
   /** An answer, or the end of a stream, has these errors. */
   refused(transport: Transport, errors: Errors): void;
 }
+
+type Measurable = Pick<Context, 'began' | 'caller' | 'requestId'>;
 
 /** How an operation came, and of which type it is; undefined if none was found. */
 interface Measured {
   readonly transport: Transport;
   readonly type: OperationType | undefined;
+  /** For the log: the operation and its document. */
+  readonly operation?: OperationDefinitionNode | undefined;
+  readonly document?: DocumentNode | undefined;
 }
 
 interface Result {
@@ -25,8 +37,10 @@ type Errors = readonly Pick<GraphQLFormattedError, 'extensions'>[];
 type OperationType = `${OperationTypeNode}`;
 type Transport = 'http' | 'websocket';
 
-/** A meter that adds to these metrics. */
-export function createMeter({ operationSeconds, operationErrors }: Metrics): Meter {
+/** A meter that adds to the metrics and, at `debug`, logs a line for each operation. */
+export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'>): Meter {
+  const { operationSeconds, operationErrors } = metrics;
+  const isDebugging = log.isLevelEnabled('debug');
   const refused: Meter['refused'] = (transport, errors) => {
     const codes = new Set(errors.map(({ extensions }) => String(extensions?.['code'])));
     for (const code of codes) operationErrors.of(transport, code).value += 1;
@@ -40,8 +54,31 @@ export function createMeter({ operationSeconds, operationErrors }: Metrics): Met
   // At zero, so that Prometheus sees the first one as an increase.
   for (const transport of ['http', 'websocket']) operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
 
+  function logOperation(
+    { transport, type, operation, document }: Measured,
+    { began, caller, requestId }: Measurable,
+    errors: Errors = [],
+  ): void {
+    log.debug(
+      {
+        operation: operation?.name?.value,
+        transport,
+        type,
+        cost: operation && document && costs.of(document, operation).fields,
+        ms: Math.round(performance.now() - began),
+        code: errors[0]?.extensions?.['code'],
+        userId: caller?.userId,
+        requestId,
+      },
+      'operation',
+    );
+  }
+
   return {
-    answered({ transport, type }, { began }, { data, errors }) {
+    answered(how, context, { data, errors }) {
+      const { transport, type } = how;
+      const { began } = context;
+      if (isDebugging) logOperation(how, context, errors);
       if (type && data !== undefined) durations[transport][type]?.add(secondsSince(began));
       if (errors) refused(transport, errors);
     },

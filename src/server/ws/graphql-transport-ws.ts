@@ -133,9 +133,11 @@ export function createProtocol(options: ProtocolOptions) {
     // What `prepare` returned, though its type does not say so.
     subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
-    onNext(_, __, ___, { contextValue }, result) {
+    onNext(_, __, ___, { contextValue, document, operationName }, result) {
       const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
-      meter.answered({ transport: 'websocket', type: 'query' }, contextValue as Context, shown);
+      const operation = getOperationAST(document, operationName) ?? undefined;
+      const how = { transport: 'websocket', type: 'query', document, operation } as const;
+      meter.answered(how, contextValue as Context, shown);
       return shown;
     },
     // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.

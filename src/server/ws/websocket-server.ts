@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
 import { Connection, maxFragments } from './socket/connection.js';
@@ -11,7 +12,10 @@ import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js'
 export interface GraphqlSockets {
   /** How many are open. */
   readonly size: number;
-  /** Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it. */
+  /**
+   * Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it: in batches, 5,000 in
+   * four seconds.
+   */
   retire(): Promise<void>;
   /** Closes all sockets with `1012` (service restart): clients reconnect by themselves, and ask again. */
   restart(): void;
@@ -21,6 +25,11 @@ export interface GraphqlSockets {
 
 export const beatMs = 15_000;
 const closeMs = 1_000;
+/** How sockets end in the ordinary course: normally, by leaving, without a code, by a restart of ours. */
+const usualCodes: ReadonlySet<number> = new Set([1000, 1001, 1005, 1012]);
+/** Clients that are asked to move come back at once: not all in one second. */
+const retiredAtOnce = 125;
+const retireEveryMs = 100;
 export const maxMessageBytes = 1024 * 1024;
 
 /** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
@@ -63,6 +72,10 @@ export function createGraphqlSockets(
     socket.on('close', (code, reason) => {
       connections.delete(connection);
       connection.release();
+      if (!usualCodes.has(code)) {
+        const userId = connection.session?.caller.userId;
+        telemetry.log.info({ code, userId }, 'a websocket closed abnormally');
+      }
       closed(code, String(reason)).catch(noteFailure);
     });
   });
@@ -83,7 +96,12 @@ export function createGraphqlSockets(
       return connections.size;
     },
     async retire() {
-      await Promise.all(Array.from(connections, (connection) => connection.retire()));
+      const retiring: Promise<void>[] = [];
+      for (const connection of connections) {
+        if (retiring.length > 0 && retiring.length % retiredAtOnce === 0) await sleep(retireEveryMs);
+        retiring.push(connection.retire());
+      }
+      await Promise.all(retiring);
     },
     restart,
     async stop() {
