@@ -7,8 +7,13 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-/** Left out, since it looks for its native code next to itself. */
-const leftOut = new Set(['@photostructure/sqlite']);
+/** Left out: the first looks for its native code next to itself, the others are optional peers. */
+const leftOut = new Set([
+  '@photostructure/sqlite',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-node',
+]);
 
 const imports = /^import ([^;]+?) from '([^.'][^']*)';|const (\{[^}]*\}) = await import\('([^.'][^']*)'\)/gm;
 const mentions = /\b(?:from|import ?\(?) ?['"][^.'"]/g;

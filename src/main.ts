@@ -29,7 +29,8 @@ if (!fits(process.versions.node, engines.node)) {
 if (existsSync('.env')) process.loadEnvFile('.env');
 // Only now: an older Node.js could not even load what follows.
 const { run } = await import('./commands/run.js');
-await run(process.argv.slice(2), version, {
+await run(process.argv.slice(2), {
+  version,
   environment: process.env,
   loadSandbox: () => import('./sandbox/sandbox.js'),
 });

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { AppointmentsContext } from '../domains/appointments/resolvers.js';
 import type { Feed } from '../events/feed/feed.js';
@@ -10,6 +11,7 @@ import type { Session } from '../domains/sessions/session.js';
 import type { ShipmentsContext } from '../domains/shipments/resolvers.js';
 import type { WebhooksContext } from '../domains/webhooks/resolvers.js';
 import { LightAbortController, type Signal } from '../lib/async/abort.js';
+import { traceArrival, type TracedWork } from '../lib/telemetry/tracing.js';
 
 /** Counts, in one run of an operation, what lists of unknown length add to its estimated cost. */
 export interface Tally {
@@ -33,6 +35,8 @@ export type Context = SessionsContext &
     readonly began: number;
     /** The id under which the operation is logged. */
     readonly requestId: string;
+    /** Its span; undefined while tracing is off. */
+    readonly trace: TracedWork | undefined;
     readonly tally: Tally;
     /** To be called when the notes service no longer knows the session's token. */
     endSession(): void;
@@ -57,6 +61,8 @@ export interface OperationRequest {
   readonly ip?: string;
   readonly requestId: string;
   readonly cookie?: Context['cookie'];
+  /** The request's headers, which may say which trace it belongs to. */
+  readonly headers?: IncomingHttpHeaders;
 }
 
 /** Makes the context of one operation. */
@@ -104,6 +110,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     private madeStored: Stored | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
+    private madeTrace: TracedWork | undefined;
 
     constructor(request: OperationRequest) {
       this.request = request;
@@ -123,8 +130,12 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     get signal(): LightAbortController {
       if (this.madeSignal) return this.madeSignal;
       this.madeSignal = this.request.signal();
-      this.madeSignal.origin = { requestId: this.requestId };
+      this.madeSignal.origin = { requestId: this.requestId, trace: this.trace?.context };
       return this.madeSignal;
+    }
+
+    get trace() {
+      return (this.madeTrace ??= traceArrival('operation', this.request.headers, this.began));
     }
 
     get notes() {

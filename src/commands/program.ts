@@ -22,6 +22,7 @@ export interface SandboxModule {
 
 /** What the process is given; only `main` reads it. */
 export interface Program {
+  readonly version: string;
   readonly environment: Environment;
   /** Loads the sandbox, which a gateway in production never does. */
   readonly loadSandbox: () => Promise<SandboxModule>;

@@ -17,19 +17,15 @@ const usage = `Usage: trivium [command]
 Settings are environment variables, also in a file .env; docs/settings.md lists them all.`;
 
 /** Runs the command that these arguments name, loading only what it needs; ends the process with 1 if it fails. */
-export async function run(args: readonly string[], version: string, program: Program): Promise<void> {
+export async function run(args: readonly string[], program: Program): Promise<void> {
   try {
-    await dispatch(args, version, program);
+    await dispatch(args, program);
   } catch (error) {
     fail(error);
   }
 }
 
-async function dispatch(
-  [command = 'start', ...options]: readonly string[],
-  version: string,
-  program: Program,
-): Promise<void> {
+async function dispatch([command = 'start', ...options]: readonly string[], program: Program): Promise<void> {
   switch (command) {
     case 'start':
       return (await import('./start.js')).runGateway(program, fail);
@@ -43,7 +39,7 @@ async function dispatch(
       return (await import('./backup.js')).runBackup(program, options[0]);
     case '--version':
     case '-v':
-      return say(version);
+      return say(program.version);
     case '--help':
     case '-h':
       return say(usage);

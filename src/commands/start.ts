@@ -22,6 +22,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   for (const warning of [...warningsOf(program.environment), ...warningsOfDatabase(config)])
     telemetry.log.warn(warning);
 
+  const stopTracing = await traceIfSet(program);
   const sandbox = hasUpstreams(config) ? undefined : await startBeside(program);
   const complete = withUpstreams(config, program.environment, sandbox);
   const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(nameSetting);
@@ -31,12 +32,27 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
     unwatch();
     await gateway.stop();
     await sandbox?.stop();
+    await stopTracing();
     telemetry.log.info('stopped');
   };
   // A supervisor starts a new process, which can do what this one no longer can.
   void gateway.failed.then(() => end(1));
   telemetry.log.info({ url: gateway.url, node: process.version, pid: process.pid }, 'started');
   say(welcome(gateway.url, config, sandbox));
+}
+
+/** Tracing begins where OpenTelemetry's own settings name somewhere to send to; its SDK is loaded only then. */
+async function traceIfSet({ environment, version }: Program): Promise<() => Promise<void>> {
+  const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+  const name = names.find((each) => environment[each]?.trim());
+  if (name === undefined || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
+  const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
+  return startTracing(version).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new ConfigError([
+      `${name}: traces need packages that are not installed: npm install @opentelemetry/sdk-trace-node@2 @opentelemetry/exporter-trace-otlp-http`,
+    ]);
+  });
 }
 
 /** The settings, read; throws a `ConfigError` that also has the warnings, since a misspelled name is often the reason. */

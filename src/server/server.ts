@@ -159,6 +159,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
               session,
               signal: () => operationSignal(response, work.work?.memory),
               requestId: requestId(request.headers['x-request-id']),
+              headers: request.headers,
             });
           return found instanceof Promise ? found.then(make) : make(found);
         },

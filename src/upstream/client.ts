@@ -13,6 +13,7 @@ import { type Account, createQuota } from './hourly-quota.js';
 import { createRecords } from './per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import type { Signal } from '../lib/async/abort.js';
+import { failSpan, traceCall, traceHeaders } from '../lib/telemetry/tracing.js';
 
 /** One service that the gateway calls. */
 export interface Upstream {
@@ -183,6 +184,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   ): Promise<T> {
     const holder = token === undefined ? undefined : holderOf(token);
     const headers = holder?.headers ?? defaultHeaders;
+    const traced = traceCall(name, method, signal?.origin?.trace);
     const sent: Exchange = {
       upstream: name,
       method,
@@ -191,6 +193,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         ...headers,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(signal?.origin && { 'x-request-id': signal.origin.requestId }),
+        ...(traced && traceHeaders(traced)),
       },
       body: body === undefined ? null : JSON.stringify(body),
     };
@@ -210,15 +213,18 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       const guarded = { repeatable: method === 'GET', caller };
       const reply = await guard(guarded, () => attempt(sent, holder?.account, deadline));
       const answer = accept(reply, holder?.account);
+      traced?.span.setAttribute('http.response.status_code', answer.status);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });
     } catch (error) {
       logFailure(sent, error, started);
+      failSpan(traced?.span, error instanceof UpstreamError ? error.reason : 'broken');
       throw error;
     } finally {
       entered?.leave();
       deadline.stop();
+      traced?.span.end();
     }
   }
 

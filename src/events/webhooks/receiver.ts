@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.js';
 import { secondsSince } from '../../lib/telemetry/metrics.js';
 import { withTimeout } from '../../lib/async/timeout.js';
+import { failSpan, traceArrival, traceDelivery, type TracedWork } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import { readEvent } from './body.js';
@@ -72,6 +73,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     received.body = body;
     await checkSignature(family, request, body);
     const delivery = parseDelivery(family, request, body);
+    traceDelivery(delivery, received.traced);
     const outcome = await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
     recorder.accepted(delivery, outcome);
     return family.name;
@@ -152,12 +154,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     async receive(request) {
       const began = performance.now();
       const received: Received = {};
+      const traceparent = headerValues(request, 'traceparent')[0];
+      const traced = traceArrival('delivery', { traceparent }, began);
+      received.traced = traced;
       try {
         const family = await verifyAndStore(request, received);
         webhookSeconds.of(family).add(secondsSince(began));
+        traced?.span.setAttribute('trivium.family', family);
         return toAnswer(200, { received: true });
       } catch (error) {
-        return answerRefusal(error instanceof Refusal ? error : notStored(error), request, received);
+        const refusal = error instanceof Refusal ? error : notStored(error);
+        failSpan(traced?.span, refusal.code);
+        return answerRefusal(refusal, request, received);
+      } finally {
+        traced?.span.end();
       }
     },
   };
@@ -166,6 +176,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 /** What has been received of a request so far. */
 interface Received {
   body?: Buffer;
+  traced?: TracedWork | undefined;
 }
 
 const signatureMessages: Readonly<Record<SignatureFault, string>> = {

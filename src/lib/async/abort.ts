@@ -1,8 +1,11 @@
+import type { Context as TraceContext } from '@opentelemetry/api';
 import type { OperationMemory } from '../operation-memory.js';
 
 /** The operation that a signal belongs to: what is told of it to those who are called for it. */
 export interface Origin {
   readonly requestId: string;
+  /** In which spans of calls are made; undefined while tracing is off. */
+  readonly trace: TraceContext | undefined;
 }
 
 /** The part of an `AbortSignal` that is used here, and who is charged for what is read until then. */

@@ -99,6 +99,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
       signal: () => operationSignal(reply.raw, taken.work?.memory),
       ip: addressOf(request),
       requestId: request.id,
+      headers: request.headers,
       ...(callers.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
     });
   }

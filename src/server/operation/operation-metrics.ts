@@ -6,6 +6,7 @@ import type {
 } from 'graphql';
 import type { Context } from '../../api/context.js';
 import { secondsSince, type Durations } from '../../lib/telemetry/metrics.js';
+import { failSpan } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Costs } from './cost/query-cost.js';
 
@@ -17,7 +18,7 @@ export interface Meter {
   refused(transport: Transport, errors: Errors): void;
 }
 
-type Measurable = Pick<Context, 'began' | 'caller' | 'requestId'>;
+type Measurable = Pick<Context, 'began' | 'caller' | 'requestId' | 'trace'>;
 
 /** How an operation came, and of which type it is; undefined if none was found. */
 interface Measured {
@@ -79,9 +80,24 @@ export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'
       const { transport, type } = how;
       const { began } = context;
       if (isDebugging) logOperation(how, context, errors);
+      endTrace(how, context, errors);
       if (type && data !== undefined) durations[transport][type]?.add(secondsSince(began));
       if (errors) refused(transport, errors);
     },
     refused,
   };
+}
+
+/** Ends the span of an operation, named by its type and name, as the specification of GraphQL spans has it. */
+function endTrace(
+  { transport, type, operation }: Measured,
+  { trace }: Measurable,
+  errors: Errors = [],
+): void {
+  if (!trace) return;
+  const { span } = trace;
+  span.updateName([type ?? 'operation', operation?.name?.value].filter(Boolean).join(' '));
+  span.setAttribute('trivium.transport', transport);
+  if (errors.length > 0) failSpan(span, String(errors[0]?.extensions?.['code']));
+  span.end();
 }

@@ -1,0 +1,105 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { Agent, request } from 'undici';
+import WebSocket from 'ws';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { settingsFor } from '../bad-store/sending.js';
+import { createTestFile } from '../support/engines.js';
+import { freePort } from '../support/postgres-server.js';
+import { startGatewayProcess } from '../support/process.js';
+
+const hasNginx =
+  spawnSync('nginx', ['-v']).error === undefined && spawnSync('openssl', ['version']).error === undefined;
+
+const url = 'https://127.0.0.1:8443';
+
+/** Runs nginx with the file as it is; only the certificate and the replicas are the test's. */
+async function startNginx(ports: readonly number[]): Promise<void> {
+  const folder = mkdtempSync(join(inject('testDirectory'), 'nginx-'));
+  cpSync('deploy/nginx', folder, { recursive: true });
+  const servers = ports.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join(' ');
+  writeFileSync(join(folder, 'upstreams.conf'), `upstream trivium { ${servers} }`);
+  const certificate = [
+    '-keyout',
+    join(folder, 'tls.key'),
+    '-out',
+    join(folder, 'tls.crt'),
+    '-subj',
+    '/CN=localhost',
+  ];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...certificate], {
+    stdio: 'ignore',
+  });
+  const nginx = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'], { stdio: 'inherit' });
+  onTestFinished(() => void nginx.kill('SIGTERM'));
+}
+
+test.runIf(hasNginx)(
+  'behind nginx as it is shipped, a rolling restart loses no request',
+  async () => {
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.stop());
+    const start = async (port: number, database: string) => {
+      const settings = { ...settingsFor(sandbox, database), PORT: String(port), TRUST_PROXY: '1' };
+      const gateway = await startGatewayProcess(settings, { main: 'dist/main.js' });
+      onTestFinished(async () => void (await gateway.end('SIGKILL')));
+      return gateway;
+    };
+    const ports = [await freePort(), await freePort()];
+    const databases = [await createTestFile(), await createTestFile()];
+    const running = await Promise.all(ports.map((port, at) => start(port, databases[at]!)));
+    await startNginx(ports);
+
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false }, connections: 20 });
+    onTestFinished(() => dispatcher.destroy());
+    const ask = async () => {
+      const { statusCode, body } = await request(`${url}/graphql`, {
+        dispatcher,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"query":"mutation { __typename }"}',
+      });
+      const text = await body.text();
+      return statusCode === 200 && text.includes('Mutation') ? undefined : `${statusCode} ${text}`;
+    };
+    await vi.waitFor(async () => expect(await ask()).toBeUndefined(), 10_000);
+
+    const total = Number(process.env['TRIVIUM_TEST_REQUESTS'] ?? 2_000);
+    const lost: unknown[] = [];
+    let sent = 0;
+    let rolled = false;
+    const load = Array.from({ length: 10 }, async () => {
+      while (sent < total || !rolled) {
+        sent += 1;
+        const fault = await ask().catch((error: unknown) => error);
+        if (fault !== undefined) lost.push(fault);
+      }
+    });
+    for (const [at, port] of ports.entries()) {
+      expect(await running[at]!.end()).toBe(0);
+      running[at] = await start(port, databases[at]!);
+    }
+    rolled = true;
+    await Promise.all(load);
+    expect(lost).toEqual([]);
+    expect(sent).toBeGreaterThanOrEqual(total);
+
+    expect((await request(`${url}/metrics`, { dispatcher })).statusCode).toBe(404);
+    const socket = new WebSocket(`${url.replace('https', 'wss')}/graphql`, 'graphql-transport-ws', {
+      rejectUnauthorized: false,
+    });
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+    socket.close();
+  },
+  240_000,
+);
+
+const hasPromtool = spawnSync('promtool', ['--version']).error === undefined;
+test.runIf(hasPromtool)('Prometheus takes its configuration and the alerts as they are shipped', () => {
+  const { status, stderr } = spawnSync('promtool', ['check', 'config', 'deploy/prometheus/prometheus.yml'], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, '']);
+});

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.js';
+import { createSender, settingsFor } from '../../bad-store/sending.js';
+import { createTestFile } from '../../support/engines.js';
+import { startGatewayProcess, type GatewayProcess } from '../../support/process.js';
+import { startRecordingProxy } from '../../support/recording-proxy.js';
+import { demo } from '../../support/testbed.js';
+
+interface SentSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly links?: readonly { readonly spanId: string }[];
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+interface Exported {
+  readonly resourceSpans: readonly {
+    readonly resource: unknown;
+    readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[];
+  }[];
+}
+
+/** A collector that takes spans by OTLP/HTTP, in JSON. */
+async function startCollector() {
+  const spans: SentSpan[] = [];
+  const resources: unknown[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { resourceSpans } = (await json(request)) as Exported;
+      for (const { resource, scopeSpans } of resourceSpans) {
+        resources.push(resource);
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      }
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    })();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, spans, resources, stop: () => server.close() };
+}
+
+let sandbox: Sandbox;
+let notes: Awaited<ReturnType<typeof startRecordingProxy>>;
+let collector: Awaited<ReturnType<typeof startCollector>>;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  notes = await startRecordingProxy(sandbox.settings['NOTES_BASE_URL']!);
+  collector = await startCollector();
+  gateway = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    NOTES_BASE_URL: notes.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_SERVICE_NAME: 'gateway-of-the-test',
+  });
+});
+afterAll(async () => {
+  await gateway.end();
+  collector.stop();
+  notes.stop();
+  await sandbox.stop();
+});
+
+test('an operation goes on with its client’s trace, and the service with the operation’s', async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const ask = async (query: string, variables: object, headers = {}) => {
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query, variables }),
+    });
+    return (await response.json()) as { data: { signIn: { sessionToken: string } } };
+  };
+  const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const { data } = await ask(signIn, { input: demo });
+  const query = 'query Mine { notes(first: 2) { nodes { title } } }';
+  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  await ask(query, {}, { ...headers, authorization: `Bearer ${data.signIn.sessionToken}` });
+  await expect.poll(() => collector.spans.map(({ name }) => name)).toContain('query Mine');
+
+  const ours = collector.spans.filter((span) => span.traceId === traceId);
+  const operation = ours.find(({ name }) => name === 'query Mine')!;
+  expect(operation.parentSpanId).toBe('b7ad6b7169203331');
+  const calls = ours.filter(({ name }) => /^(GET|POST) notes$/.test(name));
+  expect(calls.length).toBeGreaterThan(0);
+  for (const { parentSpanId } of calls) expect(parentSpanId).toBe(operation.spanId);
+  const sent = notes.seen.map(({ headers: { traceparent } }) => traceparent);
+  for (const { spanId } of calls) expect(sent).toContain(`00-${traceId}-${spanId}-01`);
+  expect(JSON.stringify(collector.resources)).toContain('gateway-of-the-test');
+});
+
+test('a delivery is linked to the commit that stored it', async () => {
+  const { send } = createSender(gateway);
+  expect((await send()).status).toBe(200);
+  await expect.poll(() => collector.spans.map(({ name }) => name)).toContain('commit');
+  await expect.poll(() => collector.spans.map(({ name }) => name)).toContain('delivery');
+  const commit = collector.spans.find(({ name }) => name === 'commit')!;
+  const delivery = collector.spans.find(({ name }) => name === 'delivery')!;
+  expect(delivery.links?.map(({ spanId }) => spanId)).toEqual([commit.spanId]);
+});
+
+test('no span has a secret, a body, an address or an id of the services', async () => {
+  const text = JSON.stringify(collector.spans);
+  for (const word of [demo.email, demo.password, 'pay_1', 'Bearer', '/notes/'])
+    expect(text).not.toContain(word);
+});
