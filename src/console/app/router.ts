@@ -1,7 +1,15 @@
 import { useMemo, useSyncExternalStore } from 'react';
 
 /** The views, in the order of the navigation. */
-export const views = ['live', 'shipments', 'payments'] as const;
+export const views = [
+  'live',
+  'shipments',
+  'payments',
+  'notes',
+  'appointments',
+  'webhooks',
+  'gateway',
+] as const;
 
 /** A view's name in its address. */
 export type View = (typeof views)[number];

@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useRef, type ComponentType, type ReactElement } from 'react';
+import { lazy, Suspense, useEffect, useRef, type ComponentType, type ReactElement } from 'react';
 import { Icon, Mark, type IconName } from '../parts/icons.js';
 import { LiveView } from '../views/live/live-view.js';
 import { PaymentsView } from '../views/payments/payments-view.js';
@@ -16,18 +16,30 @@ const titles: Readonly<Record<View, string>> = {
   live: 'Live',
   shipments: 'Shipments',
   payments: 'Payments',
+  notes: 'Notes',
+  appointments: 'Appointments',
+  webhooks: 'Webhooks',
+  gateway: 'This gateway',
 };
 
 const icons: Readonly<Record<View, IconName>> = {
   live: 'pulse',
   shipments: 'box',
   payments: 'card',
+  notes: 'note',
+  appointments: 'calendar',
+  webhooks: 'hook',
+  gateway: 'server',
 };
 
 const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
   live: LiveView,
   shipments: ShipmentsView,
   payments: PaymentsView,
+  notes: lazy(() => import('../views/notes/notes-view.js')),
+  appointments: lazy(() => import('../views/appointments/appointments-view.js')),
+  webhooks: lazy(() => import('../views/webhooks/webhooks-view.js')),
+  gateway: lazy(() => import('../views/gateway/gateway-view.js')),
 };
 
 /** The navigation beside the view that the address names. */

@@ -1,5 +1,10 @@
-import type { PaymentEventPartsFragment, ShipmentEventPartsFragment } from '../generated/index.js';
-import type { LiveEvent } from './live-log.js';
+import type {
+  DeliveryPartsFragment,
+  PaymentEventPartsFragment,
+  ShipmentEventPartsFragment,
+  WebhookOutcome,
+} from '../generated/index.js';
+import type { LiveEvent, Series } from './live-log.js';
 
 interface Update {
   readonly replayed: boolean;
@@ -45,4 +50,34 @@ const leastMs = 1e11;
 /** The `created` of a payment's event, which the service writes in seconds or milliseconds, in milliseconds. */
 export function createdMs(created: number): number {
   return Math.abs(created) < leastMs ? created * 1000 : created;
+}
+
+/** A stored delivery is shown as its event. */
+const series: Readonly<Record<WebhookOutcome, Series | undefined>> = {
+  STORED: undefined,
+  SKIPPED: 'skipped',
+  DUPLICATE: 'duplicate',
+  ALTERED: 'duplicate',
+  REFUSED: 'refused',
+};
+
+let count = 0;
+
+/** A delivery that became no event, as the live view lists it; nothing for one that did. */
+export function deliveryEvents(delivery: DeliveryPartsFragment): readonly LiveEvent[] {
+  const shown = series[delivery.outcome];
+  if (!shown) return [];
+  return [
+    {
+      key: `delivery ${++count}`,
+      series: shown,
+      family: delivery.family === 'SHIPMENTS' ? 'shipments' : 'payments',
+      type: delivery.type ?? delivery.reason ?? delivery.outcome,
+      entityId: undefined,
+      receivedAt: delivery.receivedAt,
+      isLate: false,
+      wasMissed: false,
+      note: delivery.message ?? delivery.outcome.toLowerCase(),
+    },
+  ];
 }

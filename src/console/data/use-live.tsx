@@ -6,12 +6,14 @@ import {
   RecentPaymentEventsDocument,
   RecentShipmentEventsDocument,
   ShipmentUpdatesDocument,
+  WebhookDeliveryUpdatesDocument,
+  type DeliveryPartsFragment,
   type PaymentUpdatesSubscription,
   type ShipmentUpdatesSubscription,
 } from '../generated/index.js';
 import { asGatewayError, isUnauthenticated } from './gateway-error.js';
 import type { Gateway, Sink } from './gateway.js';
-import { paymentEvent, shipmentEvent } from './live-event.js';
+import { deliveryEvents, paymentEvent, shipmentEvent } from './live-event.js';
 import { createLiveLog, type LiveLog, type LiveState } from './live-log.js';
 import { retryAfter } from './retry.js';
 import { useStore } from './store.js';
@@ -27,6 +29,7 @@ interface Live {
   readonly log: LiveLog;
   readonly shipments: Set<(update: ShipmentUpdate) => void>;
   readonly payments: Set<(update: PaymentUpdate) => void>;
+  readonly deliveries: Set<(delivery: DeliveryPartsFragment) => void>;
 }
 
 const LiveContext = createContext<Live | undefined>(undefined);
@@ -47,7 +50,7 @@ export function LiveFeed({ children }: { readonly children: ReactNode }): ReactE
 }
 
 function createLive(): Live {
-  return { log: createLiveLog(), shipments: new Set(), payments: new Set() };
+  return { log: createLiveLog(), shipments: new Set(), payments: new Set(), deliveries: new Set() };
 }
 
 function useLive(): Live {
@@ -83,6 +86,17 @@ export function usePaymentUpdates(act: (update: PaymentUpdate) => void): void {
   }, [payments]);
 }
 
+/** Calls `act` with each delivery while the view is open. */
+export function useDeliveries(act: (delivery: DeliveryPartsFragment) => void): void {
+  const { deliveries } = useLive();
+  const heard = useEffectEvent(act);
+  useEffect(() => {
+    const listener = (delivery: DeliveryPartsFragment): void => heard(delivery);
+    deliveries.add(listener);
+    return () => void deliveries.delete(listener);
+  }, [deliveries]);
+}
+
 interface Following {
   readonly gateway: Gateway;
   readonly live: Live;
@@ -112,6 +126,7 @@ function followAll(following: Following): () => void {
       () => undefined,
     );
   }
+  if (grants.includes('WEBHOOKS_READ')) stops.push(followDeliveries(following));
   return () => stops.forEach((stop) => stop());
 }
 
@@ -142,6 +157,21 @@ function followPayments(following: Following): () => void {
         for (const hear of live.payments) hear(update);
       },
     }),
+  );
+}
+
+/** Those that came meanwhile are in the list of deliveries, not made up: most of them are no events. */
+function followDeliveries({ gateway, live, ended }: Following): () => void {
+  return gateway.follow(
+    WebhookDeliveryUpdatesDocument,
+    {},
+    {
+      failed: (error) => isUnauthenticated(error) && ended(),
+      next({ webhookDeliveryUpdates: { delivery } }) {
+        live.log.add(deliveryEvents(delivery));
+        for (const hear of live.deliveries) hear(delivery);
+      },
+    },
   );
 }
 

@@ -4,6 +4,98 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Which appointments to include; all conditions must match. */
+export type AppointmentFilter = {
+  /** Only appointments that start at this time or later. */
+  readonly from?: string | null | undefined;
+  /** Only appointments with this participant, for example `Patient/42`. */
+  readonly participant?: string | null | undefined;
+  /** Only appointments with this status. */
+  readonly status?: AppointmentStatus | null | undefined;
+  /** Only appointments that start before this time. */
+  readonly to?: string | null | undefined;
+};
+
+/** A participant of a new appointment. */
+export type AppointmentParticipantInput = {
+  /** Who it is. */
+  readonly actor: ReferenceInput;
+  /** Whether they take part. */
+  readonly status: ParticipantStatus;
+};
+
+/** The states of an appointment. */
+export type AppointmentStatus =
+  /** It is scheduled. */
+  | 'BOOKED'
+  /** It was cancelled. */
+  | 'CANCELLED'
+  /** It took place. */
+  | 'FULFILLED'
+  /** The patient did not come. */
+  | 'NOSHOW';
+
+/** Whether the appointment service is known to have accepted the booking. */
+export type BookingConfirmation =
+  /** The service confirmed that it is booked. */
+  | 'CONFIRMED'
+  /** The outcome of the call is unknown, or not known yet: it may or may not be booked. */
+  | 'UNCONFIRMED';
+
+/** The input of `createAppointment`. */
+export type CreateAppointmentInput = {
+  /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. */
+  readonly end: string;
+  /**
+   * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
+   * appointment is booked once.
+   */
+  readonly idempotencyKey?: string | null | undefined;
+  /** Who takes part: at least one `Patient/<id>`. */
+  readonly participants: ReadonlyArray<AppointmentParticipantInput>;
+  /** When it starts: an ISO 8601 date-time with an offset, passed on as written. */
+  readonly start: string;
+  /** The appointment's status. */
+  readonly status: AppointmentStatus;
+};
+
+/** The input of `createNote`. */
+export type CreateNoteInput = {
+  /** The text, at most 10,000 characters. */
+  readonly content: string;
+  /** Whether to pin the note; false if absent. */
+  readonly isPinned?: boolean | null | undefined;
+  /** The tags; none if absent. */
+  readonly tags?: ReadonlyArray<string> | null | undefined;
+  /** The title. */
+  readonly title: string;
+};
+
+/** The input of `deleteNote`. */
+export type DeleteNoteInput = {
+  /** The note's global id. */
+  readonly id: string;
+};
+
+/** Which notes to include; all conditions must match. */
+export type NoteFilter = {
+  /** Only pinned notes, or only those that are not. */
+  readonly pinned?: boolean | null | undefined;
+  /** Only notes with this tag; case-insensitive. */
+  readonly tag?: string | null | undefined;
+};
+
+/** A participant's own participation status; not the appointment's. */
+export type ParticipantStatus =
+  /** Takes part. */
+  | 'ACCEPTED'
+  /** Does not take part. */
+  | 'DECLINED'
+  /** Has not answered yet. */
+  | 'NEEDS_ACTION'
+  /** May take part. */
+  | 'TENTATIVE';
+
 /** Which payments to include, by exact match; all conditions must match. */
 export type PaymentFilter = {
   /** Only payments in this currency. */
@@ -13,6 +105,37 @@ export type PaymentFilter = {
   /** Only payments with this status. */
   readonly status?: string | null | undefined;
 };
+
+/** A reference to a record of the appointment service. */
+export type ReferenceInput = {
+  /** The reference: `<ResourceType>/<id>`. */
+  readonly reference: string;
+};
+
+/** The input of `rotatePaymentWebhookSecret`. */
+export type RotatePaymentWebhookSecretInput = {
+  /** The webhook endpoint's id. */
+  readonly endpointId: string;
+};
+
+/** The input of `shareNote`. */
+export type ShareNoteInput = {
+  /** The e-mail address of the person to share with. */
+  readonly email: string;
+  /** The note's global id. */
+  readonly id: string;
+  /** What that person may do. */
+  readonly permission: SharePermission;
+};
+
+/** What a person with whom a note is shared may do. */
+export type SharePermission =
+  /** Read the note and comment on it. */
+  | 'COMMENT'
+  /** Read and change the note. */
+  | 'EDIT'
+  /** Read the note. */
+  | 'READ';
 
 /** Which shipments to include, by exact match; all conditions must match. */
 export type ShipmentFilter = {
@@ -36,6 +159,78 @@ export type ShipmentStage =
   | 'IN_TRANSIT'
   /** `shipment.out_for_delivery`: it is on its last leg. */
   | 'OUT_FOR_DELIVERY';
+
+/** The input of `updateNote`: fields that are absent stay unchanged; null is `INVALID`. */
+export type UpdateNoteInput = {
+  /** The new text, at most 10,000 characters. */
+  readonly content?: string | null | undefined;
+  /** The note's global id. */
+  readonly id: string;
+  /** Whether the note is pinned. */
+  readonly isPinned?: boolean | null | undefined;
+  /** The new tags, replacing the old ones. */
+  readonly tags?: ReadonlyArray<string> | null | undefined;
+  /** The new title. */
+  readonly title?: string | null | undefined;
+};
+
+/** The kinds of `UserError`. */
+export type UserErrorCode =
+  /** The idempotency key was already used with a different input, or the note is already shared with this person. */
+  | 'CONFLICT'
+  /** A value does not have the required form, or the service refused it. */
+  | 'INVALID'
+  /**
+   * The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. The path is
+   * empty if it is not known which of the two it is.
+   */
+  | 'NOT_FOUND'
+  /**
+   * A required field is absent, null or empty, or no participant is a `Patient/<id>`. The title and content of a note may
+   * be empty or blank, unless the notes service refuses them.
+   */
+  | 'REQUIRED'
+  /** A text is longer than the service accepts. */
+  | 'TOO_LONG'
+  /** The user already has 50 pinned notes. */
+  | 'TOO_MANY_PINNED'
+  /** The e-mail address or the password is wrong. */
+  | 'WRONG_CREDENTIALS';
+
+/** Which deliveries to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+export type WebhookDeliveryFilter = {
+  /** Only those to these subscriptions or endpoints, by the service's own ids; at most 100. */
+  readonly endpointIds?: ReadonlyArray<string> | null | undefined;
+  /** Only those of this family. */
+  readonly family?: WebhookFamily | null | undefined;
+  /** Only those with these outcomes. */
+  readonly outcomes?: ReadonlyArray<WebhookOutcome> | null | undefined;
+  /** Only those of events of these types; at most 100. */
+  readonly types?: ReadonlyArray<string> | null | undefined;
+};
+
+/** A family of webhooks. */
+export type WebhookFamily =
+  /** Events of payments. */
+  | 'PAYMENTS'
+  /** Events of shipments; the endpoint is a subscription of the shipment service. */
+  | 'SHIPMENTS';
+
+/** What became of a delivery. */
+export type WebhookOutcome =
+  /** The event was stored before with another body, for example in another `api_version`: the first one counts. */
+  | 'ALTERED'
+  /** The same event was stored before. Senders deliver at least once, so this is normal. */
+  | 'DUPLICATE'
+  /** It was not accepted; `reason` and `message` say why. */
+  | 'REFUSED'
+  /**
+   * It was a new event, but of an unknown type or without the id of its shipment or payment: it is in the log, and nothing
+   * else was done.
+   */
+  | 'SKIPPED'
+  /** It was a new event: it is in the log, in the state of its shipment or payment, and was sent to subscribers. */
+  | 'STORED';
 
 export type PlaceQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -108,6 +303,108 @@ export type RecentPaymentEventsQueryVariables = Exact<{ [key: string]: never; }>
 
 export type RecentPaymentEventsQuery = { readonly payments: { readonly nodes: ReadonlyArray<{ readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly eventId: string, readonly type: string, readonly apiVersion: string | null, readonly created: number, readonly livemode: boolean, readonly receivedAt: string, readonly paymentId: string, readonly amount: number | null, readonly currency: string | null, readonly status: string | null }> } }> } };
 
+export type ErrorPartsFragment = { readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> };
+
+export type NoteRowFragment = { readonly id: string, readonly title: string, readonly content: string, readonly isPinned: boolean, readonly createdAt: string, readonly updatedAt: string, readonly tags: ReadonlyArray<{ readonly id: string, readonly name: string }> };
+
+export type NotesQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  filter?: NoteFilter | null | undefined;
+}>;
+
+
+export type NotesQuery = { readonly notes: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly title: string, readonly content: string, readonly isPinned: boolean, readonly createdAt: string, readonly updatedAt: string, readonly tags: ReadonlyArray<{ readonly id: string, readonly name: string }> }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type NoteByIdQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type NoteByIdQuery = { readonly node:
+    | { readonly id: string, readonly title: string, readonly content: string, readonly isPinned: boolean, readonly createdAt: string, readonly updatedAt: string, readonly tags: ReadonlyArray<{ readonly id: string, readonly name: string }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type TagsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TagsQuery = { readonly tags: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly name: string, readonly count: number }> } };
+
+export type CreateNoteMutationVariables = Exact<{
+  input: CreateNoteInput;
+}>;
+
+
+export type CreateNoteMutation = { readonly createNote: { readonly note: { readonly id: string, readonly title: string, readonly content: string, readonly isPinned: boolean, readonly createdAt: string, readonly updatedAt: string, readonly tags: ReadonlyArray<{ readonly id: string, readonly name: string }> } | null, readonly errors: ReadonlyArray<{ readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> }> } };
+
+export type UpdateNoteMutationVariables = Exact<{
+  input: UpdateNoteInput;
+}>;
+
+
+export type UpdateNoteMutation = { readonly updateNote: { readonly note: { readonly id: string, readonly title: string, readonly content: string, readonly isPinned: boolean, readonly createdAt: string, readonly updatedAt: string, readonly tags: ReadonlyArray<{ readonly id: string, readonly name: string }> } | null, readonly errors: ReadonlyArray<{ readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> }> } };
+
+export type DeleteNoteMutationVariables = Exact<{
+  input: DeleteNoteInput;
+}>;
+
+
+export type DeleteNoteMutation = { readonly deleteNote: { readonly deletedNoteId: string | null, readonly errors: ReadonlyArray<{ readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> }> } };
+
+export type ShareNoteMutationVariables = Exact<{
+  input: ShareNoteInput;
+}>;
+
+
+export type ShareNoteMutation = { readonly shareNote: { readonly sharedNoteId: string | null, readonly errors: ReadonlyArray<{ readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> }> } };
+
+export type AppointmentRowFragment = { readonly id: string, readonly upstreamId: string | null, readonly status: AppointmentStatus, readonly start: string, readonly end: string, readonly bookedAt: string, readonly bookedBy: string, readonly confirmation: BookingConfirmation, readonly participants: ReadonlyArray<{ readonly status: ParticipantStatus, readonly actor: { readonly reference: string } }> };
+
+export type AppointmentsQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  filter?: AppointmentFilter | null | undefined;
+}>;
+
+
+export type AppointmentsQuery = { readonly appointments: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly upstreamId: string | null, readonly status: AppointmentStatus, readonly start: string, readonly end: string, readonly bookedAt: string, readonly bookedBy: string, readonly confirmation: BookingConfirmation, readonly participants: ReadonlyArray<{ readonly status: ParticipantStatus, readonly actor: { readonly reference: string } }> }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type CreateAppointmentMutationVariables = Exact<{
+  input: CreateAppointmentInput;
+}>;
+
+
+export type CreateAppointmentMutation = { readonly createAppointment: { readonly appointment: { readonly id: string, readonly upstreamId: string | null, readonly status: AppointmentStatus, readonly start: string, readonly end: string, readonly bookedAt: string, readonly bookedBy: string, readonly confirmation: BookingConfirmation, readonly participants: ReadonlyArray<{ readonly status: ParticipantStatus, readonly actor: { readonly reference: string } }> } | null, readonly errors: ReadonlyArray<{ readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> }> } };
+
+export type WebhookEndpointsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WebhookEndpointsQuery = { readonly webhookEndpoints: ReadonlyArray<{ readonly id: string, readonly endpointId: string, readonly family: WebhookFamily, readonly url: string, readonly secretSince: string, readonly previousSecretValidUntil: string | null, readonly lastDeliveryAt: string | null }> };
+
+export type DeliveryPartsFragment = { readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly entityId: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly endpoint: { readonly id: string, readonly endpointId: string } | null };
+
+export type WebhookDeliveriesQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  filter?: WebhookDeliveryFilter | null | undefined;
+}>;
+
+
+export type WebhookDeliveriesQuery = { readonly webhookDeliveries: { readonly nodes: ReadonlyArray<{ readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly entityId: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly endpoint: { readonly id: string, readonly endpointId: string } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type WebhookDeliveryUpdatesSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WebhookDeliveryUpdatesSubscription = { readonly webhookDeliveryUpdates: { readonly delivery: { readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly entityId: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly endpoint: { readonly id: string, readonly endpointId: string } | null } } };
+
+export type RotateSecretMutationVariables = Exact<{
+  input: RotatePaymentWebhookSecretInput;
+}>;
+
+
+export type RotateSecretMutation = { readonly rotatePaymentWebhookSecret: { readonly rotatedAt: string | null, readonly previousSecretValidUntil: string | null, readonly errors: ReadonlyArray<{ readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> }> } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -179,6 +476,64 @@ export const PaymentEventPartsFragmentDoc = new TypedDocumentString(`
   status
 }
     `, {"fragmentName":"PaymentEventParts"}) as unknown as TypedDocumentString<PaymentEventPartsFragment, unknown>;
+export const ErrorPartsFragmentDoc = new TypedDocumentString(`
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}
+    `, {"fragmentName":"ErrorParts"}) as unknown as TypedDocumentString<ErrorPartsFragment, unknown>;
+export const NoteRowFragmentDoc = new TypedDocumentString(`
+    fragment NoteRow on Note {
+  id
+  title
+  content
+  isPinned
+  createdAt
+  updatedAt
+  tags {
+    id
+    name
+  }
+}
+    `, {"fragmentName":"NoteRow"}) as unknown as TypedDocumentString<NoteRowFragment, unknown>;
+export const AppointmentRowFragmentDoc = new TypedDocumentString(`
+    fragment AppointmentRow on Appointment {
+  id
+  upstreamId
+  status
+  start
+  end
+  bookedAt
+  bookedBy
+  confirmation
+  participants {
+    actor {
+      reference
+    }
+    status
+  }
+}
+    `, {"fragmentName":"AppointmentRow"}) as unknown as TypedDocumentString<AppointmentRowFragment, unknown>;
+export const DeliveryPartsFragmentDoc = new TypedDocumentString(`
+    fragment DeliveryParts on WebhookDelivery {
+  endpoint {
+    id
+    endpointId
+  }
+  family
+  eventId
+  type
+  entityId
+  receivedAt
+  outcome
+  reason
+  message
+  signedAt
+  body
+  truncated
+}
+    `, {"fragmentName":"DeliveryParts"}) as unknown as TypedDocumentString<DeliveryPartsFragment, unknown>;
 export const PlaceDocument = new TypedDocumentString(`
     query Place {
   liveCursor
@@ -424,3 +779,284 @@ export const RecentPaymentEventsDocument = new TypedDocumentString(`
   currency
   status
 }`) as unknown as TypedDocumentString<RecentPaymentEventsQuery, RecentPaymentEventsQueryVariables>;
+export const NotesDocument = new TypedDocumentString(`
+    query Notes($first: Int, $after: String, $filter: NoteFilter) {
+  notes(first: $first, after: $after, filter: $filter) {
+    nodes {
+      ...NoteRow
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment NoteRow on Note {
+  id
+  title
+  content
+  isPinned
+  createdAt
+  updatedAt
+  tags {
+    id
+    name
+  }
+}`) as unknown as TypedDocumentString<NotesQuery, NotesQueryVariables>;
+export const NoteByIdDocument = new TypedDocumentString(`
+    query NoteById($id: ID!) {
+  node(id: $id) {
+    ... on Note {
+      ...NoteRow
+    }
+  }
+}
+    fragment NoteRow on Note {
+  id
+  title
+  content
+  isPinned
+  createdAt
+  updatedAt
+  tags {
+    id
+    name
+  }
+}`) as unknown as TypedDocumentString<NoteByIdQuery, NoteByIdQueryVariables>;
+export const TagsDocument = new TypedDocumentString(`
+    query Tags {
+  tags(first: 100) {
+    nodes {
+      id
+      name
+      count
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TagsQuery, TagsQueryVariables>;
+export const CreateNoteDocument = new TypedDocumentString(`
+    mutation CreateNote($input: CreateNoteInput!) {
+  createNote(input: $input) {
+    note {
+      ...NoteRow
+    }
+    errors {
+      ...ErrorParts
+    }
+  }
+}
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}
+fragment NoteRow on Note {
+  id
+  title
+  content
+  isPinned
+  createdAt
+  updatedAt
+  tags {
+    id
+    name
+  }
+}`) as unknown as TypedDocumentString<CreateNoteMutation, CreateNoteMutationVariables>;
+export const UpdateNoteDocument = new TypedDocumentString(`
+    mutation UpdateNote($input: UpdateNoteInput!) {
+  updateNote(input: $input) {
+    note {
+      ...NoteRow
+    }
+    errors {
+      ...ErrorParts
+    }
+  }
+}
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}
+fragment NoteRow on Note {
+  id
+  title
+  content
+  isPinned
+  createdAt
+  updatedAt
+  tags {
+    id
+    name
+  }
+}`) as unknown as TypedDocumentString<UpdateNoteMutation, UpdateNoteMutationVariables>;
+export const DeleteNoteDocument = new TypedDocumentString(`
+    mutation DeleteNote($input: DeleteNoteInput!) {
+  deleteNote(input: $input) {
+    deletedNoteId
+    errors {
+      ...ErrorParts
+    }
+  }
+}
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}`) as unknown as TypedDocumentString<DeleteNoteMutation, DeleteNoteMutationVariables>;
+export const ShareNoteDocument = new TypedDocumentString(`
+    mutation ShareNote($input: ShareNoteInput!) {
+  shareNote(input: $input) {
+    sharedNoteId
+    errors {
+      ...ErrorParts
+    }
+  }
+}
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}`) as unknown as TypedDocumentString<ShareNoteMutation, ShareNoteMutationVariables>;
+export const AppointmentsDocument = new TypedDocumentString(`
+    query Appointments($first: Int, $after: String, $filter: AppointmentFilter) {
+  appointments(first: $first, after: $after, filter: $filter) {
+    nodes {
+      ...AppointmentRow
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment AppointmentRow on Appointment {
+  id
+  upstreamId
+  status
+  start
+  end
+  bookedAt
+  bookedBy
+  confirmation
+  participants {
+    actor {
+      reference
+    }
+    status
+  }
+}`) as unknown as TypedDocumentString<AppointmentsQuery, AppointmentsQueryVariables>;
+export const CreateAppointmentDocument = new TypedDocumentString(`
+    mutation CreateAppointment($input: CreateAppointmentInput!) {
+  createAppointment(input: $input) {
+    appointment {
+      ...AppointmentRow
+    }
+    errors {
+      ...ErrorParts
+    }
+  }
+}
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}
+fragment AppointmentRow on Appointment {
+  id
+  upstreamId
+  status
+  start
+  end
+  bookedAt
+  bookedBy
+  confirmation
+  participants {
+    actor {
+      reference
+    }
+    status
+  }
+}`) as unknown as TypedDocumentString<CreateAppointmentMutation, CreateAppointmentMutationVariables>;
+export const WebhookEndpointsDocument = new TypedDocumentString(`
+    query WebhookEndpoints {
+  webhookEndpoints {
+    id
+    endpointId
+    family
+    url
+    secretSince
+    previousSecretValidUntil
+    lastDeliveryAt
+  }
+}
+    `) as unknown as TypedDocumentString<WebhookEndpointsQuery, WebhookEndpointsQueryVariables>;
+export const WebhookDeliveriesDocument = new TypedDocumentString(`
+    query WebhookDeliveries($first: Int, $after: String, $filter: WebhookDeliveryFilter) {
+  webhookDeliveries(first: $first, after: $after, filter: $filter) {
+    nodes {
+      ...DeliveryParts
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment DeliveryParts on WebhookDelivery {
+  endpoint {
+    id
+    endpointId
+  }
+  family
+  eventId
+  type
+  entityId
+  receivedAt
+  outcome
+  reason
+  message
+  signedAt
+  body
+  truncated
+}`) as unknown as TypedDocumentString<WebhookDeliveriesQuery, WebhookDeliveriesQueryVariables>;
+export const WebhookDeliveryUpdatesDocument = new TypedDocumentString(`
+    subscription WebhookDeliveryUpdates {
+  webhookDeliveryUpdates {
+    delivery {
+      ...DeliveryParts
+    }
+  }
+}
+    fragment DeliveryParts on WebhookDelivery {
+  endpoint {
+    id
+    endpointId
+  }
+  family
+  eventId
+  type
+  entityId
+  receivedAt
+  outcome
+  reason
+  message
+  signedAt
+  body
+  truncated
+}`) as unknown as TypedDocumentString<WebhookDeliveryUpdatesSubscription, WebhookDeliveryUpdatesSubscriptionVariables>;
+export const RotateSecretDocument = new TypedDocumentString(`
+    mutation RotateSecret($input: RotatePaymentWebhookSecretInput!) {
+  rotatePaymentWebhookSecret(input: $input) {
+    rotatedAt
+    previousSecretValidUntil
+    errors {
+      ...ErrorParts
+    }
+  }
+}
+    fragment ErrorParts on UserError {
+  code
+  message
+  path
+}`) as unknown as TypedDocumentString<RotateSecretMutation, RotateSecretMutationVariables>;

@@ -11,7 +11,7 @@ export function NoGrant({ grant, what }: NoGrantProps): ReactElement {
   const { viewer } = useSession();
   return (
     <section className="no-grant">
-      <h2>You may not see {what}</h2>
+      <h1>You may not see {what}</h1>
       <p>
         That takes the grant <code>{grant}</code>, which <b>{viewer?.email}</b> does not have.
       </p>

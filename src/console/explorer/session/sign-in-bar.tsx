@@ -11,6 +11,11 @@ export function SignInBar({ session }: { readonly session: Session }): ReactElem
         <Mark />
         Trivium
       </a>
+      <nav className="bar-links" aria-label="Trivium">
+        <a href="/">Console</a>
+        <a href="/docs">Docs</a>
+        <a href="/schema.graphql">Schema</a>
+      </nav>
       {problem && (
         <p className="bar-problem" id={problemId} role="alert">
           {problem.message}

@@ -1,0 +1,58 @@
+import { useId, type ReactElement, type ReactNode } from 'react';
+import type { ErrorPartsFragment } from '../generated/index.js';
+
+/** What the gateway says is wrong with a form, each below the field at its path. */
+export type UserErrors = readonly ErrorPartsFragment[];
+
+/** What a control is given so that its field's fault is read out with it. */
+export interface ControlState {
+  readonly 'aria-invalid'?: true;
+  readonly 'aria-describedby'?: string;
+}
+
+interface FieldProps {
+  readonly label: string;
+  /** The path below `input`, as the gateway names it. */
+  readonly path: string;
+  readonly errors: UserErrors;
+  /** Below the control, as a limit. */
+  readonly hint?: ReactNode;
+  readonly children: (state: ControlState) => ReactNode;
+}
+
+/** A control with its label, its hint and what is wrong with its value. */
+export function Field({ label, path, errors, hint, children }: FieldProps): ReactElement {
+  const faultId = useId();
+  const fault = errors.find((error) => error.path.join('.') === path);
+  return (
+    <label className="field">
+      <span>{label}</span>
+      {children(fault ? { 'aria-invalid': true, 'aria-describedby': faultId } : {})}
+      {fault && (
+        <span className="fault" id={faultId} role="alert">
+          {fault.message}
+        </span>
+      )}
+      {hint !== undefined && <span className="hint">{hint}</span>}
+    </label>
+  );
+}
+
+/** The errors whose path is none of the form's fields. */
+export function OtherErrors({
+  errors,
+  paths,
+}: {
+  readonly errors: UserErrors;
+  readonly paths: readonly string[];
+}): ReactElement | null {
+  const others = errors.filter(({ path }) => !paths.includes(path.join('.')));
+  if (others.length === 0) return null;
+  return (
+    <div className="fault" role="alert">
+      {others.map(({ code, message }) => (
+        <p key={`${code} ${message}`}>{message}</p>
+      ))}
+    </div>
+  );
+}

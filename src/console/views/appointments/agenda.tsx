@@ -1,0 +1,44 @@
+import type { ReactElement } from 'react';
+import { SafeText } from '../../parts/safe-text.js';
+import { ConfirmationBadge, StatusBadge, patientOf } from './booking-detail.js';
+import { isOn } from './week.js';
+import { clockTime, type WeekProps } from './week-grid.js';
+
+const fullDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
+
+/** A week's bookings, one after the other. */
+export function Agenda({ bookings, days, selected, hrefOfOne }: WeekProps): ReactElement {
+  const busy = days
+    .map((day) => ({ day, ofDay: bookings.filter(({ start }) => isOn(day, start)) }))
+    .filter(({ ofDay }) => ofDay.length > 0);
+  if (busy.length === 0) return <p className="empty">Nothing is booked in this week.</p>;
+  return (
+    <div className="agenda">
+      {busy.map(({ day, ofDay }) => (
+        <section key={day.getTime()} aria-label={fullDay.format(day)}>
+          <h2>{fullDay.format(day)}</h2>
+          <ul>
+            {ofDay.map((one) => (
+              <li key={one.id}>
+                <a
+                  className="agenda-row"
+                  href={hrefOfOne(one.id)}
+                  aria-current={one.id === selected ? 'true' : undefined}
+                >
+                  <span className="figure">
+                    {clockTime.format(Date.parse(one.start))}–{clockTime.format(Date.parse(one.end))}
+                  </span>
+                  <span className="cut">
+                    <SafeText>{patientOf(one)}</SafeText>
+                  </span>
+                  <StatusBadge status={one.status} />
+                  <ConfirmationBadge confirmation={one.confirmation} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
+}

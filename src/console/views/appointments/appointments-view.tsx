@@ -1,0 +1,162 @@
+import { useCallback, useMemo, type ReactElement } from 'react';
+import { goTo, hrefOf } from '../../app/router.js';
+import type { ViewProps } from '../../app/shell.js';
+import { useGateway } from '../../data/use-gateway.js';
+import { usePages } from '../../data/use-pages.js';
+import { AppointmentsDocument, type AppointmentRowFragment } from '../../generated/index.js';
+import { useGrant } from '../../parts/no-grant.js';
+import { Problem } from '../../parts/problem.js';
+import { Split } from '../../parts/split.js';
+import { Agenda } from './agenda.js';
+import { BookingForm } from './booking-form.js';
+import { BookingDetail } from './booking-detail.js';
+import { addDays, dayFrom, dayName, daysOf, weekOf } from './week.js';
+import { WeekGrid } from './week-grid.js';
+
+const pageSize = 100;
+/** The `id` in the address of a booking that is being made. */
+const newId = 'new';
+
+/** The bookings of a week, as a grid or as an agenda, and a form to book. */
+export default function AppointmentsView({ place }: ViewProps): ReactElement {
+  const { params, id } = place;
+  const monday = weekOf(dayFrom(params['week']));
+  const pages = useWeek(monday);
+  const isAgenda = params['as'] === 'agenda';
+  const bookings = useMemo(
+    () => pages.rows.toSorted((one, other) => Date.parse(one.start) - Date.parse(other.start)),
+    [pages.rows],
+  );
+  const mayBook = useGrant('APPOINTMENTS_WRITE');
+  const hrefWith = (change: Readonly<Record<string, string | undefined>>): string =>
+    hrefOf('appointments', id, { ...params, ...change });
+  const show = {
+    bookings,
+    days: daysOf(monday),
+    selected: id,
+    hrefOfOne: (one: string) => hrefOf('appointments', one, params),
+  };
+  return (
+    <Split
+      title="Appointments"
+      closeHref={hrefOf('appointments', undefined, params)}
+      detailLabel="Appointment"
+      actions={
+        mayBook ? (
+          <a className="button primary" href={hrefOf('appointments', newId, params)}>
+            Book
+          </a>
+        ) : (
+          <span className="quiet small">
+            Booking takes the grant <code>appointments:write</code>.
+          </span>
+        )
+      }
+      filters={<WeekBar monday={monday} isAgenda={isAgenda} hrefWith={hrefWith} />}
+      list={
+        <div className="week-box">
+          <Problem error={pages.error} retry={pages.reload} />
+          {isAgenda ? <Agenda {...show} /> : <WeekGrid {...show} />}
+          {pages.loading && (
+            <p className="list-end" role="status">
+              Loading …
+            </p>
+          )}
+          {pages.hasMore && !pages.loading && pages.rows.length > 0 && (
+            <button className="button small list-end" type="button" onClick={pages.more}>
+              More of this week
+            </button>
+          )}
+        </div>
+      }
+      detail={detailOf(id, {
+        bookings,
+        mayBook,
+        booked(appointment) {
+          pages.reload();
+          goTo(
+            hrefOf('appointments', appointment.id, { ...params, week: weekName(appointment.start, monday) }),
+          );
+        },
+      })}
+    />
+  );
+}
+
+function useWeek(monday: Date) {
+  const gateway = useGateway();
+  const from = monday.toISOString();
+  const to = addDays(monday, 7).toISOString();
+  const load = useCallback(
+    async (after: string | undefined) =>
+      (await gateway.ask(AppointmentsDocument, { first: pageSize, after, filter: { from, to } }))
+        .appointments,
+    [gateway, from, to],
+  );
+  return usePages<AppointmentRowFragment>(load);
+}
+
+interface DetailProps {
+  readonly bookings: readonly AppointmentRowFragment[];
+  readonly mayBook: boolean;
+  readonly booked: (appointment: AppointmentRowFragment) => void;
+}
+
+function detailOf(
+  id: string | undefined,
+  { bookings, mayBook, booked }: DetailProps,
+): ReactElement | undefined {
+  if (id === undefined) return undefined;
+  if (id === newId && mayBook) return <BookingForm booked={booked} />;
+  const booking = bookings.find((one) => one.id === id);
+  return booking ? <BookingDetail booking={booking} /> : <p className="quiet">It is not in this week.</p>;
+}
+
+function weekName(start: string, monday: Date): string {
+  const ms = Date.parse(start);
+  return dayName(Number.isNaN(ms) ? monday : weekOf(new Date(ms)));
+}
+
+const monthAndYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
+
+interface WeekBarProps {
+  readonly monday: Date;
+  readonly isAgenda: boolean;
+  readonly hrefWith: (change: Readonly<Record<string, string | undefined>>) => string;
+}
+
+function WeekBar({ monday, isAgenda, hrefWith }: WeekBarProps): ReactElement {
+  const week = (days: number): string => hrefWith({ week: dayName(addDays(monday, days)) });
+  return (
+    <div className="week-bar">
+      <div className="form-actions">
+        <a className="button small" href={week(-7)} aria-label="The week before">
+          ←
+        </a>
+        <a className="button small" href={hrefWith({ week: undefined })}>
+          This week
+        </a>
+        <a className="button small" href={week(7)} aria-label="The week after">
+          →
+        </a>
+      </div>
+      <b>Week of {monthAndYear.format(monday)}</b>
+      <div className="form-actions">
+        <a
+          className="button small"
+          href={hrefWith({ as: undefined })}
+          aria-current={isAgenda ? undefined : 'true'}
+        >
+          Week
+        </a>
+        <a
+          className="button small"
+          href={hrefWith({ as: 'agenda' })}
+          aria-current={isAgenda ? 'true' : undefined}
+        >
+          Agenda
+        </a>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useMutation } from '../../data/use-mutation.js';
+import {
+  CreateAppointmentDocument,
+  type AppointmentRowFragment,
+  type AppointmentStatus,
+  type ParticipantStatus,
+} from '../../generated/index.js';
+import { Field, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { Problem } from '../../parts/problem.js';
+import { sentence } from '../../parts/words.js';
+import { tomorrowAt, withOffset } from './week.js';
+
+const statuses: readonly AppointmentStatus[] = ['BOOKED', 'CANCELLED', 'FULFILLED', 'NOSHOW'];
+const parts: readonly ParticipantStatus[] = ['ACCEPTED', 'NEEDS_ACTION', 'TENTATIVE', 'DECLINED'];
+
+interface Participant {
+  readonly reference: string;
+  readonly status: ParticipantStatus;
+}
+
+interface BookingFormProps {
+  readonly booked: (appointment: AppointmentRowFragment) => void;
+}
+
+/** A form to book; what is wrong is said beside its field. */
+export function BookingForm({ booked }: BookingFormProps): ReactElement {
+  const [start, setStart] = useState(tomorrowAt(9));
+  const [end, setEnd] = useState(tomorrowAt(9, 30));
+  const [status, setStatus] = useState<AppointmentStatus>('BOOKED');
+  const [participants, setParticipants] = useState<readonly Participant[]>([
+    { reference: 'Patient/', status: 'ACCEPTED' },
+  ]);
+  const { book, errors, busy, error } = useBooking(booked);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!busy) void book({ start, end, status, participants });
+  };
+  const paths = ['start', 'end', 'status', ...participants.map((_, index) => referencePath(index))];
+  return (
+    <form className="form" onSubmit={submit} noValidate>
+      <h2>Book an appointment</h2>
+      <div className="form-row">
+        <Field label="Starts" path="start" errors={errors}>
+          {(state) => (
+            <input
+              type="datetime-local"
+              value={start}
+              onChange={({ target }) => setStart(target.value)}
+              {...state}
+            />
+          )}
+        </Field>
+        <Field label="Ends" path="end" errors={errors}>
+          {(state) => (
+            <input
+              type="datetime-local"
+              value={end}
+              onChange={({ target }) => setEnd(target.value)}
+              {...state}
+            />
+          )}
+        </Field>
+        <Field label="Status" path="status" errors={errors}>
+          {(state) => (
+            <select
+              value={status}
+              onChange={({ target }) => setStatus(target.value as AppointmentStatus)}
+              {...state}
+            >
+              {statuses.map((value) => (
+                <option key={value} value={value}>
+                  {sentence(value)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Participants participants={participants} change={setParticipants} errors={errors} />
+      <OtherErrors errors={errors} paths={paths} />
+      <Problem error={error} />
+      {error && (
+        <p className="quiet">Booking again with nothing changed is safe: it is booked at most once.</p>
+      )}
+      <div className="form-actions">
+        <button className="button primary" type="submit" aria-disabled={busy}>
+          {busy ? 'Booking …' : 'Book'}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const referencePath = (index: number): string => `participants.${index}.actor.reference`;
+
+interface ParticipantsProps {
+  readonly participants: readonly Participant[];
+  readonly change: (next: readonly Participant[]) => void;
+  readonly errors: UserErrors;
+}
+
+function Participants({ participants, change, errors }: ParticipantsProps): ReactElement {
+  const replace = (index: number, part: Partial<Participant>): void =>
+    change(participants.map((one, place) => (place === index ? { ...one, ...part } : one)));
+  return (
+    <fieldset className="field">
+      <legend>Participants</legend>
+      <p className="quiet small">One has to be a patient, as Patient/42.</p>
+      {participants.map((one, index) => (
+        <div className="form-row" key={index}>
+          <Field label={`Participant ${index + 1}`} path={referencePath(index)} errors={errors}>
+            {(state) => (
+              <input
+                value={one.reference}
+                spellCheck={false}
+                onChange={({ target }) => replace(index, { reference: target.value })}
+                {...state}
+              />
+            )}
+          </Field>
+          <Field label="Takes part" path={`participants.${index}.status`} errors={errors}>
+            {(state) => (
+              <select
+                value={one.status}
+                onChange={({ target }) => replace(index, { status: target.value as ParticipantStatus })}
+                {...state}
+              >
+                {parts.map((value) => (
+                  <option key={value} value={value}>
+                    {sentence(value)}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        </div>
+      ))}
+      <div className="form-actions">
+        <button
+          className="button small"
+          type="button"
+          onClick={() => change([...participants, { reference: 'Practitioner/', status: 'NEEDS_ACTION' }])}
+        >
+          Add another
+        </button>
+        {participants.length > 1 && (
+          <button className="button small" type="button" onClick={() => change(participants.slice(0, -1))}>
+            Remove the last
+          </button>
+        )}
+      </div>
+    </fieldset>
+  );
+}
+
+interface Booking {
+  readonly start: string;
+  readonly end: string;
+  readonly status: AppointmentStatus;
+  readonly participants: readonly Participant[];
+}
+
+/** Books under one key as long as the input stays the same, so that a second click cannot book twice. */
+function useBooking(booked: BookingFormProps['booked']) {
+  const { run, busy, error } = useMutation(CreateAppointmentDocument);
+  const [errors, setErrors] = useState<UserErrors>([]);
+  const [attempt, setAttempt] = useState({ of: '', key: '' });
+
+  async function book({ start, end, status, participants }: Booking): Promise<void> {
+    const input = {
+      status,
+      start: withOffset(start),
+      end: withOffset(end),
+      participants: participants.map(({ reference, status: part }) => ({
+        actor: { reference },
+        status: part,
+      })),
+    };
+    const of = JSON.stringify(input);
+    const idempotencyKey = attempt.of === of ? attempt.key : newKey();
+    setAttempt({ of, key: idempotencyKey });
+    const payload = (await run({ input: { ...input, idempotencyKey } }))?.createAppointment;
+    if (!payload) return;
+    setErrors(payload.errors);
+    if (payload.appointment) booked(payload.appointment);
+  }
+  return { book, errors, busy, error };
+}
+
+/** Not `randomUUID`, which browsers offer only at https and loopback addresses. */
+function newKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
+}

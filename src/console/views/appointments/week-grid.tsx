@@ -1,0 +1,57 @@
+import type { ReactElement } from 'react';
+import type { AppointmentRowFragment } from '../../generated/index.js';
+import { SafeText } from '../../parts/safe-text.js';
+import { isOn } from './week.js';
+import { patientOf } from './booking-detail.js';
+
+/** What a week is shown from. */
+export interface WeekProps {
+  /** By their start. */
+  readonly bookings: readonly AppointmentRowFragment[];
+  readonly days: readonly Date[];
+  readonly selected: string | undefined;
+  readonly hrefOfOne: (id: string) => string;
+}
+
+const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
+/** Hours and minutes. */
+export const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** Seven days beside each other. */
+export function WeekGrid({ bookings, days, selected, hrefOfOne }: WeekProps): ReactElement {
+  return (
+    <ol className="week">
+      {days.map((day) => {
+        const ofDay = bookings.filter(({ start }) => isOn(day, start));
+        return (
+          <li key={day.getTime()} data-today={isOn(day, new Date().toISOString())}>
+            <h2>{weekday.format(day)}</h2>
+            {ofDay.length === 0 ? (
+              <p className="quiet small week-free">–</p>
+            ) : (
+              <ul>
+                {ofDay.map((one) => (
+                  <li key={one.id}>
+                    <a
+                      className="slot"
+                      data-doubt={one.confirmation === 'UNCONFIRMED'}
+                      data-off={one.status !== 'BOOKED'}
+                      href={hrefOfOne(one.id)}
+                      aria-current={one.id === selected ? 'true' : undefined}
+                    >
+                      <b className="figure">{clockTime.format(Date.parse(one.start))}</b>
+                      <span className="cut">
+                        <SafeText>{patientOf(one)}</SafeText>
+                      </span>
+                      {one.confirmation === 'UNCONFIRMED' && <span className="small">Unconfirmed</span>}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

@@ -1,0 +1,208 @@
+import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useMutation } from '../../data/use-mutation.js';
+import {
+  CreateNoteDocument,
+  DeleteNoteDocument,
+  UpdateNoteDocument,
+  type NoteRowFragment,
+} from '../../generated/index.js';
+import { Field, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { Problem } from '../../parts/problem.js';
+import { Moment } from '../../parts/times.js';
+import { number } from '../../parts/words.js';
+import { ShareForm } from './share-form.js';
+
+/** The notes service's own limits. */
+const maxContent = 10_000;
+const maxPinned = 50;
+
+const paths = ['title', 'content', 'tags', 'isPinned'];
+
+interface NoteDetailProps {
+  /** Undefined for one that is being written. */
+  readonly note: NoteRowFragment | undefined;
+  /** Called after anything was changed. */
+  readonly changed: () => void;
+  /** Closes the note, or goes to the next one. */
+  readonly leave: (next?: string) => void;
+}
+
+/** A note to write or change, to share and to delete. */
+export function NoteDetail({ note, changed, leave }: NoteDetailProps): ReactElement {
+  return (
+    <>
+      <h2>{note ? 'Note' : 'New note'}</h2>
+      {note && (
+        <p className="quiet small">
+          Changed <Moment at={note.updatedAt} /> · written <Moment at={note.createdAt} />
+        </p>
+      )}
+      <NoteForm note={note} changed={changed} leave={leave} />
+      {note && (
+        <>
+          <ShareForm noteId={note.id} />
+          <DeleteButton noteId={note.id} changed={changed} leave={leave} />
+        </>
+      )}
+    </>
+  );
+}
+
+function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
+  const draft = useDraft(note);
+  const { title, content, tags, isPinned } = draft.values;
+  const { save, errors, isSaved, busy, error } = useSave(note, changed, leave);
+  const length = [...content].length;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!busy) void save(draft.values);
+  };
+  return (
+    <form className="form" onSubmit={submit} noValidate>
+      <Field label="Title" path="title" errors={errors}>
+        {(state) => (
+          <input value={title} onChange={({ target }) => draft.set({ title: target.value })} {...state} />
+        )}
+      </Field>
+      <Field
+        label="Text"
+        path="content"
+        errors={errors}
+        hint={
+          <span className={length > maxContent ? 'fault' : undefined}>
+            {number(length)} of {number(maxContent)} characters
+          </span>
+        }
+      >
+        {(state) => (
+          <textarea
+            rows={12}
+            value={content}
+            onChange={({ target }) => draft.set({ content: target.value })}
+            {...state}
+          />
+        )}
+      </Field>
+      <Field label="Tags" path="tags" errors={errors} hint="Separated by commas">
+        {(state) => (
+          <input value={tags} onChange={({ target }) => draft.set({ tags: target.value })} {...state} />
+        )}
+      </Field>
+      <div>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={isPinned}
+            onChange={({ target }) => draft.set({ isPinned: target.checked })}
+          />
+          Pinned <span className="quiet">(at most {maxPinned} notes)</span>
+        </label>
+        {errors
+          .filter(({ path }) => path[0] === 'isPinned')
+          .map(({ message }) => (
+            <p className="fault" role="alert" key={message}>
+              {message}
+            </p>
+          ))}
+      </div>
+      <OtherErrors errors={errors} paths={paths} />
+      <Problem error={error} />
+      <div className="form-actions">
+        <button className="button primary" type="submit" aria-disabled={busy}>
+          {note ? 'Save' : 'Create'}
+        </button>
+        <span role="status" className="quiet">
+          {isSaved && 'Saved.'}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+interface Draft {
+  readonly title: string;
+  readonly content: string;
+  readonly tags: string;
+  readonly isPinned: boolean;
+}
+
+/** What was typed; it stays until the view of this note is left. */
+function useDraft(note: NoteRowFragment | undefined) {
+  const [values, setValues] = useState<Draft>({
+    title: note?.title ?? '',
+    content: note?.content ?? '',
+    tags: note?.tags.map(({ name }) => name).join(', ') ?? '',
+    isPinned: note?.isPinned ?? false,
+  });
+  return { values, set: (change: Partial<Draft>) => setValues((now) => ({ ...now, ...change })) };
+}
+
+/** Creates or changes the note; `errors` has what is wrong with what was typed. */
+function useSave(note: NoteRowFragment | undefined, changed: () => void, leave: (next?: string) => void) {
+  const create = useMutation(CreateNoteDocument);
+  const update = useMutation(UpdateNoteDocument);
+  const [errors, setErrors] = useState<UserErrors>([]);
+  const [isSaved, setSaved] = useState(false);
+
+  async function save({ tags, ...values }: Draft): Promise<void> {
+    setSaved(false);
+    const input = { ...values, tags: tagsOf(tags) };
+    const payload = note
+      ? (await update.run({ input: { id: note.id, ...input } }))?.updateNote
+      : (await create.run({ input }))?.createNote;
+    if (!payload) return;
+    setErrors(payload.errors);
+    if (!payload.note) return;
+    setSaved(true);
+    changed();
+    if (!note) leave(payload.note.id);
+  }
+  return { save, errors, isSaved, busy: create.busy || update.busy, error: create.error ?? update.error };
+}
+
+function tagsOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter(Boolean);
+}
+
+interface DeleteButtonProps {
+  readonly noteId: string;
+  readonly changed: () => void;
+  readonly leave: () => void;
+}
+
+/** Asks once more before it deletes. */
+function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactElement {
+  const { run, busy, error } = useMutation(DeleteNoteDocument);
+  const [isSure, setSure] = useState(false);
+  const [errors, setErrors] = useState<UserErrors>([]);
+  async function act(): Promise<void> {
+    if (busy) return;
+    if (!isSure) return setSure(true);
+    const payload = (await run({ input: { id: noteId } }))?.deleteNote;
+    setErrors(payload?.errors ?? []);
+    if (!payload?.deletedNoteId) return undefined;
+    changed();
+    return leave();
+  }
+  return (
+    <section className="form" aria-label="Delete">
+      <h3>Delete</h3>
+      <p className="quiet">The notes service keeps a deleted note for 30 days.</p>
+      <OtherErrors errors={errors} paths={[]} />
+      <Problem error={error} />
+      <div className="form-actions">
+        <button className="button danger" type="button" onClick={() => void act()} aria-disabled={busy}>
+          {isSure ? 'Yes, delete it' : 'Delete this note'}
+        </button>
+        {isSure && (
+          <button className="button" type="button" onClick={() => setSure(false)}>
+            Keep it
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}

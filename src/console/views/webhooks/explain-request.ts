@@ -1,0 +1,126 @@
+/** What is wrong with a request, or right, in a sentence. */
+export interface Finding {
+  readonly isFault: boolean;
+  readonly text: string;
+}
+
+/** A request as it was pasted. */
+export interface PastedRequest {
+  readonly family: 'shipments' | 'payments';
+  /** The value of `Shipping-Signature` or `Payments-Signature`, or the whole header line. */
+  readonly signature: string;
+  readonly body: string;
+  /** The value of `Shipping-Event`; empty if there is none. */
+  readonly event: string;
+}
+
+const maxElements = 8;
+const maxAgeSeconds = 300;
+const maxBodyBytes = 1024 * 1024;
+const maxId = 255;
+
+/**
+ * Says why the gateway would refuse a request, as far as that can be told without the secret: what it checks of the
+ * header, of the age and of the body, by the same rules and in the same order. `now` is in milliseconds.
+ */
+export function explainRequest(request: PastedRequest, now: number): readonly Finding[] {
+  return [...explainSignature(request, now), ...explainBody(request)];
+}
+
+function explainSignature({ signature, family }: PastedRequest, now: number): readonly Finding[] {
+  const value = signature.replace(/^\s*[\w-]+-signature\s*:/i, '').trim();
+  if (value === '') return [fault('The signature header is missing or empty.')];
+  const elements = value.split(',').map(toElement);
+  if (elements.length > maxElements)
+    return [fault(`The header has ${elements.length} elements; at most ${maxElements} are taken.`)];
+  const times = elements.filter(({ name }) => name === 't');
+  return [
+    explainTime(
+      times.map((one) => one.value),
+      now,
+    ),
+    ...explainValues(elements, family),
+  ];
+}
+
+function toElement(text: string): { readonly name: string; readonly value: string } {
+  const at = text.indexOf('=');
+  if (at < 0) return { name: text.trim(), value: '' };
+  return { name: text.slice(0, at).trim(), value: text.slice(at + 1).trim() };
+}
+
+function explainTime(times: readonly string[], now: number): Finding {
+  const [time = ''] = times;
+  if (times.length === 0) return fault('The header has no t, the time of signing.');
+  if (times.length > 1) return fault('The header has t more than once.');
+  if (!/^\d+$/.test(time))
+    return fault('t is not plain decimal digits: it is the time in seconds since 1970.');
+  const age = Math.round(now / 1000) - Number(time);
+  if (age > maxAgeSeconds)
+    return fault(
+      `It was signed ${age} s ago; at most ${maxAgeSeconds} s is taken. The sender’s clock is wrong, or the delivery was held back.`,
+    );
+  if (age < -maxAgeSeconds)
+    return fault(
+      `It was signed ${-age} s ahead of this browser’s clock${-age > 1e9 ? ': t seems to be in milliseconds' : ''}.`,
+    );
+  return good(
+    age < 0 ? `It was signed ${-age} s ahead of this browser’s clock.` : `It was signed ${age} s ago.`,
+  );
+}
+
+type Elements = readonly { readonly name: string; readonly value: string }[];
+
+function explainValues(elements: Elements, family: PastedRequest['family']): readonly Finding[] {
+  const counts = family === 'payments' ? ['v1', 'v0'] : ['v1'];
+  const values = elements.filter(({ name }) => counts.includes(name));
+  const unknown = elements.filter(({ name }) => name !== 't' && !counts.includes(name));
+  const ignored = unknown.map(({ name }) =>
+    good(`“${name}” is not a scheme that counts here, and is ignored.`),
+  );
+  if (values.length === 0) return [fault(`The header has no ${counts.join(' or ')}.`), ...ignored];
+  const malformed = values.filter(({ value }) => !isDigest(value));
+  const findings = malformed.map(({ name }) =>
+    fault(`${name} is neither 64 hex digits nor base64 of 32 bytes: it is cut off, or of another algorithm.`),
+  );
+  if (malformed.length < values.length)
+    findings.push(
+      good('A signature is well formed. Whether it fits the body and the secret, only the gateway can tell.'),
+    );
+  return [...findings, ...ignored];
+}
+
+function isDigest(value: string): boolean {
+  return /^[\da-f]{64}$/i.test(value) || /^[\w+/-]{43}=?$/.test(value);
+}
+
+function explainBody({ body, family, event }: PastedRequest): readonly Finding[] {
+  const bytes = new TextEncoder().encode(body).length;
+  if (bytes > maxBodyBytes) return [fault(`The body has ${bytes} bytes; at most 1 MiB is taken.`)];
+  if (body === '') return [fault('There is no body.')];
+  const content = parse(body.replace(/^\uFEFF/, ''));
+  if (content === undefined) return [fault('The body is not a JSON object.')];
+  const { id, type } = content;
+  const findings: Finding[] = [];
+  if (typeof id !== 'string' || id.length === 0 || id.length > maxId)
+    findings.push(fault(`The body has no id that is a text of 1 to ${maxId} characters.`));
+  if (typeof type !== 'string') findings.push(fault('The body has no type that is a text.'));
+  if (family === 'shipments' && event !== '' && event !== type)
+    findings.push(fault(`Shipping-Event says “${event}”, but the signed type is ${JSON.stringify(type)}.`));
+  return findings.length > 0
+    ? findings
+    : [good('The body is an event. Its bytes must be exactly those signed.')];
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const fault = (text: string): Finding => ({ isFault: true, text });
+const good = (text: string): Finding => ({ isFault: false, text });

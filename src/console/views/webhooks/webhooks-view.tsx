@@ -1,0 +1,192 @@
+import { useCallback, useMemo, useRef, type ReactElement } from 'react';
+import { hrefOf, type Place } from '../../app/router.js';
+import type { ViewProps } from '../../app/shell.js';
+import { useGateway } from '../../data/use-gateway.js';
+import { useDeliveries } from '../../data/use-live.js';
+import { usePages } from '../../data/use-pages.js';
+import {
+  WebhookDeliveriesDocument,
+  type DeliveryPartsFragment,
+  type WebhookDeliveryFilter,
+} from '../../generated/index.js';
+import { EntityList } from '../../parts/entity-list.js';
+import { ChoiceFilter, TextFilter } from '../../parts/filters.js';
+import { NoGrant, useGrant } from '../../parts/no-grant.js';
+import { SafeText } from '../../parts/safe-text.js';
+import { Split } from '../../parts/split.js';
+import { Ago } from '../../parts/times.js';
+import { DeliveryDetail } from './delivery-detail.js';
+import { Endpoints } from './endpoints.js';
+import { OutcomeBadge, outcomeNames } from './outcome.js';
+import { RequestForm } from './request-form.js';
+
+/** Deliveries come with their bodies, of up to a mebibyte each. */
+const pageSize = 20;
+/** What stays of those that come while the view is open. */
+const maxRows = 2000;
+
+/** What arrives at the webhooks, and why something was refused. */
+export default function WebhooksView({ place }: ViewProps): ReactElement {
+  if (!useGrant('WEBHOOKS_READ')) return <NoGrant grant="webhooks:read" what="webhooks" />;
+  return <Deliveries place={place} />;
+}
+
+interface Row extends DeliveryPartsFragment {
+  readonly id: string;
+}
+
+function Deliveries({ place }: ViewProps): ReactElement {
+  const filter = useFilter(place.params);
+  const pages = useRows(filter);
+  const { id, params } = place;
+  return (
+    <Split
+      title="Webhooks"
+      closeHref={hrefOf('webhooks', undefined, params)}
+      detailLabel={
+        id === 'explain' ? 'Why a request is refused' : id === 'endpoints' ? 'Endpoints' : 'Delivery'
+      }
+      actions={
+        <div className="form-actions">
+          <a className="button" href={hrefOf('webhooks', 'endpoints', params)}>
+            Endpoints
+          </a>
+          <a className="button" href={hrefOf('webhooks', 'explain', params)}>
+            Why refused?
+          </a>
+        </div>
+      }
+      filters={<Filters place={place} />}
+      list={
+        <EntityList
+          pages={pages}
+          label="Deliveries, newest first"
+          hrefOf={(row) => hrefOf('webhooks', row.id, params)}
+          selected={id}
+          nameOf={(row) => row.id}
+          render={(row) => <DeliveryRow row={row} />}
+          empty={<p>No delivery{Object.keys(filter).length > 0 ? ' matches' : ' yet'}.</p>}
+        />
+      }
+      detail={detailOf(id, pages.rows)}
+    />
+  );
+}
+
+function detailOf(id: string | undefined, rows: readonly Row[]): ReactElement | undefined {
+  if (id === undefined) return undefined;
+  if (id === 'endpoints') return <Endpoints />;
+  if (id === 'explain') return <RequestForm />;
+  const row = rows.find((one) => one.id === id);
+  return row ? (
+    <DeliveryDetail delivery={row} />
+  ) : (
+    <p className="quiet">This delivery is not among those loaded.</p>
+  );
+}
+
+function Filters({ place }: { readonly place: Place }): ReactElement {
+  return (
+    <div className="filters" role="search" aria-label="Filter deliveries">
+      <ChoiceFilter
+        place={place}
+        name="outcome"
+        label="Outcome"
+        all="Any"
+        options={Object.entries(outcomeNames)}
+      />
+      <ChoiceFilter
+        place={place}
+        name="family"
+        label="Webhook"
+        all="Any"
+        options={[
+          ['SHIPMENTS', 'Shipments'],
+          ['PAYMENTS', 'Payments'],
+        ]}
+      />
+      <TextFilter place={place} name="type" label="Event type" hint="Any" />
+    </div>
+  );
+}
+
+/** The deliveries that match, and those that come. */
+function useRows(filter: WebhookDeliveryFilter) {
+  const gateway = useGateway();
+  const load = useCallback(
+    async (after: string | undefined) => {
+      const { nodes, pageInfo } = (
+        await gateway.ask(WebhookDeliveriesDocument, { first: pageSize, after, filter })
+      ).webhookDeliveries;
+      return { nodes: nodes.map(toRow), pageInfo };
+    },
+    [gateway, filter],
+  );
+  const pages = usePages<Row>(load);
+  const { change } = pages;
+  const waiting = useRef<Row[]>([]);
+  useDeliveries((delivery) => {
+    if (!fits(delivery, filter)) return;
+    waiting.current.push(toRow(delivery));
+    if (waiting.current.length > 1) return;
+    // Many at once are one change.
+    setTimeout(() => {
+      const fresh = waiting.current.toReversed();
+      waiting.current = [];
+      const ids = new Set(fresh.map(({ id }) => id));
+      change((rows) => [...fresh, ...rows.filter(({ id }) => !ids.has(id))].slice(0, maxRows));
+    }, 150);
+  });
+  return pages;
+}
+
+/** A delivery has no id: two to one endpoint in one millisecond with the same outcome and event are shown as one. */
+function toRow(delivery: DeliveryPartsFragment): Row {
+  const { receivedAt, endpoint, eventId, outcome } = delivery;
+  return { ...delivery, id: [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ') };
+}
+
+function DeliveryRow({ row }: { readonly row: Row }): ReactElement {
+  const { type, outcome, message, endpoint, receivedAt } = row;
+  return (
+    <>
+      <span className="row-name">{type == null ? 'No event' : <SafeText>{type}</SafeText>}</span>
+      <span className="row-more">
+        <OutcomeBadge outcome={outcome} />
+        <span className="cut quiet">
+          {message == null ? (
+            endpoint && <SafeText>{endpoint.endpointId}</SafeText>
+          ) : (
+            <SafeText>{message}</SafeText>
+          )}
+        </span>
+      </span>
+      <span className="row-time quiet">
+        <Ago at={receivedAt} />
+      </span>
+    </>
+  );
+}
+
+function useFilter({ outcome, family, type }: ViewProps['place']['params']): WebhookDeliveryFilter {
+  return useMemo(
+    () => ({
+      ...(isOutcome(outcome) && { outcomes: [outcome] }),
+      ...((family === 'SHIPMENTS' || family === 'PAYMENTS') && { family }),
+      ...(type && { types: [type] }),
+    }),
+    [outcome, family, type],
+  );
+}
+
+function isOutcome(name: string | undefined): name is keyof typeof outcomeNames {
+  return name !== undefined && Object.hasOwn(outcomeNames, name);
+}
+
+function fits(delivery: DeliveryPartsFragment, { outcomes, family, types }: WebhookDeliveryFilter): boolean {
+  return (
+    (!outcomes || outcomes.includes(delivery.outcome)) &&
+    (!family || delivery.family === family) &&
+    (!types || (delivery.type != null && types.includes(delivery.type)))
+  );
+}

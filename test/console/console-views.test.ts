@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { skipBrowserTests } from '../support/browser.js';
+import { other, soon, useConsole } from './console.js';
+
+describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', () => {
+  const ui = useConsole();
+  const exactly = (name: string) => ui.page.getByRole('button', { name, exact: true });
+
+  test('a note is written, too long a one is refused beside its field, and it is pinned, shared and deleted', async () => {
+    await ui.open('#/notes/new');
+    await ui.page.getByLabel('Title').fill('From the console');
+    await ui.page.getByLabel('Text').fill('x'.repeat(10_001));
+    await ui.page.getByText('10,001 of 10,000 characters').waitFor();
+    await exactly('Create').click();
+    await expect.poll(() => ui.page.getByLabel('Text').getAttribute('aria-invalid'), soon).toBe('true');
+    await ui.page.getByLabel('Text').fill('short');
+    await ui.page.getByLabel('Tags').fill('console, tests');
+    await exactly('Create').click();
+    await exactly('Save').waitFor();
+    await ui.page.getByLabel('Pinned (at most').check();
+    await exactly('Save').click();
+    await ui.page.getByText('Saved.').waitFor();
+    await ui.page.getByLabel('With (e-mail)').fill(other.email);
+    await exactly('Share').click();
+    await ui.page.getByText(`Shared with ${other.email}.`).waitFor();
+    await ui.expectAccessible();
+    await exactly('Delete this note').click();
+    await exactly('Yes, delete it').click();
+    await expect.poll(() => new URL(ui.page.url()).hash, soon).toBe('#/notes');
+    await expect.poll(() => ui.page.getByText('From the console').count(), soon).toBe(0);
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('a booking is refused beside its field, made, and explained if it is not confirmed', async () => {
+    await ui.open('#/appointments/new');
+    await exactly('Book').click();
+    const participant = ui.page.getByLabel('Participant 1');
+    await expect.poll(() => participant.getAttribute('aria-invalid'), soon).toBe('true');
+    await ui.expectAccessible();
+    await participant.fill('Patient/42');
+    ui.testbed.sandbox.faults.add({
+      service: 'appointments',
+      times: 1,
+      act: { kind: 'answer', status: 500 },
+    });
+    await exactly('Book').click();
+    await ui.page.getByText('did not say what became of this booking').waitFor();
+    await ui.expectAccessible();
+    await ui.page.getByRole('link', { name: 'Agenda' }).click();
+    await ui.page.locator('.agenda').getByText('Unconfirmed').waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('a refused delivery says why, with the body as it came', async () => {
+    await ui.open('#/webhooks');
+    const body = JSON.stringify({ id: 'evt_forged', type: 'shipment.created' });
+    const now = Math.floor(Date.now() / 1000);
+    const answer = await fetch(`${ui.testbed.url}/webhooks/shipments/sub_demo`, {
+      method: 'POST',
+      headers: { 'shipping-signature': `t=${now - 4000},v1=${'0'.repeat(64)}` },
+      body,
+    });
+    expect(answer.status).toBe(401);
+    await ui.page.locator('.row').filter({ hasText: 'Refused' }).first().click();
+    await ui.page.locator('.split-detail').getByText('evt_forged').first().waitFor();
+    expect(await ui.page.locator('.notice').innerText()).toMatch(/\d+ s/);
+    await ui.expectAccessible();
+    expect(await ui.page.content()).not.toContain('0'.repeat(64));
+  });
+
+  test('an endpoint shows its address, and its secret is rotated without being shown', async () => {
+    await ui.open('#/webhooks/endpoints');
+    await expect
+      .poll(() => ui.page.getByLabel('Address to register for pe_demo').inputValue(), soon)
+      .toContain('/webhooks/payments/pe_demo');
+    await exactly('Rotate the secret').click();
+    await exactly('Yes, rotate it now').click();
+    await ui.page.getByText('The new secret is in use.').waitFor();
+    expect(await ui.page.content()).not.toContain('whsec_');
+    await ui.expectAccessible();
+  });
+
+  test('a pasted request is explained', async () => {
+    await ui.open('#/webhooks/explain');
+    await ui.page.getByLabel('Shipping-Signature').fill('t=1700000000,v1=abc');
+    await ui.page.getByLabel('Body').fill('{"id":1}');
+    await exactly('Explain').click();
+    await expect
+      .poll(() => ui.page.locator('.findings').innerText(), soon)
+      .toMatch(/signed \d+ s ago.*v1 is neither/s);
+    await ui.expectAccessible();
+  });
+
+  test('the gateway says whether it serves', async () => {
+    await ui.open('#/gateway');
+    await ui.page.getByText('Ready, with its database').waitFor();
+    await ui.expectAccessible();
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('all of them fit a phone, in the dark', async () => {
+    await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+    for (const view of ['notes', 'appointments', 'webhooks', 'webhooks/endpoints', 'gateway']) {
+      await ui.open(`#/${view}`);
+      await ui.page.getByRole('heading', { level: 1 }).waitFor();
+      await ui.expectAccessible();
+      expect(await ui.page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    }
+  });
+});
