@@ -34,16 +34,9 @@ import { createMeter } from './operation/operation-metrics.js';
 import { plainMessenger } from './ws/fanout/ws-sender.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { startMetricsServer } from './http/metrics-server.js';
+import { serveFrontDoor } from './http/front-door.js';
 import { servePages, type PageSettings } from './http/pages.js';
-import {
-  refuse,
-  refuseEarly,
-  serveConsole,
-  serveGraphql,
-  serveHealth,
-  serveReading,
-  type Fault,
-} from './http/routes.js';
+import { refuse, refuseEarly, serveGraphql, serveHealth, serveReading, type Fault } from './http/routes.js';
 import { createAdmission, OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
 import { createNetworkCaller, trustProxyOf } from './http/client-address.js';
 import { createClientConnections } from './http/client-connections.js';
@@ -113,6 +106,8 @@ const preflightSeconds = 600;
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry } = options;
   let origins: ReadonlySet<string> = new Set();
+  let actualPort = port;
+  const address = () => publicUrl ?? `http://${reachable(host)}:${actualPort}`;
   const callers = createCallers(sessions, () => origins, telemetry);
   const rules = createRules(options);
   const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
@@ -234,7 +229,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
     serveGraphql(routes, { graphql, compiledQueries, pages, admission, networkCaller });
-    serveConsole(routes, pages);
+    serveFrontDoor(routes, { ...options, built: pages, address });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
     if (options.metricsPort === undefined)
@@ -259,7 +254,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     networkCaller,
   });
   metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
-  let actualPort = port;
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
     ({ port: actualPort } = app.server.address() as AddressInfo);

@@ -7,7 +7,7 @@ import type { Database } from '../../store/database.js';
 import { heapOfJson } from '../../lib/json-size.js';
 import type { Holding } from '../../lib/memory-ledger.js';
 import { OverloadedRequest, type Admission } from '../operation/admission.js';
-import { namesPage, refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
+import { refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
 import type { Answer } from './request-guards.js';
@@ -78,13 +78,6 @@ export function serveGraphql(
     },
   });
   refuseOthers(routes, '/graphql', ['GET', 'POST'], 'Use GET or POST for GraphQL.');
-}
-
-/** `/`: the console, for a client that accepts a page. */
-export function serveConsole(routes: FastifyInstance, pages: Pages): void {
-  serveReading(routes, '/', (request, reply) =>
-    namesPage(request.headers.accept) ? pages.console(reply) : reply.callNotFound(),
-  );
 }
 
 /** Serves an address that is only read. */
