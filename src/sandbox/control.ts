@@ -13,10 +13,13 @@ interface ControlOptions {
   readonly faults: Faults;
   readonly notes: NotesControl;
   readonly webhooks: WebhooksControl;
+  /** Has webhooks go to this address from now on. */
+  deliverTo(url: string): void;
 }
 
 /** The control API: sends events, moves the clock, makes services fail, ends sessions, rotates secrets. */
-export function controlRoutes({ clock, faults, notes, webhooks }: ControlOptions): readonly Route[] {
+export function controlRoutes(options: ControlOptions): readonly Route[] {
+  const { clock, faults, notes, webhooks, deliverTo } = options;
   const show = () => json(200, { now: new Date(clock.now()).toISOString() });
 
   async function advance(request: Request) {
@@ -56,7 +59,15 @@ export function controlRoutes({ clock, faults, notes, webhooks }: ControlOptions
     return json(200, { endpointId });
   }
 
+  function setReceiver(request: Request) {
+    const { data, error } = receiverShape.safeParse(request.json());
+    if (error) throw httpError(400, 'invalid', z.prettifyError(error));
+    deliverTo(data.url);
+    return json(200, data);
+  }
+
   return [
+    { method: 'POST', path: '/receiver', handle: setReceiver },
     { method: 'POST', path: '/events', handle: sendOrdered(webhooks, clock) },
     { method: 'POST', path: '/sessions/end', handle: endSessions },
     { method: 'POST', path: '/rotate', handle: rotate },
@@ -80,6 +91,7 @@ function canBeSent(headers: Readonly<Record<string, string>>): boolean {
 }
 
 const sessionsShape = z.strictObject({ email: z.string().exactOptional() });
+const receiverShape = z.strictObject({ url: z.url({ protocol: /^https?$/ }) });
 const endpointShape = z.strictObject({ endpointId: z.string().default('pe_demo') });
 
 const whole = z.int().min(0);

@@ -88,7 +88,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       {
         prefix: '/control',
         guard: guardControl(() => receiver),
-        routes: controlRoutes({ clock, faults, notes: notes.control, webhooks: webhooks.control }),
+        routes: controlRoutes({ clock, faults, notes: notes.control, webhooks: webhooks.control, deliverTo }),
       },
     ],
     clock,
