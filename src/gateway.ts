@@ -22,6 +22,7 @@ import { createPaymentFamily } from './domains/payments/webhook.js';
 import { procedure as recording } from './api/recording.js';
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
+import { MemoryLedger } from './lib/memory-ledger.js';
 import { createSealer } from './lib/sealer.js';
 import type { SandboxInfo } from './server/http/pages.js';
 import { startServer } from './server/server.js';
@@ -150,6 +151,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       lastSeq,
       publish: (delivery) => live.broadcast.offer(delivery),
     });
+    const memory = new MemoryLedger(telemetry);
     const receiver = createReceiver({
       families,
       secrets: webhookSecrets,
@@ -157,6 +159,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       recorder,
       clock,
       telemetry,
+      ledger: memory,
     });
     let address = config.publicUrl ?? '';
 
@@ -192,6 +195,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const server = begun(
       await startServer({
         ...config,
+        ledger: memory,
         compiledQueries,
         frames,
         docs: modules.docs,

@@ -13,7 +13,7 @@ import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import { textFormat } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
-import { userCaller } from '../lib/memory-ledger.js';
+import { userCaller, type MemoryLedger } from '../lib/memory-ledger.js';
 import { createCallers, ownOrigins } from './operation/authenticate.js';
 import {
   boundHeaders,
@@ -74,6 +74,7 @@ export interface ServerOptions {
   readonly feed: Feed;
   readonly database: Database;
   readonly telemetry: Telemetry;
+  readonly ledger: MemoryLedger;
   /** Ends the calls to the services, so that operations that wait for one are answered. */
   readonly abandonCalls: () => void;
   /** The folder of the built pages. */
@@ -130,8 +131,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
   const { metrics } = telemetry;
-  const admission = createAdmission(telemetry);
-  const { ledger } = admission;
+  const { ledger } = options;
+  const admission = createAdmission(telemetry, ledger);
   const networkCaller = createNetworkCaller(options.trustProxy);
   const connections = createClientConnections(ledger, telemetry);
   const meter = createMeter(telemetry, rules.costs);

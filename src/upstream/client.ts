@@ -12,6 +12,8 @@ import { createGuard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createRecords } from './per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
+import { heapOfJson } from '../lib/json-size.js';
+import type { Holding } from '../lib/memory-ledger.js';
 import type { Signal } from '../lib/async/abort.js';
 import { failSpan, traceCall, traceHeaders } from '../lib/telemetry/tracing.js';
 
@@ -135,11 +137,17 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   const limited = (retryAfter: number) => new UpstreamError(name, 'limited', { retryAfter });
 
-  function attempt(sent: Exchange, account: Account | undefined, deadline: Deadline): Promise<Reply> {
+  function attempt(
+    sent: Exchange,
+    account: Account | undefined,
+    deadline: Deadline,
+    memory: Holding | undefined,
+  ): Promise<Reply> {
     const wait = account?.take();
     if (wait !== undefined) return Promise.reject(limited(wait));
     const started = performance.now();
-    return exchange(pool, sent, deadline).then(
+    memory?.release();
+    return exchange(pool, sent, deadline, memory).then(
       (reply) => {
         report(sent, String(reply.status), started);
         if (reply.status >= 500) throw failing(reply);
@@ -199,6 +207,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     };
     const started = performance.now();
     const deadline = startDeadline(timeoutMs, signal);
+    // A write that has begun is never given up for want of memory.
+    const memory = method === 'GET' ? signal?.memory?.open() : undefined;
     let entered: Compartment | undefined;
     try {
       if (holder && !holder.headers) throw new UpstreamError(name, 'unsendable');
@@ -211,7 +221,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       const wait = holder?.account.wait();
       if (wait !== undefined) throw limited(wait);
       const guarded = { repeatable: method === 'GET', caller };
-      const reply = await guard(guarded, () => attempt(sent, holder?.account, deadline));
+      const reply = await guard(guarded, () => attempt(sent, holder?.account, deadline, memory));
+      if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
       const answer = accept(reply, holder?.account);
       traced?.span.setAttribute('http.response.status_code', answer.status);
       const outcome = read(answer);
@@ -222,6 +233,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       failSpan(traced?.span, error instanceof UpstreamError ? error.reason : 'broken');
       throw error;
     } finally {
+      memory?.release();
       entered?.leave();
       deadline.stop();
       traced?.span.end();

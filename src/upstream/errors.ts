@@ -34,6 +34,8 @@ const reasons = {
   misshapen: ['UPSTREAM_INVALID_RESPONSE', 'answered with an unexpected response'],
   /** The token that it gave cannot stand in a header: the call was not made. */
   unsendable: ['UPSTREAM_INVALID_RESPONSE', 'issued a token that cannot be used'],
+  /** The caller holds so much memory that there is no room for the answer. */
+  overloaded: ['RATE_LIMITED', 'answered with more than there is memory for now: ask again, or for less'],
   limited: ['RATE_LIMITED', 'accepts no more calls for now'],
 } as const satisfies Readonly<Record<string, readonly [ErrorCode, string]>>;
 
@@ -78,7 +80,8 @@ export class UpstreamError extends GatewayError {
     { uncertain = false, retryAfter, cause }: FailureDetails = {},
   ) {
     const [code, sentence] = reasons[reason];
-    const details = retryAfter === undefined ? { cause } : { cause, retryAfter };
+    const after = reason === 'overloaded' ? 1 : retryAfter;
+    const details = after === undefined ? { cause } : { cause, retryAfter: after };
     super(code, `The ${services[upstream]} ${sentence}.`, details);
     this.name = 'UpstreamError';
     this.reason = reason;

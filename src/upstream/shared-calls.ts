@@ -42,14 +42,15 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     owned.flights = owned.flights.filter((each) => each !== flight);
   }
 
+  /** What it reads is charged to, and traced under, the operation that asked first. */
   function begin(
     owned: InFlight<T>,
     key: string,
     start: (signal: Signal) => Promise<T>,
-    origin: Signal['origin'],
+    caller: Pick<Signal, 'origin' | 'memory'> | undefined,
   ): Flight<T> {
-    const flight: Flight<T> = { key, ending: new LightAbortController(), waiters: [] };
-    flight.ending.origin = origin; // whoever asks first
+    const flight: Flight<T> = { key, ending: new LightAbortController(caller?.memory), waiters: [] };
+    flight.ending.origin = caller?.origin;
     const settle = (release: (waiter: Waiter<T>) => void) => {
       remove(owned, flight);
       for (const waiter of flight.waiters) {
@@ -77,8 +78,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     share(owner, key, start, signal) {
       if (signal?.aborted) return Promise.reject(new UpstreamError(upstream, 'abandoned'));
       const owned = inFlightOf(owner);
-      const flight =
-        owned.flights.find((each) => each.key === key) ?? begin(owned, key, start, signal?.origin);
+      const flight = owned.flights.find((each) => each.key === key) ?? begin(owned, key, start, signal);
       return new Promise((resolve, reject) => {
         const waiter: Waiter<T> = { resolve, reject, unlisten: noop };
         flight.waiters.push(waiter);

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { brotliDecompress, unzip } from 'node:zlib';
 import { errors, type Dispatcher } from 'undici';
+import { Chunks } from '../lib/chunks.js';
+import type { Holding } from '../lib/memory-ledger.js';
 import type { Deadline } from './deadline.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 
@@ -28,15 +30,23 @@ export const maxBytes = 8 * 1024 * 1024;
 /** How much of an error's body is read and discarded, so that the connection can be used again. */
 const maxErrorBytes = 64 * 1024;
 
+/** How often the bytes of an answer are in memory at once: in chunks, and joined. */
+const copies = 2;
+
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
  * Sends a request and reads the whole response, whatever its status. Rejects with an `UpstreamError` if none arrives
- * before the deadline, or it is too large. A request that still waits for a connection at its deadline is never sent.
+ * before the deadline, it is too large, or there is no room for it in `memory`. A request that still waits for a connection at its deadline is never sent.
  */
-export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: Deadline): Promise<Reply> {
+export function exchange(
+  dispatcher: Dispatcher,
+  request: Exchange,
+  deadline: Deadline,
+  memory?: Holding,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const handler = new ReplyHandler(request.upstream, deadline, resolve, reject);
+    const handler = new ReplyHandler(request.upstream, deadline, memory, resolve, reject);
     if (!handler.begin()) return;
     const { method, path, headers, body } = request;
     dispatcher.dispatch({ method, path, headers, body }, handler);
@@ -49,7 +59,8 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly deadline: Deadline;
   private readonly resolve: (reply: Reply) => void;
   private readonly reject: (error: UpstreamError) => void;
-  private readonly chunks: Buffer[] = [];
+  private readonly chunks = new Chunks();
+  private readonly memory: Holding | undefined;
   private size = 0;
   private status = 0;
   private headers: IncomingHttpHeaders = {};
@@ -60,11 +71,13 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   constructor(
     upstream: UpstreamName,
     deadline: Deadline,
+    memory: Holding | undefined,
     resolve: (reply: Reply) => void,
     reject: (error: UpstreamError) => void,
   ) {
     this.upstream = upstream;
     this.deadline = deadline;
+    this.memory = memory;
     this.resolve = resolve;
     this.reject = reject;
   }
@@ -93,7 +106,9 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     const success = isSuccess(this.status);
     this.size += chunk.length;
     if (this.size > (success ? maxBytes : maxErrorBytes)) this.giveUp('oversized');
-    else if (success) this.chunks.push(chunk);
+    else if (!success) return;
+    else if (this.memory?.add(0, copies * chunk.length) === false) this.giveUp('overloaded');
+    else this.chunks.add(chunk);
   }
 
   onResponseEnd(): void {
@@ -115,7 +130,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.unwatch?.();
     // Of an error only the status matters: its body may be truncated, late or endless.
     if (status === 0 || (reason && isSuccess(status))) return this.fail(reason ?? 'broken', cause);
-    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    const body = chunks.concat();
     const coding = headers['content-encoding'];
     if (coding === undefined || body.length === 0) return this.resolve({ status, headers, body });
     return decode(String(coding), body, (fault, decoded) =>

@@ -178,11 +178,35 @@ function entryOf(row: EventRow): LogEntry {
     entityId: entity_id === null ? null : fromKeyText(entity_id),
     weight: (event?.length ?? 0) + (entity?.length ?? 0),
   };
+  if (known.weight > large) return readLater(known, event, entity);
   try {
     return { ...known, event: parse(event), entity: parse(entity) };
   } catch (cause) {
     return corrupt(known, cause);
   }
+}
+
+/** In characters: of a longer event only the text is kept, since what is parsed may take twenty times as much. */
+const large = 64 * 1024;
+/** The long text that was read last: whoever looks at an event does so several times in a row. */
+let latest: { readonly json: string; readonly value: unknown } | undefined;
+
+function readLater(
+  known: Omit<LogEntry, 'event' | 'entity'>,
+  event: string | null,
+  entity: string | null,
+): LogEntry {
+  return {
+    ...known,
+    get event() {
+      if (event === null) return null;
+      if (latest?.json !== event) latest = { json: event, value: JSON.parse(event) };
+      return latest.value;
+    },
+    get entity() {
+      return parse(entity);
+    },
+  };
 }
 
 function parse(json: string | null): unknown {

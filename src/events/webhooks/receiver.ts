@@ -2,6 +2,8 @@ import type { Clock } from '../../lib/clock.js';
 import { secondsSince } from '../../lib/telemetry/metrics.js';
 import { withTimeout } from '../../lib/async/timeout.js';
 import { failSpan, traceArrival, traceDelivery, type TracedWork } from '../../lib/telemetry/tracing.js';
+import { heapOfJson } from '../../lib/json-size.js';
+import { endpointCaller, type MemoryLedger } from '../../lib/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import { readEvent } from './body.js';
@@ -43,11 +45,15 @@ export interface ReceiverOptions {
   readonly recorder: DeliveryRecorder;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** Where parsed bodies are charged to their endpoints; only their number is bounded without. */
+  readonly ledger?: Pick<MemoryLedger, 'awaitRoom'>;
   /** How long to wait for the database or a rotation, in milliseconds, before asking the sender to retry. */
   readonly patienceMs?: number;
 }
 
 const defaultPatienceMs = 10_000;
+/** In bytes: what waits to be stored is bounded by its number, too. */
+const shortBody = 16 * 1024;
 const retryAfterSeconds = '5';
 
 /**
@@ -55,7 +61,7 @@ const retryAfterSeconds = '5';
  * content encoding, the size, the signature, the body.
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { secrets, log, recorder, clock, telemetry, patienceMs = defaultPatienceMs } = options;
+  const { secrets, log, recorder, clock, telemetry, ledger, patienceMs = defaultPatienceMs } = options;
   const warn = createWarnings(telemetry);
   const tellFault = createWarnings(telemetry, { level: 'error' });
   const families = new Map(options.families.map((family) => [family.name, family]));
@@ -72,11 +78,25 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const body = await readBody(request);
     received.body = body;
     await checkSignature(family, request, body);
-    const delivery = parseDelivery(family, request, body);
-    traceDelivery(delivery, received.traced);
-    const outcome = await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
-    recorder.accepted(delivery, outcome);
-    return family.name;
+    const release = await roomFor(request, body);
+    try {
+      const delivery = parseDelivery(family, request, body);
+      traceDelivery(delivery, received.traced);
+      const outcome = await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
+      recorder.accepted(delivery, outcome);
+      return family.name;
+    } finally {
+      release?.();
+    }
+  }
+
+  /** Waits until there is memory for what a long body is parsed to: a verified delivery is not refused at once. */
+  async function roomFor(request: WebhookRequest, body: Buffer): Promise<(() => void) | undefined> {
+    if (!ledger || body.length <= shortBody) return undefined;
+    const endpoint = endpointCaller(request.family, request.endpointId);
+    const release = await ledger.awaitRoom(endpoint, 'read', heapOfJson(body), patienceMs);
+    if (!release) throw unavailable();
+    return release;
   }
 
   function findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { OperationTooComplex } from '../../graphql/errors.js';
+import { OperationTooComplex, Overloaded } from '../../graphql/errors.js';
 import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import { countWithin } from '../../lib/portion.js';
 import type { Signal } from '../../lib/async/abort.js';
@@ -42,10 +42,11 @@ export class Reads {
     });
   }
 
-  /** Counts texts of so many octets (or characters); `OperationTooComplex` if that is too many, or nobody waits. */
+  /** Counts texts of so many octets (or characters); `OperationTooComplex` if that is too many, or nobody waits. `Overloaded` if there is no memory for them. */
   take(octets: number): void {
     this.octets += octets;
     this.check();
+    if (this.signal.memory?.keep(octets) === false) throw new Overloaded();
   }
 
   /** Reads rows with long texts, some at a time; rejects as `take` throws, before the first, if all are too many. */

@@ -1,4 +1,4 @@
-import { OperationTooComplex } from '../../../graphql/errors.js';
+import { OperationTooComplex, Overloaded } from '../../../graphql/errors.js';
 import { maxBytes as maxPageBytes } from '../../../upstream/transport.js';
 import type { Refused } from '../../../upstream/errors.js';
 import type { ListedPage, NotesClient } from '../service/client.js';
@@ -50,6 +50,7 @@ export class NoteLists {
       const answer = await this.read(filter, start);
       if ('tooLarge' in answer) this.bytes += maxPageBytes;
       if ('notes' in answer) this.bytes += answer.bytes;
+      if ('notes' in answer && this.owner.signal.memory?.keep(answer.bytes) === false) throw new Overloaded();
       return answer;
     };
     return { filter, read: (start) => this.inTurn(() => read(start)) };
