@@ -1,0 +1,166 @@
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { WebSocket } from 'ws';
+
+/** What an attack works on. */
+export interface Target {
+  readonly url: string;
+  readonly port: number;
+  /** The token of a user who is not the one that is watched. */
+  readonly token: string;
+}
+
+/** Attacks until `stop` is aborted, then lets go of everything. */
+export type Attack = (target: Target, stop: AbortSignal) => Promise<void>;
+
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
+const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { errors { code } } }';
+const introspection = '{ __schema { types { name description fields { name description args { name } } } } }';
+const empties = `[${'{},'.repeat(349_000)}{}]`;
+const post = (body: string, headers = '') =>
+  `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+
+/** Raw connections, which are cut when the attack is over. */
+function dial({ port }: Target, stop: AbortSignal, paused = false): Socket {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  stop.addEventListener('abort', () => socket.destroy(), { once: true });
+  return paused ? socket.pause() : socket.resume();
+}
+
+/** What a socket writes to, for frames that the library does not make. */
+const raws = new WeakMap<WebSocket, Socket>();
+
+async function openSockets({ url, token }: Target, stop: AbortSignal, count: number, known = true) {
+  const opened = numbers(count).map(async () => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    socket.on('error', () => undefined);
+    socket.once('upgrade', (response) => raws.set(socket, response.socket));
+    stop.addEventListener('abort', () => socket.terminate(), { once: true });
+    await new Promise((resolve) => socket.once('open', resolve).once('close', resolve));
+    if (!known) return socket;
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }));
+    await new Promise((resolve) => socket.once('message', resolve).once('close', resolve));
+    return socket;
+  });
+  return Promise.all(opened);
+}
+
+const over = (stop: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (stop.aborted) resolve();
+    stop.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+function bodies(count: number, headers: (target: Target) => string): Attack {
+  return async (target, stop) => {
+    const body = JSON.stringify({ query: signIn, variables: 0 }).replace(
+      ':0}',
+      `:{"input":{"email":"a@b.example","password":"x"},"x":${empties}}}`,
+    );
+    const whole = post(body, headers(target));
+    const sockets = numbers(count).map(() => dial(target, stop));
+    for (const socket of sockets) socket.write(whole.slice(0, -1));
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    for (const socket of sockets) socket.write(whole.slice(-1));
+    await over(stop);
+  };
+}
+
+function overSocket(count: number, send: (socket: WebSocket) => void, known = true): Attack {
+  return async (target, stop) => {
+    for (const socket of await openSockets(target, stop, count, known))
+      if (socket.readyState === WebSocket.OPEN) send(socket);
+    await over(stop);
+  };
+}
+
+/** Fragments of one byte, masked, without an end. */
+const fragments = (count: number) =>
+  Buffer.concat(numbers(count).map((at) => Buffer.from([at === 0 ? 1 : 0, 0x81, 0, 0, 0, 0, 0x20])));
+
+/** By name, as the list of the issue has them. */
+export const attacks: Readonly<Record<string, Attack>> = {
+  'sign-ins with a million bytes of empty objects': bodies(30, () => ''),
+  'the same, signed in': bodies(40, ({ token }) => `Authorization: Bearer ${token}\r\n`),
+  'the same, over websockets': overSocket(40, (socket) =>
+    socket.send(
+      `{"id":"1","type":"subscribe","payload":{"query":"{ notes { nodes { id } } }","variables":{"x":${empties}}}}`,
+    ),
+  ),
+  'introspection that is never read': async (target, stop) => {
+    const whole = post(JSON.stringify({ query: introspection }));
+    for (let at = 0; at < 4_500 && !stop.aborted; at += 1) {
+      dial(target, stop, true).write(whole.repeat(8));
+      if (at % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await over(stop);
+  },
+  'websocket answers that are never read': overSocket(14, (socket) => {
+    socket.pause();
+    for (const id of numbers(400))
+      socket.send(JSON.stringify({ id: `${id}`, type: 'subscribe', payload: { query: introspection } }));
+  }),
+  'unfinished messages of a mebibyte': overSocket(2_000, (socket) =>
+    socket.send('x'.repeat(1_000_000), { fin: false }),
+  ),
+  'messages of 16,000 fragments': overSocket(
+    290,
+    (socket) => void raws.get(socket)?.write(fragments(16_000)),
+  ),
+  'fragments before it is known who calls': overSocket(
+    600,
+    (socket) => void raws.get(socket)?.write(fragments(9_000)),
+    false,
+  ),
+  'bodies of 63 KiB that never end': async (target, stop) => {
+    const whole = post('x'.repeat(63 * 1024 + 1));
+    for (let at = 0; at < 6_000 && !stop.aborted; at += 1) {
+      dial(target, stop).write(whole.slice(0, -1));
+      if (at % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await over(stop);
+  },
+  'pipelined requests with 1,990 headers': async (target, stop) => {
+    const one = `GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(1_990)}\r\n`;
+    for (const _ of numbers(100)) dial(target, stop, true).write(one.repeat(99));
+    await over(stop);
+  },
+  'a media type of 15,500 blanks': async (target, stop) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+    const type = `text/plain${' '.repeat(15_500)}x`;
+    while (!stop.aborted)
+      await new Promise((resolve) =>
+        request({
+          port: target.port,
+          method: 'POST',
+          path: '/graphql',
+          agent,
+          headers: { 'content-type': type },
+        })
+          .on('response', (response) => response.resume().on('end', resolve))
+          .on('error', resolve)
+          .end('{}'),
+      );
+    agent.destroy();
+  },
+  'documents that repeat a field': async ({ url }, stop) => {
+    const body = JSON.stringify({ query: `{ ${'viewer{id}'.repeat(1_600)} }` });
+    const headers = { 'content-type': 'application/json' };
+    while (!stop.aborted)
+      await Promise.all(
+        numbers(10).map(() =>
+          fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text()),
+        ),
+      ).catch(() => undefined);
+  },
+  '200 scrapes at once': async ({ url }, stop) => {
+    while (!stop.aborted)
+      await Promise.all(numbers(200).map(() => fetch(`${url}/metrics`).then((r) => r.text()))).catch(
+        () => undefined,
+      );
+  },
+  'a thousand queries at once on one websocket': overSocket(1, (socket) => {
+    for (const id of numbers(1_000))
+      socket.send(JSON.stringify({ id: `${id}`, type: 'subscribe', payload: { query: introspection } }));
+  }),
+};

@@ -1,0 +1,118 @@
+/**
+ * Runs attacks on a real gateway with a heap of 512 MB, and prints for each its memory, how late `/livez` was, and what
+ * another user was answered meanwhile: `npm run attacks [-- <part of a name>…]`. Ends with 1 if one broke a limit.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
+import { demo } from '../support/testbed.js';
+import { attacks, type Attack } from './attacks.js';
+
+const attackMs = 15_000;
+const probeMs = 25;
+const limits = { p99: 250, gap: 1_000 };
+
+interface Outcome {
+  readonly p99: number;
+  readonly gap: number;
+  readonly rss: number;
+  readonly answers: string;
+  readonly ended: number | string | undefined;
+}
+
+async function ask(url: string, query: string, variables: object, token = ''): Promise<Response> {
+  return fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify({ query, variables }),
+    signal: AbortSignal.timeout(10_000),
+  });
+}
+
+async function signIn(url: string): Promise<string> {
+  const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const { data } = (await (await ask(url, query, { input: demo })).json()) as {
+    data: { signIn: { sessionToken: string } };
+  };
+  return data.signIn.sessionToken;
+}
+
+/** Asks again and again, and gives how long each answer took in milliseconds; Infinity where there was none. */
+async function probe(stop: AbortSignal, once: () => Promise<Response>): Promise<readonly number[]> {
+  const times: number[] = [];
+  while (!stop.aborted) {
+    const began = performance.now();
+    const good = await once().then(
+      async (answer) => (await answer.text(), answer.ok),
+      () => false,
+    );
+    times.push(good ? performance.now() - began : Infinity);
+    await sleep(probeMs);
+  }
+  return times;
+}
+
+function rssOf({ child }: GatewayProcess): number {
+  try {
+    const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+    return Math.round(Number(kibibytes) / 1_024);
+  } catch {
+    return NaN;
+  }
+}
+
+const percentile = (times: readonly number[], part: number) =>
+  times.toSorted((a, b) => a - b)[Math.min(Math.floor(times.length * part), times.length - 1)] ?? Infinity;
+
+async function run(attack: Attack): Promise<Outcome> {
+  const sandbox = await startSandbox();
+  const folder = mkdtempSync(join(tmpdir(), 'trivium-attack-'));
+  const gateway = await startGatewayProcess(
+    { ...sandbox.settings, DATABASE_URL: `sqlite:${join(folder, 'gateway.db')}`, LOG_LEVEL: 'error' },
+    { options: ['--max-old-space-size=512'] },
+  );
+  try {
+    const { url } = gateway;
+    const [token, other] = [await signIn(url), await signIn(url)];
+    const stopping = new AbortController();
+    const timer = setTimeout(() => stopping.abort(), attackMs);
+    const [alive, answered] = await Promise.all([
+      probe(stopping.signal, () => fetch(`${url}/livez`, { signal: AbortSignal.timeout(10_000) })),
+      probe(stopping.signal, () => ask(url, '{ viewer { id } }', {}, other)),
+      attack({ url, port: Number(new URL(url).port), token }, stopping.signal),
+    ]);
+    clearTimeout(timer);
+    const ended = await Promise.race([gateway.ended, sleep(500, undefined)]);
+    const good = answered.filter(Number.isFinite);
+    return {
+      p99: percentile(alive, 0.99),
+      gap: Math.max(...alive),
+      rss: rssOf(gateway),
+      answers: `${good.length} of ${answered.length}, slowest ${Math.round(Math.max(0, ...good))} ms`,
+      ended,
+    };
+  } finally {
+    await gateway.end('SIGKILL');
+    await sandbox.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const wanted = process.argv.slice(2);
+const chosen = Object.entries(attacks).filter(
+  ([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+);
+let broken = false;
+for (const [name, attack] of chosen) {
+  const { p99, gap, rss, answers, ended } = await run(attack);
+  const isBroken = ended !== undefined || p99 > limits.p99 || gap > limits.gap || answers.startsWith('0 ');
+  broken ||= isBroken;
+  const state = ended === undefined ? 'alive' : `ended with ${ended}`;
+  process.stdout.write(
+    `${isBroken ? 'BROKEN' : 'held  '} ${name}: ${state}, ${rss} MB at most, livez p99 ${Math.round(p99)} ms, longest ${Math.round(gap)} ms; another user: ${answers}\n`,
+  );
+}
+process.exitCode = broken ? 1 : 0;
