@@ -61,8 +61,8 @@ export interface GatewayParts {
   readonly compiledQueries?: boolean;
   /** The sandbox beside the gateway, for its console. */
   readonly sandbox?: SandboxInfo;
-  /** Whether live updates bypass `ws` (`server/frames.ts`); on by default. */
-  readonly frames?: boolean;
+  /** How often a stream shows that it is alive. */
+  readonly streamBeatMs?: number;
 }
 
 const isSource = import.meta.url.endsWith('.ts');
@@ -86,7 +86,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     telemetry = createTelemetry(config.logLevel),
     upstreamTimeoutMs,
     compiledQueries = true,
-    frames = true,
+    streamBeatMs,
   } = parts;
   const { upstreams } = config;
   const { begun, stop } = createLifecycle(telemetry);
@@ -197,8 +197,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         ...config,
         ledger: memory,
         compiledQueries,
-        frames,
         docs: modules.docs,
+        streamBeatMs,
         schema: countLists(createSchema(modules.schema)),
         makeContext,
         sessions,

@@ -63,6 +63,7 @@ export interface OperationRequest {
   readonly cookie?: Context['cookie'];
   /** The request's headers, which may say which trace it belongs to. */
   readonly headers?: IncomingHttpHeaders;
+  readonly resumeAfter?: string | undefined;
 }
 
 /** Makes the context of one operation. */
@@ -121,6 +122,10 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
 
     get ip() {
       return this.request.ip;
+    }
+
+    get resumeAfter() {
+      return this.request.resumeAfter;
     }
 
     get cookie() {

@@ -22,6 +22,8 @@ export interface CallerContext {
 export interface OperationContext extends CallerContext {
   /** Aborted at the operation's deadline, or when its client is gone. */
   readonly signal: Signal;
+  /** The cursor that takes the place of a subscription's `after`: the `Last-Event-ID` of a stream. */
+  readonly resumeAfter?: string | undefined;
 }
 
 /** The caller, or `UNAUTHENTICATED`. */

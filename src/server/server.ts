@@ -24,14 +24,12 @@ import {
   refuseMalformed,
 } from './http/request-guards.js';
 import { createDrain } from './http/graceful-shutdown.js';
-import { createFanout } from './ws/fanout/fanout.js';
-import { createFrameMessenger } from './ws/fanout/frames.js';
+import { createFanout } from './live/fanout.js';
 import { createGraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
 import { createRequestClass } from './http/incoming-request.js';
 import { createCompiledQueries } from './http/compiled-queries.js';
 import { createMeter } from './operation/operation-metrics.js';
-import { plainMessenger } from './ws/fanout/ws-sender.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { startMetricsServer } from './http/metrics-server.js';
 import { serveFrontDoor } from './http/front-door.js';
@@ -43,6 +41,7 @@ import { createClientConnections } from './http/client-connections.js';
 import { createRules } from './operation/operation-rules.js';
 import { serveDocs } from './http/docs-pages.js';
 import { serveWebhooks } from './http/webhook-route.js';
+import { createStreams } from './stream/stream-server.js';
 import { createGraphqlSockets } from './ws/websocket-server.js';
 
 /** The HTTP server, with every route and the websockets. */
@@ -83,10 +82,10 @@ export interface ServerOptions {
   readonly pageSettings: PageSettings;
   /** Whether repeated queries are compiled (`http/compiled-queries.ts`). */
   readonly compiledQueries: boolean;
-  /** Whether live updates bypass `ws` (`frames.ts`). */
-  readonly frames: boolean;
   /** The folder of the documentation's pages. */
   readonly docs: URL;
+  /** How often a stream shows that it is alive; by default often enough for proxies. */
+  readonly streamBeatMs: number | undefined;
 }
 
 /** Node.js accepts no longer address than this. */
@@ -217,6 +216,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     secure: publicUrl?.startsWith('https:') ?? false,
   });
 
+  const fanout = createFanout({ schema, rules, feed: options.feed, metrics });
+  const live = { ...options, drain, rules, callers, fanout, meter, admission, networkCaller };
+  const streams = createStreams(live);
+  metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
+
   await app.register(cookie);
   await setHeaders(app, compiledQueries);
   await app.register(async (routes) => {
@@ -229,7 +233,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       exposedHeaders: ['x-request-id'],
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
-    serveGraphql(routes, { graphql, compiledQueries, pages, admission, networkCaller });
+    serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, networkCaller });
     serveFrontDoor(routes, { ...options, built: pages, address });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
@@ -240,20 +244,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveHealth(routes, { drain, database });
     await serveDocs(routes, options.docs);
   });
-  const messenger = options.frames ? createFrameMessenger() : plainMessenger;
-  const fanout = createFanout({ schema, rules, multicast: options.feed.multicast, messenger, metrics });
-  const sockets = createGraphqlSockets({
-    ...options,
-    server: app.server,
-    drain,
-    rules,
-    callers,
-    fanout,
-    meter,
-    admission,
-    connections,
-    networkCaller,
-  });
+  const sockets = createGraphqlSockets({ ...live, server: app.server, connections });
   metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
@@ -269,7 +260,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     url: `http://${reachable(host)}:${actualPort}`,
     async stop() {
-      await drain.run(app.server, () => sockets.retire());
+      await drain.run(app.server, async () => {
+        streams.retire();
+        await sockets.retire();
+      });
+      streams.stop();
       await sockets.stop();
       await app.close();
       await graphql.stop();

@@ -73,11 +73,7 @@ async function startTargets({ startFile, startGateway }: Environment, flags: rea
   const base = await startFile('servers/raw-ws.js', flags);
   const targets: Target[] = [{ who: 'raw ws', server: base, init: {} }];
   const inMemory = ['--import', './test/bench/servers/in-memory.js'];
-  const gateways = [
-    { who: ours },
-    { who: `${ours} in memory`, more: inMemory },
-    { who: `${ours} by ws`, file: 'servers/public-ws.js' },
-  ];
+  const gateways = [{ who: ours }, { who: `${ours} in memory`, more: inMemory }];
   for (const { who, more = [], ...start } of gateways) {
     const database = `gateway-${Math.random()}.db`;
     const server = await startGateway({ database, flags: [...flags, ...more], ...start });

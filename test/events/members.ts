@@ -25,13 +25,13 @@ export function createMember(after?: number, changes: Partial<Member> = {}) {
   const ended = new Promise<unknown>((resolve) => (end = resolve));
   const member: Member = {
     after,
-    async replay(payloads) {
+    async replay(payloads, places) {
       got.push(...payloads);
-      return changes.replay?.(payloads) ?? true;
+      return changes.replay?.(payloads, places) ?? true;
     },
-    deliver(payloads) {
+    deliver(payloads, places) {
       got.push(...payloads);
-      return changes.deliver?.(payloads) ?? true;
+      return changes.deliver?.(payloads, places) ?? true;
     },
     end: (error) => end(error),
   };

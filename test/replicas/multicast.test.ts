@@ -22,6 +22,7 @@ vi.mock(import('../../src/events/feed/multicast.js'), async (load) => {
         get size() {
           return multicast.size;
         },
+        passed: (key, member) => multicast.passed(key, member),
         join(key, rendering, member) {
           executions.set(key, executions.get(key) ?? 0);
           const render: typeof rendering.render = (entry, replayed) => {

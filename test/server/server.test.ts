@@ -306,7 +306,12 @@ describe('the Accept header', () => {
       const answer = await ask(query, accept);
       expect(answered(answer)).toEqual([406, 'application/json; charset=utf-8']);
       expect(answer.errors).toEqual([
-        { message: expect.stringMatching(/^An 'accept' header /), extensions: { code: 'BAD_REQUEST' } },
+        {
+          message: expect.stringMatching(
+            /^Accept `application\/json`.*text\/event-stream.*websocket/,
+          ) as string,
+          extensions: { code: 'BAD_REQUEST', requestId: expect.any(String) as string },
+        },
       ]);
       expect(answer.data).toBeUndefined();
     }

@@ -3,7 +3,6 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 // The same file that Node resolves 'graphql' to: Vite takes another, and two graphqls refuse each other's schemas.
 import { execute, parse, validate, type GraphQLSchema } from 'graphql/index.js';
-import type { WebSocket } from 'ws';
 import type { Caller } from '../../src/graphql/caller.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createFeed, type Feed } from '../../src/events/feed/feed.js';
@@ -12,8 +11,8 @@ import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
 import { procedure as recording } from '../../src/api/recording.js';
 import { createCursors } from '../../src/graphql/relay/relay.js';
 import { createSealer } from '../../src/lib/sealer.js';
-import { createFanout } from '../../src/server/ws/fanout/fanout.js';
-import type { Messenger } from '../../src/server/ws/fanout/ws-sender.js';
+import { createFanout } from '../../src/server/live/fanout.js';
+import type { Outlet } from '../../src/server/live/outlet.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
@@ -59,26 +58,25 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
   const { metrics } = telemetry;
   const rules = createRules({ schema, introspection: false, telemetry });
 
-  /** Begins a subscription as a websocket does, on a stub of a socket. */
-  function begin(own: Context, source: string, variableValues: Variables, messenger: Messenger) {
+  /** Begins a subscription whose updates are sent so. */
+  function begin(own: Context, source: string, variableValues: Variables, send: Outlet['send']) {
     const contextValue = {
       ...own,
       requestId: 'request',
       tally: { exceeded: false },
       detached: () => contextValue,
     };
-    const { multicast } = own.feed;
-    const socket = { readyState: 1, OPEN: 1, bufferedAmount: 0 } as WebSocket;
+    const { feed } = own;
+    const outlet: Outlet = { send, hasRoom: () => true, resumeElsewhere: () => undefined };
     const document = read(schema, source);
     const subscription = {
       schema,
       document,
       contextValue,
       variableValues,
-      socket,
-      operationId: '1',
+      outlet,
     };
-    return createFanout({ schema, rules, multicast, messenger, metrics }).subscribe(subscription);
+    return createFanout({ schema, rules, feed, metrics }).subscribe(subscription);
   }
 
   return {
@@ -96,12 +94,10 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
     ): Promise<AsyncIterator<Answer, undefined>> => {
       const sent: string[] = [];
       let notify = () => {};
-      const stream = await begin(contextValue, source, variableValues, {
-        send(_, __, payloads, done) {
-          sent.push(...payloads);
-          notify();
-          done?.();
-        },
+      const stream = await begin(contextValue, source, variableValues, (payloads, _, done) => {
+        sent.push(...payloads);
+        notify();
+        done?.();
       });
       if (!(Symbol.asyncIterator in stream)) throw new Error(stream.errors?.join());
       const subscription = stream[Symbol.asyncIterator]() as AsyncIterableIterator<never, undefined>;
@@ -122,7 +118,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       source: string,
       variableValues: Variables = {},
     ): Promise<Answer> => {
-      const result = await begin(contextValue, source, variableValues, { send: () => undefined });
+      const result = await begin(contextValue, source, variableValues, () => undefined);
       if (Symbol.asyncIterator in result) throw new Error('There is a subscription.');
       return toAnswer(result);
     },

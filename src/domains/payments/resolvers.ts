@@ -67,9 +67,9 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
     paymentUpdates: {
       async subscribe(_, { filter, after }, context) {
         requireGrant(context, 'PAYMENTS_READ');
-        const { feed, signal } = context;
+        const { feed, signal, resumeAfter } = context;
         const wanted = toSelections(filter ?? {});
-        const place = after == null ? {} : { after: await feed.position(after, signal) };
+        const place = await feed.start(resumeAfter ?? after, signal);
         const view = (entry: LogEntry, replayed: boolean) => {
           const payment = foldedAt(entry);
           const event = withLivemodeOf(payment, eventOf(entry));

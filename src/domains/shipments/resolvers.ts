@@ -50,9 +50,9 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
     shipmentUpdates: {
       async subscribe(_, { filter, after }, context) {
         requireGrant(context, 'SHIPMENTS_READ');
-        const { feed, signal } = context;
+        const { feed, signal, resumeAfter } = context;
         const wanted = toSelections(filter ?? {});
-        const place = after == null ? {} : { after: await feed.position(after, signal) };
+        const place = await feed.start(resumeAfter ?? after, signal);
         const view = (entry: LogEntry, replayed: boolean) => {
           const [event, shipment] = [eventOf(entry), foldedAt(entry)];
           return { shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment } };

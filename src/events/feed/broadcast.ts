@@ -71,7 +71,8 @@ export class Broadcast<T> {
       for (let item = group.queue.shift(); item !== undefined; item = group.queue.shift()) {
         const payload = await group.render(item);
         if (payload === undefined) continue;
-        for (const member of group.members) if (!member.deliver([payload])) this.#leave(key, group, member);
+        for (const member of group.members)
+          if (!member.deliver([payload], [])) this.#leave(key, group, member);
       }
     } catch (error) {
       this.#end(key, group, error);

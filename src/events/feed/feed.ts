@@ -22,6 +22,11 @@ export interface Feed {
    * retries, as every subscription does, until `signal` is aborted.
    */
   position(cursor: string, signal?: Signal): Promise<number>;
+  /** Where a subscription with this cursor begins, as `position`; without one it begins now. */
+  start(
+    cursor: string | null | undefined,
+    signal?: Signal,
+  ): Promise<Pick<SubscriptionRequest, 'after' | 'cursor'>>;
   /** How far this process has followed the log: all of that is committed, so any later read shows it. */
   place(): Place;
   /**
@@ -43,6 +48,8 @@ export interface Feed {
 export interface SubscriptionRequest {
   readonly family: string;
   readonly after?: number;
+  /** The cursor of that position. */
+  readonly cursor?: string;
 }
 
 /** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
@@ -91,19 +98,23 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     'The number of the last event in the log that this replica has read.',
     tail.position,
   );
+  async function position(cursor: string, signal?: Signal): Promise<number> {
+    const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
+    const retryOptions = { isWanted: () => !stopped && !signal?.aborted };
+    const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), retryOptions);
+    if (!read) return seq;
+    const [bounds, found] = read;
+    if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
+    // Another entry at this place means, like a place past the head, that the database was restored from a backup.
+    if (found && found.witness !== witness) throw expired();
+    return seq;
+  }
+
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
-    async position(cursor, signal) {
-      const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
-      const retryOptions = { isWanted: () => !stopped && !signal?.aborted };
-      const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), retryOptions);
-      if (!read) return seq;
-      const [bounds, found] = read;
-      if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
-      // Another entry at this place means, like a place past the head, that the database was restored from a backup.
-      if (found && found.witness !== witness) throw expired();
-      return seq;
-    },
+    position,
+    start: async (cursor, signal) =>
+      cursor == null ? {} : { after: await position(cursor, signal), cursor },
     place: tail.place,
     follow: (request, view, selected = []) => ({
       request,

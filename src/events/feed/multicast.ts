@@ -3,12 +3,15 @@ import type { GatewayError } from '../../graphql/errors.js';
 import { createGroup, type Group, type Member, type Rendering } from './subscription-group.js';
 import { createInterests } from './filter-index.js';
 import type { LogEntry } from '../log/log.js';
+import type { Place } from '../log/log-position.js';
 import type { Sources } from './log-reader.js';
 
 /** Subscribers that want the same get the same payloads, rendered once. */
 export interface Multicast {
   /** Adds a member to the group with this key, creating it with `rendering` if needed; returns a function to leave. */
   join(key: string, rendering: Rendering, member: Member): () => void;
+  /** How far a member of the group with this key has come, as `Group.passed`. */
+  passed(key: string, member: Member): Place | undefined;
   /** How many groups there are. */
   readonly size: number;
 }
@@ -78,6 +81,7 @@ export function createMulticast(sources: Sources): Multicast {
     get size() {
       return groups.size;
     },
+    passed: (key, member) => groups.get(key)?.passed(member),
     join: (key, rendering, member) => (groups.get(key) ?? open(key, rendering)).join(member),
   };
 }

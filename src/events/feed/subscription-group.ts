@@ -1,5 +1,6 @@
 import type { Interest } from './filter-index.js';
 import type { LogEntry } from '../log/log.js';
+import type { Place } from '../log/log-position.js';
 import { createReader, type Sources } from './log-reader.js';
 import { createRenderer, type Render } from './renderer.js';
 import { createReplays, type Payload } from './replay-cache.js';
@@ -13,13 +14,13 @@ export interface Rendering extends Interest {
 export interface Member {
   /** The number in the log after which to begin; undefined to begin at the log's end. */
   readonly after: number | undefined;
-  /** Takes payloads of past entries; resolves once they are sent, with whether to go on. Must not reject. */
-  replay(payloads: readonly string[]): Promise<boolean>;
+  /** Takes payloads of past entries, with the places just after these; resolves once they are sent, with whether to go on. Must not reject. */
+  replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean>;
   /**
    * Takes live payloads without making the other members wait; returns whether to go on. Members mostly get the same
    * array, one after another, so that they can share what is made of it.
    */
-  deliver(payloads: readonly string[]): boolean;
+  deliver(payloads: readonly string[], places: readonly Place[]): boolean;
   /** Nothing more comes: the feed has ended, the member's place is no longer kept, or an event is `Unrenderable`. */
   end(error?: unknown): void;
 }
@@ -34,6 +35,11 @@ export interface Group {
   deliverDue(): void;
   /** Ends every member. */
   end(error?: unknown): void;
+  /**
+   * How far a member has come: it was given all that it wants up to this place. Undefined if that is not known, or not
+   * further than where it began.
+   */
+  passed(member: Member): Place | undefined;
 }
 
 /** What a group tells whoever created it. */
@@ -47,12 +53,12 @@ interface GroupEvents {
 /** What a group reads and renders in one turn. */
 interface Stretch {
   readonly payloads: readonly string[];
-  /** The numbers of their entries. */
-  readonly seqs: readonly number[];
+  /** Their entries. */
+  readonly places: readonly LogEntry[];
   /** How many entries it covers, including excluded ones. */
   readonly length: number;
-  /** The payload of the entry after it, if that is still being rendered. */
-  readonly next?: Promise<Payload>;
+  /** The entry after it, and its payload, if that is still being rendered. */
+  readonly next?: { readonly entry: LogEntry; readonly payload: Promise<Payload> };
 }
 
 /** How many characters a group sends to each member in one turn; only the last payload may go beyond. */
@@ -71,8 +77,8 @@ export function createGroup(
   { dissolve, wantTurn }: GroupEvents,
 ): Group {
   const { tail, retrier, pace } = sources;
-  /** Members that have yet to catch up. */
-  const arriving = new Set<Member>();
+  /** Members that have yet to catch up, with the entry that each has come to. */
+  const arriving = new Map<Member, Place | undefined>();
   /** Members that have caught up, with the number in the log after which each takes part. */
   const joined = new Map<Member, number>();
   const renderer = createRenderer(render, retrier);
@@ -85,6 +91,13 @@ export function createGroup(
   /** How far the group has come; entries that do not concern it count as passed at once. */
   function position(): number {
     return due.length > 0 ? due[0]! - 1 : tail.position();
+  }
+
+  function passed(member: Member): Place | undefined {
+    const began = joined.get(member);
+    if (began === undefined) return arriving.get(member);
+    const place = due.length > 0 ? tail.entry(due[0]! - 1) : tail.place();
+    return place && place.seq >= began ? place : undefined;
   }
 
   function isWanted(): boolean {
@@ -100,7 +113,7 @@ export function createGroup(
       if (!entry) return;
       const stretch = gather(entry, dueEntry, renderLive);
       advance(stretch);
-      if (stretch.next) advance(single(due[0]!, await stretch.next));
+      if (stretch.next) advance(single(stretch.next.entry, await stretch.next.payload));
     } catch (error) {
       endAll(error);
     } finally {
@@ -123,12 +136,14 @@ export function createGroup(
   }
 
   /** A member whose place is past an entry has it already, from a replica that had read further. */
-  function advance({ payloads, seqs, length }: Stretch): void {
+  function advance({ payloads, places, length }: Stretch): void {
     due.splice(0, length);
     if (payloads.length === 0) return;
     for (const [member, place] of joined) {
-      const wanted = place < seqs[0]! ? payloads : payloads.filter((_, at) => place < seqs[at]!);
-      if (wanted.length > 0 && !member.deliver(wanted)) leave(member);
+      const isBehind = place < places[0]!.seq;
+      const wanted = isBehind ? payloads : payloads.filter((_, at) => place < places[at]!.seq);
+      const ends = isBehind ? places : places.filter(({ seq }) => place < seq);
+      if (wanted.length > 0 && !member.deliver(wanted, ends)) leave(member);
     }
   }
 
@@ -143,10 +158,13 @@ export function createGroup(
       const further = (index: number) =>
         place + index < position() ? own.atHand(place + 1 + index) : undefined;
       const stretch = gather(entry, further, renderPast);
-      const { payloads, length } = stretch.length > 0 ? stretch : single(entry.seq, await stretch.next);
+      const read = stretch.next && stretch.length === 0 ? single(entry, await stretch.next.payload) : stretch;
+      const { payloads, places, length } = read;
       place += length;
-      if (payloads.length === 0 || !arriving.has(member)) continue;
-      if (!(await member.replay(payloads))) return leave(member);
+      if (!arriving.has(member)) return;
+      arriving.set(member, length === 1 ? entry : further(-1));
+      if (payloads.length === 0) continue;
+      if (!(await member.replay(payloads, places))) return leave(member);
     }
     if (!arriving.delete(member)) return;
     joined.set(member, place);
@@ -165,17 +183,18 @@ export function createGroup(
   }
 
   function endAll(error?: unknown): void {
-    for (const member of [...arriving, ...joined.keys()]) end(member, error);
+    for (const member of [...arriving.keys(), ...joined.keys()]) end(member, error);
   }
 
   return {
     join(member) {
-      arriving.add(member);
+      arriving.set(member, undefined);
       arrive(member).catch((error: unknown) => {
         if (arriving.has(member)) end(member, error);
       });
       return () => leave(member);
     },
+    passed,
     enqueue: (seq) => void due.push(seq),
     deliverDue: () => void deliverDue(),
     end: endAll,
@@ -189,23 +208,23 @@ function gather(
   payloadOf: (entry: LogEntry) => Payload | Promise<Payload>,
 ): Stretch {
   const payloads: string[] = [];
-  const seqs: number[] = [];
+  const places: LogEntry[] = [];
   let length = 0;
   let size = 0;
   for (let entry: LogEntry | undefined = first; entry && size < maxPerTurn; entry = after(length)) {
     const payload = payloadOf(entry);
-    if (payload instanceof Promise) return { payloads, seqs, length, next: payload };
+    if (payload instanceof Promise) return { payloads, places, length, next: { entry, payload } };
     length += 1;
     if (payload === undefined) continue;
     size += payload.length;
     payloads.push(payload);
-    seqs.push(entry.seq);
+    places.push(entry);
   }
-  return { payloads, seqs, length };
+  return { payloads, places, length };
 }
 
-function single(seq: number, payload: Payload): Stretch {
+function single(entry: LogEntry, payload: Payload): Stretch {
   return payload === undefined
-    ? { payloads: [], seqs: [], length: 1 }
-    : { payloads: [payload], seqs: [seq], length: 1 };
+    ? { payloads: [], places: [], length: 1 }
+    : { payloads: [payload], places: [entry], length: 1 };
 }

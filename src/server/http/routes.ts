@@ -7,7 +7,14 @@ import type { Database } from '../../store/database.js';
 import { heapOfJson } from '../../lib/json-size.js';
 import type { Holding } from '../../lib/memory-ledger.js';
 import { OverloadedRequest, type Admission } from '../operation/admission.js';
-import { refusalTypeFor, wantsPage } from '../operation/content-negotiation.js';
+import {
+  answerTypeFor,
+  refusalTypeFor,
+  streamFormatFor,
+  wantsPage,
+} from '../operation/content-negotiation.js';
+import { serverSentEvents, type StreamFormat } from '../stream/stream-format.js';
+import type { GraphqlStreams } from '../stream/stream-server.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
 import type { Answer } from './request-guards.js';
@@ -37,19 +44,26 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, status: num
 /** In bytes: a longer body waits for its turn to be parsed. */
 const longBody = 64 * 1024;
 
-/** `/graphql`: operations by GET and POST, the explorer for a browser's GET, and a refusal of all other methods. */
+/**
+ * `/graphql`: operations by GET and POST, and the explorer for a browser's GET; `/graphql/stream`: operations whose
+ * answers stay open. All other methods are refused.
+ */
 export function serveGraphql(
   routes: FastifyInstance,
   parts: {
     readonly graphql: GraphqlHttp;
+    readonly streams: GraphqlStreams;
     readonly compiledQueries: CompiledQueries | undefined;
     readonly pages: Pages;
     readonly admission: Admission;
     readonly networkCaller: (request: IncomingMessage) => string;
   },
 ): void {
-  const { graphql, compiledQueries, pages, admission, networkCaller } = parts;
+  const { graphql, streams, compiledQueries, pages, admission, networkCaller } = parts;
   const held = new WeakMap<FastifyRequest, Holding>();
+  /** What was parsed is held until the operation is answered or, if it is a subscription, established. */
+  const stream = (request: FastifyRequest, reply: FastifyReply, format: StreamFormat) =>
+    streams.handle(request, reply, format).finally(() => held.get(request)?.release());
   routes.addHook('preParsing', (request, _, payload, next) => {
     const read = compiledQueries?.handedOver(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
@@ -72,13 +86,36 @@ export function serveGraphql(
     exposeHeadRoute: false,
     onRequest: refuseContent,
     async handler(request, reply) {
-      if (request.method === 'GET' && wantsPage(request.headers.accept)) return pages.explorer(reply);
-      await graphql.handle(request, reply, held.get(request));
+      const { accept } = request.headers;
+      if (request.method === 'GET' && wantsPage(accept)) return pages.explorer(reply);
+      const format = request.method === 'POST' ? streamFormatFor(accept) : undefined;
+      if (format) await stream(request, reply, format);
+      else if (answerTypeFor(accept)) await graphql.handle(request, reply, held.get(request));
+      else {
+        held.get(request)?.release();
+        return refuse(request, reply, 406, transports);
+      }
       return reply;
     },
   });
-  refuseOthers(routes, '/graphql', ['GET', 'POST'], 'Use GET or POST for GraphQL.');
+  routes.route({
+    method: ['GET', 'POST'],
+    url: '/graphql/stream',
+    exposeHeadRoute: false,
+    onRequest: refuseContent,
+    async handler(request, reply) {
+      await stream(request, reply, serverSentEvents);
+      return reply;
+    },
+  });
+  for (const url of ['/graphql', '/graphql/stream'])
+    refuseOthers(routes, url, ['GET', 'POST'], 'Use GET or POST for GraphQL.');
 }
+
+/** What a client that accepts no answer of ours could accept, or where it could go. */
+const transports =
+  'Accept `application/json` or `application/graphql-response+json`; for live updates `text/event-stream` (also at ' +
+  '/graphql/stream) or `multipart/mixed;subscriptionSpec=1.0`, or use a websocket with `graphql-transport-ws`.';
 
 /** Serves an address that is only read. */
 export function serveReading(routes: FastifyInstance, url: string, handler: RouteHandlerMethod): void {

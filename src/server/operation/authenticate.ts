@@ -16,9 +16,14 @@ export interface Callers {
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
    * even a wrong one; so does `given`, credentials that came other than in a header. No promise where it is cached;
-   * rejects with an error of status 503 while sessions cannot be looked up.
+   * rejects with an error of status 503 while sessions cannot be looked up. For a GET that only reads (`isRead`), the
+   * cookie also counts without an `Origin`, which browsers leave out then, if they say that the page is our own.
    */
-  find(headers: IncomingHttpHeaders, given?: unknown): Session | undefined | Promise<Session | undefined>;
+  find(
+    headers: IncomingHttpHeaders,
+    given?: unknown,
+    isRead?: boolean,
+  ): Session | undefined | Promise<Session | undefined>;
   /**
    * Why `find` finds no session by these headers, without repeating them; undefined if they merely lack credentials.
    * That no cookie counts from the page's origin is said even without one, since `signIn` sets none there.
@@ -60,9 +65,11 @@ export function createCallers(
       tellOnce(origin);
       return false;
     },
-    find(headers, given) {
+    find(headers, given, isRead = false) {
       const token =
-        given == null ? (bearer(headers.authorization) ?? countedCookie(headers, origins())) : bearer(given);
+        given == null
+          ? (bearer(headers.authorization) ?? countedCookie(headers, origins(), isRead))
+          : bearer(given);
       const found = token === undefined ? undefined : sessions.find(token);
       return found instanceof Promise ? found.catch(unavailable) : found;
     },
@@ -90,10 +97,12 @@ function bearer(authorization: unknown): string | undefined {
 }
 
 function countedCookie(
-  { origin, cookie }: CredentialHeaders,
+  { origin, cookie, 'sec-fetch-site': site }: IncomingHttpHeaders,
   origins: ReadonlySet<string>,
+  isRead: boolean,
 ): string | undefined {
-  return origin !== undefined && origins.has(origin) ? sessionCookie(cookie) : undefined;
+  const counts = origin === undefined ? isRead && site === 'same-origin' : origins.has(origin);
+  return counts ? sessionCookie(cookie) : undefined;
 }
 
 function sessionCookie(cookie: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import Negotiator from 'negotiator';
+import { multipart, serverSentEvents, type StreamFormat } from '../stream/stream-format.js';
 
 /** The media type whose answers may have status 200 without `data` (GraphQL over HTTP). */
 export const legacyType = 'application/json; charset=utf-8';
@@ -28,4 +29,14 @@ export function wantsPage(accept: string | undefined): boolean {
 /** Whether the client names `text/html` among what it accepts, as browsers do. */
 export function namesPage(accept: string | undefined): boolean {
   return /\btext\/html\b/i.test(accept ?? '');
+}
+
+const eventStream = 'text/event-stream';
+
+/** The format of a stream, if the client prefers one to the other answers, as it does for a subscription. */
+export function streamFormatFor(accept: string | undefined): StreamFormat | undefined {
+  if (accept === undefined) return undefined;
+  if (/\bmultipart\/mixed\b[^,]*;\s*subscriptionSpec=/i.test(accept)) return multipart;
+  const preferred = new Negotiator({ headers: { accept } }).mediaType([...answerTypes, eventStream]);
+  return preferred === eventStream ? serverSentEvents : undefined;
 }

@@ -36,7 +36,7 @@ interface Result {
 
 type Errors = readonly Pick<GraphQLFormattedError, 'extensions'>[];
 type OperationType = `${OperationTypeNode}`;
-type Transport = 'http' | 'websocket';
+type Transport = 'http' | 'websocket' | 'stream';
 
 /** A meter that adds to the metrics and, at `debug`, logs a line for each operation. */
 export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'>): Meter {
@@ -50,10 +50,12 @@ export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'
   const durations: Readonly<Record<Transport, { readonly [Type in OperationType]?: Durations }>> = {
     http: { query: operationSeconds.of('http', 'query'), mutation: operationSeconds.of('http', 'mutation') },
     websocket: { query: operationSeconds.of('websocket', 'query') },
+    stream: { query: operationSeconds.of('stream', 'query') },
   };
 
   // At zero, so that Prometheus sees the first one as an increase.
-  for (const transport of ['http', 'websocket']) operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
+  for (const transport of ['http', 'websocket', 'stream'])
+    operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
 
   function logOperation(
     { transport, type, operation, document }: Measured,

@@ -10,16 +10,17 @@ import type { ClientConnections } from '../http/client-connections.js';
 import { overloaded, type Admission, type Work } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';
-import type { Fanout, SocketSubscription } from './fanout/fanout.js';
+import type { Fanout, LiveSubscription } from '../live/fanout.js';
+import { prepareLive } from '../live/live-operation.js';
+import { WebsocketOutlet } from './websocket-outlet.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { withDeadline } from '../operation/operation-deadline.js';
-import { declaredOf } from '../operation/cost/query-cost.js';
 import type { Rules } from '../operation/operation-rules.js';
 
 type Credentials = Readonly<Record<string, unknown>>;
 type Socket = GraphqlSocket<Credentials, Connection>;
 /** What is to be run, or why it is not. */
-type Prepared = SocketSubscription | readonly GraphQLError[];
+type Prepared = LiveSubscription | readonly GraphQLError[];
 
 /** An operation as a client asks for it. */
 interface Asked {
@@ -51,13 +52,11 @@ export interface ProtocolOptions {
 export function createProtocol(options: ProtocolOptions) {
   const { schema, rules, sessions, callers, makeContext, fanout, meter, admission, telemetry } = options;
 
-  async function admit(protocolSocket: Socket): Promise<boolean> {
-    const { connectionParams, extra } = protocolSocket;
-    const { socket, headers = {} } = extra;
-    const given = authorizationIn(connectionParams);
+  async function admit({ extra }: Socket): Promise<boolean> {
+    const { socket, headers = {}, initPayload } = extra;
+    const given = authorizationIn(initPayload);
     extra.headers = undefined;
-    // graphql-ws would keep the credentials for as long as the socket is open.
-    Object.assign(protocolSocket, { connectionParams: undefined });
+    extra.initPayload = undefined;
     let session: Session | undefined;
     try {
       session = await callers.find(headers, given);
@@ -82,13 +81,15 @@ export function createProtocol(options: ProtocolOptions) {
   }
 
   /** Refuses an operation, or begins it when its turn comes. */
-  function prepare({ extra }: Socket, id: string, payload: SubscribePayload): Prepared | Promise<Prepared> {
+  function prepare({ extra }: Socket, id: string): Prepared | Promise<Prepared> {
     if (extra.running >= maxRunning) return [tooMany()];
     const operation = extra.operations?.get(id);
+    const payload = operation?.payload;
+    if (!payload) throw new Error('An operation has no payload.');
     extra.running += 1;
     const begin = (work: Work | undefined) => {
-      operation?.whenSettled(() => work?.end());
-      const isWanted = operation?.isCompleted !== true && extra.socket.readyState === extra.socket.OPEN;
+      operation.whenSettled(() => work?.end());
+      const isWanted = !operation.isCompleted && extra.socket.readyState === extra.socket.OPEN;
       const prepared = work && isWanted ? execution(extra, { id, payload }, work) : noRoom();
       if ('length' in prepared) extra.running -= 1;
       return prepared;
@@ -98,17 +99,9 @@ export function createProtocol(options: ProtocolOptions) {
   }
 
   function execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
-    const { query, operationName, variables } = payload;
-    const document = rules.prepare(query);
-    if (!('kind' in document)) return document;
-    const operation = getOperationAST(document, operationName);
-    if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
-    if (operation.operation === 'mutation')
-      return [refusal('Send mutations over HTTP, not over a websocket.')];
-    const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
-    if (tooMuch) return [tooMuch];
-    // graphql-ws keeps the payload: have it keep the cached text of the document, not a copy for each socket.
-    Object.assign(payload, { query: document.loc?.source.body });
+    const prepared = prepareLive(rules, payload, 'a websocket');
+    if (!('document' in prepared)) return prepared;
+    const { document, operation, variableValues } = prepared;
     const ending = new LightAbortController(work.memory);
     const contextValue = makeContext({
       session: extra.session,
@@ -116,14 +109,14 @@ export function createProtocol(options: ProtocolOptions) {
       requestId: randomUUID(),
     });
     extra.operations?.get(id)?.endBy(ending);
+    const { operationName } = payload;
     return {
       schema,
       document,
       operationName,
-      variableValues: variables && declaredOf(operation, variables),
+      variableValues,
       contextValue,
-      socket: extra.socket,
-      operationId: id,
+      outlet: new WebsocketOutlet(extra, id),
     };
   }
 
@@ -131,7 +124,7 @@ export function createProtocol(options: ProtocolOptions) {
     onConnect: admit,
     onSubscribe: prepare,
     // What `prepare` returned, though its type does not say so.
-    subscribe: (args) => fanout.subscribe(args as SocketSubscription).catch(failedStream),
+    subscribe: (args) => fanout.subscribe(args as LiveSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext(_, __, ___, { contextValue, document, operationName }, result) {
       const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
@@ -140,11 +133,10 @@ export function createProtocol(options: ProtocolOptions) {
       meter.answered(how, contextValue as Context, shown);
       return shown;
     },
-    // graphql-ws keeps all of this while a subscription lasts, which no longer needs it once it is established.
-    onOperation({ extra: { operations } }, id, payload, args, result) {
+    // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which no longer needs them.
+    onOperation({ extra: { operations } }, id, _, args, result) {
       if (!(Symbol.asyncIterator in result)) return;
       operations?.get(id)?.establish();
-      for (const name of Object.keys(payload)) if (name !== 'query') Reflect.deleteProperty(payload, name);
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
     // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
@@ -168,8 +160,8 @@ export function createProtocol(options: ProtocolOptions) {
  * The member `authorization`, or one whose name differs only in case: it is a header's name, which clients write either
  * way. If both are there, the one as documented counts.
  */
-function authorizationIn(params: Credentials | null | undefined): unknown {
-  const { authorization, ...others } = params ?? {};
+function authorizationIn(params: unknown): unknown {
+  const { authorization, ...others } = (params ?? {}) as Credentials;
   return (
     authorization ?? Object.entries(others).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
   );
@@ -178,16 +170,6 @@ function authorizationIn(params: Credentials | null | undefined): unknown {
 /** A failure to subscribe, as a stream that fails: a rejection would close the socket, with all its operations. */
 function failedStream(reason: unknown): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
-}
-
-/** GraphQL's own message, as clients get it over HTTP. */
-function notFound(name: string | null | undefined): string {
-  if (name == null) return 'Must provide operation name if query contains multiple operations.';
-  return `Unknown operation named "${name}".`;
-}
-
-function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
-  return new GraphQLError(message, { extensions: { code } });
 }
 
 function noRoom(): readonly GraphQLError[] {

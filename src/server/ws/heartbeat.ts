@@ -8,11 +8,8 @@ const slowBytesPerBeat = 256 * 1024;
  * and takes more only when a third of that has arrived.
  */
 const maxUnread = 4 * 1024 * 1024;
-
-/** The internals of Node.js used here: bytes handed to the system, and those that it has not taken yet. */
-interface Internals {
-  readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
-}
+/** How long the system may take nothing of what waits: as long as a slow client takes to make room for more. */
+const defaultStalledMs = 240_000;
 
 /** Finds out by pings whether a client is still there. A class, since there are many. */
 export class Heartbeat {
@@ -23,31 +20,38 @@ export class Heartbeat {
   #taken = 0;
   /** Bytes that a slow client may not have read by then. */
   #unread = 0;
-  #isWaiting = false;
+  #wasWaiting = false;
 
-  constructor(socket: WebSocket, stream: Socket) {
+  constructor(socket: WebSocket, stream: Socket, stalledMs = defaultStalledMs) {
     this.#socket = socket;
     this.#stream = stream;
+    // Node.js counts each piece that the system takes as activity, even of one long message.
+    stream.setTimeout(stalledMs);
+    stream.on('timeout', destroy);
   }
 
   /**
    * Sends a ping, and terminates the socket if nothing was received since the last one. A ping stands behind all that
-   * was sent before it: the client counts as there for as long as a slow one takes to read that.
+   * was sent before it: the client counts as there for as long as a slow one takes to read that. While something still
+   * waits for the system, none is sent, and the stream's time-out decides.
    */
   beat(): void {
-    const { _handle: handle } = this.#stream as Internals;
-    const { bytesWritten, writeQueueSize } = handle ?? { bytesWritten: 0, writeQueueSize: 0 };
-    const { bytesRead } = this.#stream;
+    const { bytesRead, bytesWritten, writableLength } = this.#stream;
+    const isWaiting = writableLength > 0;
     const stillUnread = Math.max(this.#unread - slowBytesPerBeat, 0);
-    if (bytesRead === this.#received && stillUnread === 0) return this.#socket.terminate();
-    const newlyTaken = bytesWritten - writeQueueSize - this.#taken;
-    const waited = this.#isWaiting;
-    this.#isWaiting = writeQueueSize > 0;
+    if (!isWaiting && !this.#wasWaiting && bytesRead === this.#received && stillUnread === 0)
+      return this.#socket.terminate();
+    const newlyTaken = bytesWritten - writableLength - this.#taken;
     // What waits shows that the system's buffer is full.
-    const isFull = newlyTaken > 0 && (waited || this.#isWaiting);
-    this.#unread = isFull ? maxUnread : Math.min(stillUnread + newlyTaken, maxUnread);
+    this.#unread = isWaiting || this.#wasWaiting ? maxUnread : Math.min(stillUnread + newlyTaken, maxUnread);
+    this.#wasWaiting = isWaiting;
     this.#received = bytesRead;
     this.#taken += newlyTaken;
-    if (!this.#isWaiting) this.#socket.ping();
+    if (!isWaiting) this.#socket.ping();
   }
+}
+
+/** One listener for all sockets, not a closure for each of many. */
+function destroy(this: Socket): void {
+  this.destroy();
 }

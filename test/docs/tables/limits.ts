@@ -15,7 +15,7 @@ import {
   parseOptions,
 } from '../../../src/server/operation/cost/document-limits.js';
 import { stalledMs } from '../../../src/server/server.js';
-import { maxPerUser } from '../../../src/server/ws/fanout/subscription-quota.js';
+import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
 import { maxIdBytes } from '../../../src/server/ws/socket/operation-ids.js';
 import { beatMs, maxMessageBytes } from '../../../src/server/ws/websocket-server.js';

@@ -178,7 +178,7 @@ describe('a new connection', () => {
   test.each([
     [404, '/'],
     [404, '/graphql/'],
-    [404, '/graphql/stream'],
+    [400, '/graphql/stream'],
     [405, '/webhooks/shipments/sub_demo'],
     [200, '/livez'],
   ])('is answered %i at %s, as without an upgrade: only /graphql takes websockets', async (status, path) => {

@@ -5,7 +5,7 @@ import type { Holding } from '../../../lib/memory-ledger.js';
 /** The close code for a client too slow to keep up; it can resume. */
 const tooSlow = 4290;
 /** Bytes that may wait for a socket when a live update is to be sent to it. */
-const maxWaitingBytes = 1024 * 1024;
+export const maxWaitingBytes = 1024 * 1024;
 /** What may wait without being charged: the connection is charged for it. */
 const littleWaiting = 16 * 1024;
 /** What the frames of short messages take in the heap, in proportion to their bytes; long ones are few. */

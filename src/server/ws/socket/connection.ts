@@ -46,6 +46,8 @@ export class Connection implements ProtocolSocket {
   readonly heartbeat: Heartbeat;
   /** The headers of the upgrade request, until it is known who is calling. */
   headers: IncomingHttpHeaders | undefined;
+  /** The payload of `connection_init`, until it is known who is calling. */
+  initPayload: unknown = undefined;
   /** Set by `admit`. */
   session: Session | undefined = undefined;
   /** Stops watching the session. */
@@ -87,6 +89,11 @@ export class Connection implements ProtocolSocket {
     chargeWaiting(socket, this.#leaving);
     // Before `ws` has it, which may find the end of the message in it.
     stream.prependListener('data', (chunk: Buffer) => this.#arrive(chunk.length));
+  }
+
+  /** Keeps the credentials of `connection_init` from graphql-ws, which would hold them while the socket is open. */
+  init(payload: unknown): void {
+    this.initPayload = payload;
   }
 
   /** Must be called once it is known who is calling. */

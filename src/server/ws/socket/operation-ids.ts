@@ -1,3 +1,4 @@
+import { MessageType, validateMessage, type SubscribePayload } from 'graphql-ws';
 import { isObject } from '../../../lib/json.js';
 import type { LightAbortController } from '../../../lib/async/abort.js';
 
@@ -20,6 +21,8 @@ export const maxIdBytes = 255;
 
 /** An operation under way, for one id of the client's. */
 class Operation {
+  /** What the client asked for; dropped when it is established as a subscription. */
+  payload: SubscribePayload | undefined;
   /** Ends its work early; set while that runs, and dropped when it is established as a subscription. */
   ending: LightAbortController | undefined = undefined;
   /** It has ended, or is established as a subscription: a drain need not wait for it. */
@@ -32,7 +35,8 @@ class Operation {
   next: Waiting | undefined = undefined;
   #releases: (() => void)[] = [];
 
-  constructor() {
+  constructor(payload: SubscribePayload | undefined) {
+    this.payload = payload;
     this.settled = new Promise((resolve) => (this.#settle = resolve));
   }
 
@@ -42,6 +46,7 @@ class Operation {
 
   establish(): void {
     this.ending = undefined;
+    this.payload = undefined;
     this.settle();
   }
 
@@ -66,6 +71,8 @@ interface Waiting {
 
 /** The connection that the operations belong to. */
 interface Owner {
+  /** The client has sent its `connection_init`. */
+  init(payload: unknown): void;
   /** The client asked for a third operation under one id. */
   refuse(): void;
   /** The client sent a message that it may not send, for this reason. */
@@ -95,10 +102,10 @@ export class Operations {
     const message = parse(text);
     const { type, id, payload } = message ?? {};
     if (ofServers.has(type)) this.#owner.reject('Invalid message received');
+    else if (type === 'connection_init' && isObject(payload)) this.#init(payload);
     else if (typeof id !== 'string') this.#pass(message ?? text);
     else if (Buffer.byteLength(id) > maxIdBytes)
       this.#owner.reject(`The id of an operation may have no more than ${maxIdBytes} bytes`);
-    // These members alone, not the text: graphql-ws keeps what it gets for as long as a subscription lasts.
     else if (type === 'subscribe') return this.#begin(id, { message: { type, id, payload }, release });
     else if (type === 'complete') this.#leave(id, { type, id });
     else this.#pass(message);
@@ -125,6 +132,11 @@ export class Operations {
     }
   }
 
+  #init(payload: unknown): void {
+    this.#owner.init(payload);
+    this.#pass({ type: MessageType.ConnectionInit });
+  }
+
   #begin(id: string, waiting: Waiting): void {
     const before = this.#underWay.get(id);
     if (!before) return this.#run(id, waiting);
@@ -144,7 +156,7 @@ export class Operations {
   }
 
   #run(id: string, { message, release }: Waiting): void {
-    const operation = new Operation();
+    const operation = new Operation(payloadOf(message));
     operation.whenSettled(release);
     this.#underWay.set(id, operation);
     const end = () => {
@@ -159,11 +171,23 @@ export class Operations {
       end();
       this.#owner.fail(error);
     };
-    this.#handle(message).then(ended, failed);
+    // graphql-ws keeps what it gets for as long as a subscription lasts: the payload stays with the operation.
+    const passed = operation.payload ? { ...message, payload: { query: '' } } : message;
+    this.#handle(passed).then(ended, failed);
   }
 
   #pass(message: unknown): void {
     this.#handle(message).catch((error: unknown) => this.#owner.fail(error));
+  }
+}
+
+/** The payload of a valid `subscribe`; undefined for another, which graphql-ws refuses. */
+function payloadOf(message: Message): SubscribePayload | undefined {
+  try {
+    const { payload } = validateMessage(message) as { readonly payload: SubscribePayload };
+    return payload;
+  } catch {
+    return undefined;
   }
 }
 

@@ -14,6 +14,7 @@ function createOperations() {
       if (type === 'subscribe') await new Promise<void>((resolve) => void ends.push(resolve));
     },
     {
+      init: () => undefined,
       refuse: () => handled.push('refused'),
       reject: (reason) => handled.push(reason),
       fail: (error) => handled.push(error),
@@ -45,7 +46,7 @@ test('`answered` waits for operations that start meanwhile, but not for subscrip
   const ignore = () => undefined;
   const operations = new Operations(
     () => new Promise((resolve, reject) => void ends.push({ resolve, reject })),
-    { refuse: ignore, reject: ignore, fail: (error) => failures.push(error) },
+    { init: ignore, refuse: ignore, reject: ignore, fail: (error) => failures.push(error) },
   );
   const take = (type: string, id: string) => operations.take(JSON.stringify({ type, id }));
   take('subscribe', 'live');

@@ -1,6 +1,6 @@
 import { parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { createHoldings, weigh } from '../../../../src/server/ws/fanout/subscription-quota.js';
+import { createHoldings, weigh } from '../../../src/server/live/subscription-quota.js';
 
 const holding = (key: string, bytes: number, fields = 0, values: readonly unknown[] = ['any']) => ({
   key,

@@ -1,6 +1,6 @@
 import type { DocumentNode } from 'graphql';
-import type { Selection } from '../../../events/feed/filter-index.js';
-import { maxCost } from '../../operation/cost/document-limits.js';
+import type { Selection } from '../../events/feed/filter-index.js';
+import { maxCost } from '../operation/cost/document-limits.js';
 
 /** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
 export interface Holdings {

@@ -1,21 +1,22 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { parse } from 'graphql/index.js';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { createFeed } from '../../../../src/events/feed/feed.js';
-import type { Log } from '../../../../src/events/log/log.js';
-import { createCursors } from '../../../../src/graphql/relay/relay.js';
-import { createSealer } from '../../../../src/lib/sealer.js';
-import { createFanout } from '../../../../src/server/ws/fanout/fanout.js';
-import { createFrameMessenger } from '../../../../src/server/ws/fanout/frames.js';
-import { createRules } from '../../../../src/server/operation/operation-rules.js';
-import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
-import { delivery, openTestLog } from '../../../events/test-log.js';
-import { createTestFile } from '../../../support/engines.js';
-import { collect } from '../../../support/memory.js';
+import { createFeed } from '../../../src/events/feed/feed.js';
+import type { Log } from '../../../src/events/log/log.js';
+import { createCursors } from '../../../src/graphql/relay/relay.js';
+import { createSealer } from '../../../src/lib/sealer.js';
+import { createFanout } from '../../../src/server/live/fanout.js';
+import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
+import { createRules } from '../../../src/server/operation/operation-rules.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+import { delivery, openTestLog } from '../../events/test-log.js';
+import { createTestFile } from '../../support/engines.js';
+import { collect } from '../../support/memory.js';
 
 const ended = { done: true, value: undefined };
 
@@ -27,8 +28,8 @@ async function openPair() {
   const received: string[] = [];
   client.on('message', (data) => received.push((data as Buffer).toString()));
   const closed = once(client, 'close').then(([code]) => code as number);
-  const [socket] = (await once(server, 'connection')) as [WebSocket];
-  return { socket, received, closed };
+  const [socket, { socket: stream }] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
+  return { socket, outlet: new WebsocketOutlet({ socket, stream }, '1'), received, closed };
 }
 
 /** A fan-out over a log of its own; a subscription may resume from a place (`after`), or fail at event 2 (`stuck`). */
@@ -60,26 +61,23 @@ async function openFanout(changes: Partial<Log> = {}) {
     },
   });
   const rules = createRules({ schema, introspection: false, telemetry });
-  const messenger = createFrameMessenger();
   const fanout = createFanout({
     schema,
     rules,
-    multicast: feed.multicast,
-    messenger,
+    feed,
     metrics: telemetry.metrics,
   });
   const subscribe = async (text: string) => {
     const pair = await openPair();
     const group = { requestId: 'group', tally: { exceeded: false }, detached: () => group };
     const contextValue = { requestId: 'request', detached: () => group };
-    const { socket } = pair;
+    const { outlet } = pair;
     const document = parse(text);
     const stream = await fanout.subscribe({
       schema,
       document,
       contextValue,
-      socket,
-      operationId: '1',
+      outlet,
     });
     return {
       ...pair,

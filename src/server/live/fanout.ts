@@ -8,37 +8,38 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import type { OperationResult } from 'graphql-ws';
-import type { WebSocket } from 'ws';
-import type { Context } from '../../../api/context.js';
-import type { LiveSource } from '../../../events/feed/broadcast.js';
-import type { SubscriptionSource } from '../../../events/feed/feed.js';
-import { GatewayError } from '../../../graphql/errors.js';
-import type { Payload } from '../../../events/feed/replay-cache.js';
-import { Unrenderable } from '../../../events/feed/retrier.js';
-import type { Member, Rendering } from '../../../events/feed/subscription-group.js';
-import type { Multicast } from '../../../events/feed/multicast.js';
-import { isObject } from '../../../lib/json.js';
-import { canSendUpdate } from '../socket/backpressure.js';
-import { tryAgainLater } from '../socket/connection.js';
+import type { Context } from '../../api/context.js';
+import type { LiveSource } from '../../events/feed/broadcast.js';
+import type { Feed, SubscriptionSource } from '../../events/feed/feed.js';
+import { GatewayError } from '../../graphql/errors.js';
+import type { Payload } from '../../events/feed/replay-cache.js';
+import { Unrenderable } from '../../events/feed/retrier.js';
+import type { Member, Rendering } from '../../events/feed/subscription-group.js';
+import { isObject } from '../../lib/json.js';
 import { createHoldings, weigh } from './subscription-quota.js';
-import type { Metrics } from '../../../lib/telemetry/metrics.js';
-import type { Messenger, Payloads } from './ws-sender.js';
-import type { Rules } from '../../operation/operation-rules.js';
+import type { Metrics } from '../../lib/telemetry/metrics.js';
+import type { Outlet } from './outlet.js';
+import type { Place } from '../../events/log/log-position.js';
+import type { Rules } from '../operation/operation-rules.js';
 import { createSharingAnalysis } from './share-scope.js';
 
-/** A subscription, with the socket and the operation id that its messages are sent to. */
-export interface SocketSubscription extends ExecutionArgs {
-  readonly socket: WebSocket;
-  readonly operationId: string;
+/** A subscription, and where its updates are sent. */
+export interface LiveSubscription extends ExecutionArgs {
+  readonly outlet: Outlet;
 }
 
-/** Executes each event once for all equal subscriptions; their sockets get the same bytes. */
+/** Executes each event once for all equal subscriptions, whatever their transport. */
 export interface Fanout {
   /**
-   * As graphql-js `subscribe`, but the iterable never yields: messages are written straight to the socket. The iterable
+   * As graphql-js `subscribe`, but the iterable never yields: updates go straight to the outlet. The iterable
    * ends with the feed, rejects if the place to resume from is no longer kept, and leaves its group on `return()`.
    */
-  subscribe(subscription: SocketSubscription): Promise<Awaited<OperationResult>>;
+  subscribe(subscription: LiveSubscription): Promise<Awaited<OperationResult>>;
+}
+
+/** How many updates were sent, by all. */
+interface Sent {
+  updates: number;
 }
 
 const ignore = (): void => undefined;
@@ -48,20 +49,14 @@ const ended = { done: true, value: undefined } as const;
 export function createFanout(options: {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
-  readonly multicast: Multicast;
-  readonly messenger: Messenger;
+  readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'place'>;
   readonly metrics: Metrics;
 }): Fanout {
-  const { schema, rules, multicast, metrics } = options;
+  const { schema, rules, feed, metrics } = options;
+  const { multicast } = feed;
   const sharingOf = createSharingAnalysis(schema);
   const holdings = createHoldings();
-  let updates = 0;
-  const messenger: Messenger = {
-    send(socket, operationId, payloads, done) {
-      updates += payloads.length;
-      options.messenger.send(socket, operationId, payloads, done);
-    },
-  };
+  const sent: Sent = { updates: 0 };
   metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => holdings.size);
   metrics.gauge(
     'trivium_subscription_groups',
@@ -71,7 +66,7 @@ export function createFanout(options: {
   metrics.counter(
     'trivium_updates_total',
     'Updates that were sent to subscribers, replayed ones included.',
-    () => updates,
+    () => sent.updates,
   );
 
   /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
@@ -124,13 +119,13 @@ export function createFanout(options: {
   }
 
   return {
-    async subscribe({ socket, operationId, ...args }) {
+    async subscribe({ outlet, ...args }) {
       const source = await createSourceEventStream(args);
       if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
       if (!isSource(source))
         throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
-      const after = isLive(source) ? undefined : source.request.after;
-      const subscriber = new Subscriber(messenger, socket, operationId, after);
+      const request = isLive(source) ? undefined : source.request;
+      const subscriber = new Subscriber(outlet, sent, request?.after);
       const { key, release } = hold(args, isLive(source) ? [] : source.selected);
       try {
         subscriber.leave = join(key, args, source, subscriber);
@@ -139,43 +134,47 @@ export function createFanout(options: {
         throw error;
       }
       subscriber.release = release;
+      // Before anything is sent: a group never sends to a new member at once.
+      outlet.begin?.(request && (request.cursor ?? feed.cursor(feed.place())), () =>
+        multicast.passed(key, subscriber),
+      );
       return subscriber;
     },
   };
 }
 
 /**
- * One subscription on one socket: a member of its group, and the iterable by which graphql-ws learns that it has ended,
- * and says that the client has left. A class, since there are many: closures would take more memory than all the rest.
+ * One subscription: a member of its group, and the iterable by which its transport learns that it has ended, and says
+ * that the client has left. A class, since there are many: closures would take more memory than all the rest.
  */
 class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly after: number | undefined;
   leave: () => void = ignore;
   /** Releases the memory accounted for it. */
   release: () => void = ignore;
-  readonly #messenger: Messenger;
-  readonly #socket: WebSocket;
-  readonly #operationId: string;
+  readonly #outlet: Outlet;
+  readonly #sent: Sent;
   readonly #ended: Promise<typeof ended>;
   #resolve!: (end: typeof ended | Promise<never>) => void;
 
-  constructor(messenger: Messenger, socket: WebSocket, operationId: string, after: number | undefined) {
-    this.#messenger = messenger;
-    this.#socket = socket;
-    this.#operationId = operationId;
+  constructor(outlet: Outlet, sent: Sent, after: number | undefined) {
+    this.#outlet = outlet;
+    this.#sent = sent;
     this.after = after;
     this.#ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
-  replay(payloads: Payloads): Promise<boolean> {
+  replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean> {
+    this.#sent.updates += payloads.length;
     return new Promise((resolve) => {
-      this.#messenger.send(this.#socket, this.#operationId, payloads, (error) => resolve(!error));
+      this.#outlet.send(payloads, places, (error) => resolve(!error));
     });
   }
 
-  deliver(payloads: Payloads): boolean {
-    if (!canSendUpdate(this.#socket)) return false;
-    this.#messenger.send(this.#socket, this.#operationId, payloads);
+  deliver(payloads: readonly string[], places: readonly Place[]): boolean {
+    if (!this.#outlet.hasRoom()) return false;
+    this.#sent.updates += payloads.length;
+    this.#outlet.send(payloads, places);
     return true;
   }
 
@@ -183,10 +182,10 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
     this.release();
     this.release = ignore;
     // The client reconnects, to another process if it can, and resumes from its last cursor: it misses nothing.
-    if (reason instanceof Unrenderable) return this.#socket.close(tryAgainLater, 'Resume elsewhere');
+    if (reason instanceof Unrenderable) return this.#outlet.resumeElsewhere();
     if (reason === undefined) return this.#resolve(ended);
     const failed = Promise.reject(reason);
-    // graphql-ws gets the rejection, unless the stream had ended before: it must not go unhandled then.
+    // The transport gets the rejection, unless the stream had ended before: it must not go unhandled then.
     for (const promise of [failed, this.#ended]) promise.catch(ignore);
     this.#resolve(failed);
   }

@@ -1,0 +1,52 @@
+import {
+  getOperationAST,
+  GraphQLError,
+  OperationTypeNode,
+  type DocumentNode,
+  type OperationDefinitionNode,
+} from 'graphql';
+import type { Variables } from '../operation/cost/document-limits.js';
+import { declaredOf } from '../operation/cost/query-cost.js';
+import type { Rules } from '../operation/operation-rules.js';
+
+/** An operation as a client names it. */
+export interface OperationPayload {
+  readonly query: string;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Variables | null | undefined;
+}
+
+/** A query or a subscription that may run. */
+export interface LiveOperation {
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Those that the operation declares. */
+  readonly variableValues: Variables | undefined;
+}
+
+/** The query or subscription that a payload names, or why it is refused; `transport` is how messages name what it came by. */
+export function prepareLive(
+  rules: Rules,
+  { query, operationName, variables }: OperationPayload,
+  transport: 'a websocket' | 'a stream',
+): LiveOperation | readonly GraphQLError[] {
+  const document = rules.prepare(query);
+  if (!('kind' in document)) return document;
+  const operation = getOperationAST(document, operationName);
+  if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
+  if (operation.operation === OperationTypeNode.MUTATION)
+    return [refusal(`Send mutations by POST to /graphql, not over ${transport}.`)];
+  const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
+  if (tooMuch) return [tooMuch];
+  return { document, operation, variableValues: variables ? declaredOf(operation, variables) : undefined };
+}
+
+/** GraphQL's own message, as clients get it over HTTP. */
+function notFound(name: string | null | undefined): string {
+  if (name == null) return 'Must provide operation name if query contains multiple operations.';
+  return `Unknown operation named "${name}".`;
+}
+
+function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
+}

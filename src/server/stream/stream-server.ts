@@ -1,0 +1,216 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  execute,
+  OperationTypeNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+} from 'graphql';
+import type { Context, MakeContext } from '../../api/context.js';
+import type { Session } from '../../domains/sessions/session.js';
+import type { Sessions } from '../../domains/sessions/sessions.js';
+import type { Feed } from '../../events/feed/feed.js';
+import type { IncomingMessage } from 'node:http';
+import { userCaller } from '../../lib/memory-ledger.js';
+import { LightAbortController } from '../../lib/async/abort.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { Drain } from '../http/graceful-shutdown.js';
+import { prepareLive } from '../live/live-operation.js';
+import type { Fanout } from '../live/fanout.js';
+import { overloaded, type Admission, type Work } from '../operation/admission.js';
+import type { Callers } from '../operation/authenticate.js';
+import { withDeadline } from '../operation/operation-deadline.js';
+import type { Meter } from '../operation/operation-metrics.js';
+import type { Rules } from '../operation/operation-rules.js';
+import { Answer } from './answer.js';
+import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
+import { readOperation } from './stream-request.js';
+import { SharedBytes, Stream } from './stream.js';
+
+/** GraphQL by answers that stay open: subscriptions and queries, one a request. */
+export interface GraphqlStreams {
+  /** How many are open. */
+  readonly size: number;
+  /** Answers a request with a stream of this format, or refuses it. */
+  handle(request: FastifyRequest, reply: FastifyReply, format: StreamFormat): Promise<void>;
+  /** Ends every stream that sends updates: clients resume elsewhere. Queries are answered. */
+  retire(): void;
+  /** Ends all of them, and the heartbeats. */
+  stop(): void;
+}
+
+/** What streams work with. */
+export interface StreamOptions {
+  readonly schema: GraphQLSchema;
+  readonly rules: Rules;
+  readonly sessions: Sessions;
+  readonly callers: Callers;
+  readonly makeContext: MakeContext;
+  readonly fanout: Fanout;
+  readonly feed: Feed;
+  readonly meter: Meter;
+  readonly telemetry: Telemetry;
+  readonly drain: Drain;
+  readonly admission: Admission;
+  /** Who is charged while it is not known who calls. */
+  readonly networkCaller: (request: IncomingMessage) => string;
+  /** How often a stream shows that it is alive; by default often enough for proxies. */
+  readonly streamBeatMs: number | undefined;
+}
+
+/** Proxies usually cut off what is silent for 20 seconds or more. */
+const defaultBeatMs = 12_000;
+/** Streams of one user, as many as operations on one websocket. */
+const maxPerUser = 1_000;
+
+const foreignOrigin = 'Pages of this origin may not call (see ALLOWED_ORIGINS and PUBLIC_URL).';
+
+/** Streams over the same fan-out as websockets. */
+export function createStreams(options: StreamOptions): GraphqlStreams {
+  const { feed, drain, callers, admission, networkCaller, streamBeatMs = defaultBeatMs } = options;
+  const open = new Set<Stream>();
+  const users = new Map<string, number>();
+  const shared = new Map(
+    [serverSentEvents, multipart].map((format) => [format, new SharedBytes(format, feed.cursor)]),
+  );
+  const beats = setInterval(() => open.forEach((stream) => stream.beat()), streamBeatMs).unref();
+
+  /** The stream of an answer, which counts until that is closed; undefined if its user has as many as may be. */
+  function openStream(answer: Answer, user: string): Stream | undefined {
+    const { ledger } = admission;
+    const theirs = users.get(user) ?? 0;
+    if (theirs >= maxPerUser) return undefined;
+    users.set(user, theirs + 1);
+    const leaving = ledger.open(user, 'leaving', () => answer.cut());
+    const stream = new Stream(answer, shared.get(answer.format)!, feed.cursor, leaving);
+    open.add(stream);
+    answer.onClose(() => {
+      open.delete(stream);
+      leaving.release();
+      const left = users.get(user)! - 1;
+      if (left > 0) users.set(user, left);
+      else users.delete(user);
+    });
+    return stream;
+  }
+
+  return {
+    get size() {
+      return open.size;
+    },
+    async handle(request, reply, format) {
+      const answer = new Answer(request, reply, format);
+      if (request.headers['last-event-id'] === completeId) return answer.nothingMore();
+      if (!callers.admits(request.headers.origin))
+        return answer.refuse(403, [toError(foreignOrigin, 'FORBIDDEN')]);
+      if (drain.begun) return answer.again();
+      const session = await findSession(options, request).catch(() => 'unknown' as const);
+      if (session === 'unknown') return answer.again();
+      const caller = session ? userCaller(session.caller.userId) : networkCaller(request.raw);
+      const stream = openStream(answer, caller);
+      if (!stream) return answer.again();
+      const work = await admission.begin(caller, 0);
+      if (!work) return answer.again(overloaded.errors);
+      return run(options, answer, stream, session, work).finally(() => work.end());
+    },
+    retire: () => open.forEach((stream) => stream.isSubscription && stream.again()),
+    stop() {
+      clearInterval(beats);
+      open.forEach((stream) => stream.again());
+    },
+  };
+}
+
+async function findSession({ callers }: StreamOptions, { method, headers }: FastifyRequest) {
+  return callers.find(headers, undefined, method === 'GET');
+}
+
+/** Runs the operation that a request names; resolves once it is answered, or its updates flow. */
+async function run(
+  options: StreamOptions,
+  answer: Answer,
+  stream: Stream,
+  session: Session | undefined,
+  work: Work,
+): Promise<void> {
+  const { rules, schema, makeContext, meter } = options;
+  const { request } = answer;
+  const payload = readOperation(request);
+  if (typeof payload === 'string') return answer.refuse(400, [toError(payload, 'BAD_REQUEST')]);
+  const prepared = prepareLive(rules, payload, 'a stream');
+  if (!('document' in prepared)) return refuseBy(options, answer, prepared);
+  const { document, operation, variableValues } = prepared;
+  const isQuery = operation.operation === OperationTypeNode.QUERY;
+  const ending = new LightAbortController(work.memory);
+  answer.onClose(() => ending.abort());
+  const contextValue = makeContext({
+    session,
+    signal: () => (isQuery ? withDeadline(ending) : ending),
+    requestId: request.id,
+    resumeAfter: String(request.headers['last-event-id'] ?? '') || undefined,
+  });
+  const { operationName } = payload;
+  const args = { schema, document, operationName, variableValues, contextValue };
+  if (!isQuery) return follow(options, answer, stream, session, args);
+  const result = rules.showResult(await execute(args), contextValue);
+  meter.answered({ transport: 'stream', type: 'query', document, operation }, contextValue, result);
+  if (result.data === undefined) return answer.refuseAll(result.errors ?? []);
+  return stream.finish(JSON.stringify(result));
+}
+
+/** Sends the updates of a subscription until its client leaves, its session ends, or nothing more comes. */
+async function follow(
+  options: StreamOptions,
+  answer: Answer,
+  stream: Stream,
+  session: Session | undefined,
+  args: ExecutionArgs & { readonly contextValue: Context },
+): Promise<void> {
+  const { fanout, sessions, rules } = options;
+  const updates = await fanout
+    .subscribe({ ...args, outlet: stream })
+    .catch((error: unknown): ExecutionResult => ({ errors: [error as never] }));
+  if (!(Symbol.asyncIterator in updates))
+    return refuseBy(options, answer, updates.errors ?? [], args.contextValue);
+  const unwatch = session
+    ? sessions.watch(session, (change) => (change === 'ended' ? stream.complete() : stream.again()))
+    : undefined;
+  const iterator = updates[Symbol.asyncIterator]();
+  answer.onClose(() => {
+    unwatch?.();
+    void iterator.return?.();
+  });
+  // Without a failure the feed has ended, which it does when the process stops.
+  iterator.next().then(
+    () => stream.again(),
+    (error: unknown) => stream.finish(JSON.stringify({ errors: [rules.show(error)] })),
+  );
+}
+
+/** Refuses an operation for these errors, as clients may see them. */
+function refuseBy(
+  { rules, callers, meter }: StreamOptions,
+  answer: Answer,
+  errors: readonly unknown[],
+  context?: Context,
+): void {
+  const shown = errors.map((error) => rules.show(error, context));
+  meter.refused('stream', shown);
+  const fault = shown.some(isUnauthenticated) ? callers.faultOf(answer.request.headers) : undefined;
+  answer.refuseAll(
+    fault === undefined
+      ? shown
+      : shown.map((error) =>
+          isUnauthenticated(error) ? { ...error, message: `Sign in first: ${fault}.` } : error,
+        ),
+  );
+}
+
+function isUnauthenticated({ extensions }: GraphQLFormattedError): boolean {
+  return extensions?.['code'] === 'UNAUTHENTICATED';
+}
+
+function toError(message: string, code: string): GraphQLFormattedError {
+  return { message, extensions: { code } };
+}

@@ -1,0 +1,147 @@
+import type { ServerResponse } from 'node:http';
+import type { Place } from '../../events/log/log-position.js';
+import type { Holding } from '../../lib/memory-ledger.js';
+import type { Done, Outlet } from '../live/outlet.js';
+import { maxWaitingBytes } from '../ws/socket/backpressure.js';
+import type { Answer } from './answer.js';
+import { againDelayMs, type StreamFormat } from './stream-format.js';
+
+/** In bytes: what may wait without being charged. */
+const littleWaiting = 16 * 1024;
+/** How long a client may take to read the end, before it is cut off. */
+const closeMs = 5_000;
+
+/** Makes the cursor of a place. */
+export type CursorOf = (place: Place) => string;
+
+/** Makes the bytes of updates, once for all streams of one format that are given the same array of payloads. */
+export class SharedBytes {
+  readonly #format: StreamFormat;
+  readonly #cursorOf: CursorOf;
+  #payloads: readonly string[] = [];
+  #bytes = Buffer.alloc(0);
+  #last: string | undefined;
+
+  constructor(format: StreamFormat, cursorOf: CursorOf) {
+    this.#format = format;
+    this.#cursorOf = cursorOf;
+  }
+
+  /** The bytes, and the cursor of the last place. */
+  of(payloads: readonly string[], places: readonly Place[]): readonly [Buffer, string | undefined] {
+    if (payloads !== this.#payloads) {
+      const cursors = places.map(this.#cursorOf);
+      this.#payloads = payloads;
+      this.#bytes = Buffer.from(
+        payloads.map((payload, at) => this.#format.next(payload, cursors[at])).join(''),
+      );
+      this.#last = cursors.at(-1);
+    }
+    return [this.#bytes, this.#last];
+  }
+}
+
+/** One answer that stays open. A class, since there are many: closures would take more memory than all the rest. */
+export class Stream implements Outlet {
+  /** Whether it sends updates; an answer to a query is waited for when the server stops. */
+  isSubscription = false;
+  readonly #answer: Answer;
+  readonly #shared: SharedBytes;
+  readonly #cursorOf: CursorOf;
+  /** What waits for the client is charged here. */
+  readonly #leaving: Holding;
+  #response: ServerResponse | undefined = undefined;
+  #passed: () => Place | undefined = nowhere;
+  /** The place of the last block sent. */
+  #cursor: string | undefined = undefined;
+  #hasEnded = false;
+
+  constructor(answer: Answer, shared: SharedBytes, cursorOf: CursorOf, leaving: Holding) {
+    this.#leaving = leaving;
+    this.#answer = answer;
+    this.#shared = shared;
+    this.#cursorOf = cursorOf;
+  }
+
+  get #format(): StreamFormat {
+    return this.#answer.format;
+  }
+
+  begin(cursor: string | undefined, passed: () => Place | undefined): void {
+    this.isSubscription = true;
+    this.#passed = passed;
+    this.#cursor = cursor;
+    this.#write(this.#format.open(cursor));
+  }
+
+  send(payloads: readonly string[], places: readonly Place[], done?: Done): void {
+    const [bytes, last] = this.#shared.of(payloads, places);
+    this.#cursor = last ?? this.#cursor;
+    this.#write(bytes, done);
+  }
+
+  hasRoom(): boolean {
+    if (this.#hasEnded || !this.#response || this.#response.destroyed) return false;
+    if (this.#response.writableLength <= maxWaitingBytes && this.#hold(0)) return true;
+    this.again();
+    return false;
+  }
+
+  resumeElsewhere(): void {
+    this.again();
+  }
+
+  /** Says that the connection is alive, and how far the subscription has come; nothing while earlier bytes wait. */
+  beat(): void {
+    if (!this.isSubscription || this.#hasEnded || this.#response!.writableLength > 0) return;
+    const place = this.#passed();
+    if (place) this.#cursor = this.#cursorOf(place);
+    this.#write(this.#format.heartbeat(this.#cursor));
+  }
+
+  /** Sends the only result that there is, or the last one, and completes. */
+  finish(payload: string): void {
+    const opening = this.isSubscription ? '' : this.#format.open(undefined);
+    this.#end(opening + this.#format.next(payload, undefined) + this.#format.complete());
+  }
+
+  /** Ends it, with nothing more to ask for. */
+  complete(): void {
+    this.#end(this.#format.complete());
+  }
+
+  /** Ends it; the client asks again, from where it was. */
+  again(): void {
+    this.#end(this.#format.again(againDelayMs()));
+  }
+
+  #end(last: string): void {
+    if (this.#hasEnded) return;
+    this.#write(last);
+    this.#hasEnded = true;
+    const response = this.#response!;
+    response.end();
+    const late = setTimeout(() => response.destroy(), closeMs).unref();
+    response.once('close', () => clearTimeout(late));
+  }
+
+  /** Charges what waits, and so much more; false if there is no room for it. */
+  #hold(more: number): boolean {
+    const bytes = (this.#response?.writableLength ?? 0) + more;
+    if (bytes > littleWaiting) return this.#leaving.resize(bytes, bytes);
+    this.#leaving.release();
+    return true;
+  }
+
+  /** The only place where bytes leave. */
+  #write(bytes: Buffer | string, done?: Done): void {
+    this.#response ??= this.#answer.open();
+    if (!this.#hold(bytes.length)) this.#response.destroy();
+    if (!this.#hasEnded && !this.#response.destroyed) this.#response.write(bytes, done);
+    else if (done) process.nextTick(done, new Error('The stream has ended.'));
+  }
+}
+
+function nowhere(): undefined {
+  return undefined;
+}

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allGrants, demo, startTestbed, type Testbed } from '../../support/testbed.js';
+import { transports, type Live } from './transports.js';
+
+const nobody = { email: 'nobody@example.com', password: 'word' };
+const shipmentUpdates = `subscription ($after: String, $filter: ShipmentUpdateFilter) {
+  shipmentUpdates(after: $after, filter: $filter) { cursor replayed event { eventId } shipment { revision } } }`;
+const paymentUpdates = `subscription ($after: String) { paymentUpdates(after: $after) { cursor event { eventId } } }`;
+
+let testbed: Testbed;
+let token: string;
+
+beforeAll(async () => {
+  testbed = await startTestbed({ settings: { GRANTS: JSON.stringify({ [demo.email]: allGrants }) } });
+  testbed.sandbox.notes.addUser({ ...nobody, name: 'Nobody' });
+  token = await testbed.signIn();
+});
+afterAll(() => testbed.stop());
+
+interface Update {
+  readonly cursor: string;
+  readonly replayed: boolean;
+  readonly event: { readonly eventId: string };
+}
+
+async function take(live: Live, count: number): Promise<readonly Update[]> {
+  const updates: Update[] = [];
+  while (updates.length < count) {
+    const { data } = await live.next();
+    updates.push(data.shipmentUpdates ?? data.paymentUpdates);
+  }
+  return updates;
+}
+
+const idsOf = (updates: readonly Update[]) => updates.map(({ event }) => event.eventId);
+const liveCursor = async () => (await testbed.ask('{ liveCursor }', {}, token)).data.liveCursor as string;
+const send = async (shipmentId = 'shp') => {
+  const { eventId } = await testbed.sandbox.webhooks.emitShipment({ shipment: { id: shipmentId } });
+  return eventId;
+};
+const subscriptions = async () =>
+  /^trivium_subscriptions (\d+)$/m.exec(await (await fetch(`${testbed.url}/metrics`)).text())?.[1];
+
+describe.each(transports)('over %s', (_, openLive) => {
+  const open = (query: string, variables?: object, session = token) =>
+    openLive(testbed.url, session, query, variables);
+
+  test('a query is answered', async () => {
+    const live = await open('query ($all: Boolean = true) { viewer { email @include(if: $all) } }');
+    expect(await live.next()).toEqual({ data: { viewer: { email: demo.email } } });
+    expect(await live.ended).toBe('complete');
+  });
+
+  test.each([
+    ['a mutation', 'mutation { signOut { signedOut } }', 'BAD_USER_INPUT'],
+    ['a syntax error', '{', 'GRAPHQL_PARSE_FAILED'],
+    ['an unknown field', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['a cursor that is none', 'subscription { shipmentUpdates(after: "x") { cursor } }', 'CURSOR_INVALID'],
+  ])('%s is refused', async (__, query, code) => {
+    const live = await open(query);
+    expect(await live.ended).toEqual({ codes: [code] });
+  });
+
+  test('a subscription needs its grant', async () => {
+    const session = await testbed.signIn(nobody);
+    const live = await open(shipmentUpdates, {}, session);
+    expect(await live.ended).toEqual({ codes: ['FORBIDDEN'] });
+  });
+
+  test('missed events are replayed, then come live ones', async () => {
+    const after = await liveCursor();
+    const missed = [await send(), await send()];
+    const live = await open(shipmentUpdates, { after });
+    const replayed = await take(live, 2);
+    const next = await send();
+    const updates = [...replayed, ...(await take(live, 1))];
+    expect(idsOf(updates)).toEqual([...missed, next]);
+    expect(updates.map((update) => update.replayed)).toEqual([true, true, false]);
+    live.leave();
+  });
+
+  test('resuming while events arrive loses none, and repeats none', async () => {
+    const sent: string[] = [];
+    const got: Update[] = [];
+    let after = await liveCursor();
+    for (let round = 0; round < 5; round += 1) {
+      const live = await open(shipmentUpdates, { after });
+      const sending = Promise.all([send(), send(), send()]);
+      got.push(...(await take(live, 2)));
+      live.leave();
+      sent.push(...(await sending));
+      after = got.at(-1)!.cursor;
+    }
+    const live = await open(shipmentUpdates, { after });
+    got.push(...(await take(live, sent.length - got.length)));
+    live.leave();
+    expect(idsOf(got).toSorted()).toEqual(sent.toSorted());
+  });
+
+  test('a filter selects, and a cursor is good for either subscription', async () => {
+    const after = await liveCursor();
+    const live = await open(shipmentUpdates, { after, filter: { shipmentIds: ['wanted'] } });
+    await send('other');
+    const wanted = await send('wanted');
+    const [update] = await take(live, 1);
+    expect(update!.event.eventId).toBe(wanted);
+    live.leave();
+    const payments = await open(paymentUpdates, { after: update!.cursor });
+    const { eventId } = await testbed.sandbox.webhooks.emitPayment();
+    expect(idsOf(await take(payments, 1))).toEqual([eventId]);
+    payments.leave();
+  });
+
+  test('signing out ends a subscription, and that of no other session', async () => {
+    const ending = await testbed.signIn();
+    const [live, other] = [await open(shipmentUpdates, {}, ending), await open(shipmentUpdates)];
+    const first = await send();
+    expect(idsOf(await take(live, 1))).toEqual([first]);
+    await testbed.ask('mutation { signOut { signedOut } }', {}, ending);
+    expect(['complete', 'cut']).toContain(await live.ended);
+    const later = await send();
+    expect(idsOf(await take(other, 2))).toEqual([first, later]);
+    other.leave();
+  });
+
+  test('nothing is left of a subscription that its client leaves', async () => {
+    await expect.poll(subscriptions, { timeout: 5_000 }).toBe('0');
+    const live = await open(shipmentUpdates);
+    await expect.poll(subscriptions, { timeout: 5_000 }).toBe('1');
+    live.leave();
+    await expect.poll(subscriptions, { timeout: 5_000 }).toBe('0');
+  });
+});
+
+test('every transport gets the same bytes of an event', async () => {
+  const after = await liveCursor();
+  const all = await Promise.all(
+    transports.map(([, openLive]) => openLive(testbed.url, token, shipmentUpdates, { after })),
+  );
+  await send();
+  const results = await Promise.all(all.map((live) => live.next()));
+  expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
+  all.forEach((live) => live.leave());
+});
