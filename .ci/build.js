@@ -16,6 +16,7 @@ const settings = [
   'tsconfig.build.json',
   '.ci/build.js',
   '.ci/packages.js',
+  '.ci/client-package.js',
 ];
 const fingerprintFile = '.sources';
 
@@ -47,6 +48,7 @@ const steps = [
   (out) => vite('.ci/packages.js', join(out, 'node_modules')),
   (out) => vite('src/console/vite.config.ts', join(out, 'console')),
   (out) => buildDocs(join(out, 'docs')),
+  (out) => run('../.ci/client-package.js', out),
 ];
 
 function vite(config, out) {

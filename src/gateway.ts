@@ -73,6 +73,7 @@ const modules = {
   writer: new URL(isSource ? './api/sqlite-writer.ts' : './api/sqlite-writer.js', import.meta.url),
   docs: new URL(isSource ? '../dist/docs/' : './docs/', import.meta.url),
   schema: new URL('../schema/', import.meta.url),
+  clientPackage: new URL(isSource ? '../dist/client.tgz' : './client.tgz', import.meta.url),
   pages: new URL(isSource ? '../dist/console/' : './console/', import.meta.url),
 };
 
@@ -211,6 +212,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           for (const client of [notesClient, appointmentsClient]) void client.stop();
         },
         pageSettings: { version: version(), publicUrl: config.publicUrl, sandbox: parts.sandbox },
+        clientPackage: modules.clientPackage,
         pages: modules.pages,
       }),
     );

@@ -32,6 +32,7 @@ import { createCompiledQueries } from './http/compiled-queries.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { startMetricsServer } from './http/metrics-server.js';
+import { serveClientPackage } from './http/client-package.js';
 import { serveFrontDoor } from './http/front-door.js';
 import { servePages, type PageSettings } from './http/pages.js';
 import { refuse, refuseEarly, serveGraphql, serveHealth, serveReading, type Fault } from './http/routes.js';
@@ -76,6 +77,8 @@ export interface ServerOptions {
   readonly ledger: MemoryLedger;
   /** Ends the calls to the services, so that operations that wait for one are answered. */
   readonly abandonCalls: () => void;
+  /** The packed client package. */
+  readonly clientPackage: URL;
   /** The folder of the built pages. */
   readonly pages: URL;
   /** What the console is told in its page. */
@@ -237,6 +240,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveFrontDoor(routes, { ...options, built: pages, address });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
+    serveClientPackage(routes, {
+      file: options.clientPackage,
+      admits: async ({ headers }) => options.introspection || (await callers.find(headers)) !== undefined,
+    });
     if (options.metricsPort === undefined)
       serveReading(routes, '/metrics', async (_, reply) =>
         reply.type(textFormat).send(await metrics.recentText()),

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vite';
+
+const modules = [
+  'core/trivium',
+  'generated/index',
+  'react/react',
+  'apollo/apollo',
+  'urql/urql',
+  'relay/relay',
+];
+const root = join(import.meta.dirname, '../..');
+const fileOf = (module: string): string => join(import.meta.dirname, `${module}.ts`);
+
+/** Builds the modules of the client package; graphql-ws becomes a part of it, all else is a peer. */
+export default defineConfig({
+  root,
+  publicDir: false,
+  build: {
+    outDir: 'dist/client',
+    emptyOutDir: false,
+    target: 'es2022',
+    minify: false,
+    reportCompressedSize: false,
+    lib: {
+      entry: Object.fromEntries(
+        modules.filter((module) => existsSync(fileOf(module))).map((module) => [module, fileOf(module)]),
+      ),
+      formats: ['es'],
+    },
+    rolldownOptions: {
+      external: (id) => !/^[./\0]|^graphql-ws/.test(id) && !id.startsWith(root),
+      output: { entryFileNames: '[name].js', chunkFileNames: 'shared/[name].js', minify: true },
+    },
+  },
+});

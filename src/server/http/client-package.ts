@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { refuse, serveReading } from './routes.js';
+
+/** The client package, and who may have it. */
+export interface ClientPackage {
+  readonly file: URL;
+  readonly admits: (request: FastifyRequest) => Promise<boolean>;
+}
+
+/** `/client.tgz`: the client package of this very gateway, with an `ETag` of its content; 404 to who may not have it. */
+export function serveClientPackage(routes: FastifyInstance, { file, admits }: ClientPackage): void {
+  const content = existsSync(file) ? readFileSync(file) : undefined;
+  const etag = content && `"${createHash('sha256').update(content).digest('base64url')}"`;
+  serveReading(routes, '/client.tgz', async (request, reply) => {
+    if (!(await admits(request)))
+      return refuse(request, reply, 404, 'There is nothing at this address for this method.');
+    if (!content)
+      return reply.code(503).type('text/plain').send('The client is not built. Run: npm run build\n');
+    reply.header('etag', etag).header('cache-control', 'no-cache');
+    const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+    if (known?.some((tag) => tag === etag || tag === '*')) return reply.code(304).send();
+    return reply.type('application/gzip').send(content);
+  });
+}

@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestbed, type Testbed } from '../support/testbed.js';
+
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+
+let root: string;
+let folder: string;
+
+/** The package as a project has it that installed it, beside what is installed here. */
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'trivium-package-'));
+  await run(process.execPath, ['.ci/client-package.js', join(root, 'built')]);
+  await run('tar', ['xzf', join(root, 'built/client.tgz'), '-C', root]);
+  folder = join(root, 'node_modules/@trivium/client');
+  mkdirSync(dirname(folder), { recursive: true });
+  cpSync(join(root, 'package'), folder, { recursive: true });
+  for (const name of readdirSync('node_modules').filter((entry) => !entry.startsWith('.')))
+    symlinkSync(resolve('node_modules', name), join(root, 'node_modules', name));
+});
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** The modules that an entry loads of the package itself, and it. */
+function closure(file: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  const text = readFileSync(join(folder, file), 'utf8');
+  for (const [, from] of text.matchAll(/(?:from|import)\s*["'](\.[^"']+)["']/g))
+    closure(join(dirname(file), from!), seen);
+  return seen;
+}
+
+test('the core is at most 12 KB compressed, with all that it loads but graphql', () => {
+  const parts = [...closure('core/trivium.js')].map((file) => readFileSync(join(folder, file)));
+  const size = gzipSync(Buffer.concat(parts), { level: 9 }).length;
+  expect(size).toBeGreaterThan(3_000);
+  expect(size).toBeLessThanOrEqual(12 * 1024);
+});
+
+test('has the same bytes when it is built again', async () => {
+  await run(process.execPath, ['.ci/client-package.js', join(root, 'again')]);
+  const [first, second] = ['built', 'again'].map((name) => readFileSync(join(root, name, 'client.tgz')));
+  expect(first!.equals(second!)).toBe(true);
+});
+
+const consumer = `
+import WebSocket from 'ws';
+import { createTrivium, TriviumError, type Session } from '@trivium/client';
+import { NotesDocument, ShipmentUpdatesDocument, SignOutDocument } from '@trivium/client/operations';
+
+const trivium = createTrivium({ url: process.argv[2]!, webSocketImpl: WebSocket });
+const { viewer, errors } = await trivium.signIn('demo@example.com', 'demo-password');
+const session: Session = trivium.session;
+console.log(viewer?.email, errors.length, session.status);
+const { notes } = await trivium.query(NotesDocument, { first: 2 });
+const titles: string[] = notes.edges.map(({ node }) => node.title);
+console.log(titles.length);
+try {
+  // @ts-expect-error -- there is no such variable
+  await trivium.query(NotesDocument, { frist: 1 });
+} catch (error) {
+  if (!(error instanceof TriviumError)) throw error;
+}
+const controller = new AbortController();
+for await (const { shipmentUpdates } of trivium.updates(ShipmentUpdatesDocument, {}, { signal: controller.signal })) {
+  const stage: 'CREATED' | 'IN_TRANSIT' | 'OUT_FOR_DELIVERY' | 'DELIVERY_FAILED' | 'DELIVERED' = shipmentUpdates.shipment.stage;
+  console.log(stage);
+  break;
+}
+console.log((await trivium.mutate(SignOutDocument)).signOut.signedOut);
+trivium.dispose();
+`;
+
+test.for(['bundler', 'nodenext'])(
+  'compiles under the strictest options, with moduleResolution %s',
+  async (resolution) => {
+    writeFileSync(join(root, 'main.ts'), consumer);
+    writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+    const strict = [
+      'strict',
+      'verbatimModuleSyntax',
+      'exactOptionalPropertyTypes',
+      'noUncheckedIndexedAccess',
+    ];
+    const { stdout } = await run(
+      process.execPath,
+      [
+        tsc,
+        ...strict.map((option) => `--${option}`),
+        ...['--module', resolution === 'bundler' ? 'esnext' : 'nodenext', '--moduleResolution', resolution],
+        ...[
+          '--target',
+          'es2022',
+          '--lib',
+          'es2022,dom,dom.iterable',
+          '--types',
+          'node',
+          '--skipLibCheck',
+          'false',
+        ],
+        ...['--outDir', join(root, resolution), 'main.ts'],
+      ],
+      { cwd: root },
+    ).catch((error: unknown) => error as { stdout: string });
+    // Only what this package says is looked at: others have faults of their own.
+    expect(stdout.split('\n').filter((line) => /main\.ts|@trivium/.test(line))).toEqual([]);
+  },
+);
+
+test('runs as it was installed', async () => {
+  const testbed: Testbed = await startTestbed();
+  try {
+    writeFileSync(join(root, 'main.ts'), consumer);
+    const running = run(process.execPath, [require.resolve('tsx/cli'), 'main.ts', testbed.url], {
+      cwd: root,
+      timeout: 50_000,
+    });
+    const emitting = setInterval(() => void testbed.sandbox.webhooks.emitShipment(), 500);
+    const { stdout } = await running.finally(() => clearInterval(emitting));
+    expect(stdout).toMatch(/^demo@example\.com 0 signed-in\n2\n[A-Z_]+\ntrue\n$/);
+  } finally {
+    await testbed.stop();
+  }
+});
