@@ -1,0 +1,121 @@
+import type { AnyDocument } from '../core/document.js';
+import { cursorOf } from '../core/document.js';
+import type { Answer, Trivium, TriviumError } from '../core/trivium.js';
+
+/** How many updates a stream remembers, for those that join it a little behind. */
+const remembered = 500;
+
+/** What takes the updates of a stream, each with its cursor. */
+export interface Listener {
+  next(answer: Answer, cursor: string | undefined): void;
+  error(failure: TriviumError): void;
+}
+
+/** A part in a stream. */
+export interface Part {
+  /** The last cursor that was passed on; begin there the next time. */
+  readonly cursor: string;
+  stop(): void;
+}
+
+interface Stream {
+  readonly listeners: Map<Listener, { cursor: string }>;
+  readonly past: { readonly cursor: string; readonly answer: Answer }[];
+  start: string;
+  leave: () => void;
+}
+
+/**
+ * Subscriptions of one client, shared: who begins at a place that a running one has passed, joins that. So each list
+ * may begin at its own answer's `liveCursor`, and all of them soon use one subscription.
+ */
+export interface Streams {
+  join(document: AnyDocument, variables: object, after: string, listener: Listener): Part;
+}
+
+export function createStreams(trivium: Pick<Trivium, 'subscribe'>): Streams {
+  const streams = new Map<string, Set<Stream>>();
+
+  function open(key: string, document: AnyDocument, variables: object, start: string): Stream {
+    const stream: Stream = { listeners: new Map(), past: [], start, leave: () => {} };
+    const close = () => {
+      stream.leave();
+      streams.get(key)?.delete(stream);
+    };
+    const every = (act: (listener: Listener) => void) => [...stream.listeners.keys()].forEach(act);
+    stream.leave = trivium.subscribe(
+      document,
+      { ...variables, after: start },
+      {
+        next(answer) {
+          const cursor = cursorOf(answer.data);
+          if (cursor !== undefined) remember(stream, cursor, answer);
+          for (const [listener, part] of stream.listeners) deliver(listener, part, answer, cursor);
+          if (cursor !== undefined) merge(streams.get(key)!, stream, cursor);
+        },
+        error(failure) {
+          close();
+          every((listener) => listener.error(failure));
+        },
+        complete: close,
+      },
+    );
+    return stream;
+  }
+
+  return {
+    join(document, variables, after, listener) {
+      const key = JSON.stringify([document, variables]);
+      const running = streams.get(key) ?? new Set();
+      streams.set(key, running);
+      const part = { cursor: after };
+      let stream = [...running].find((one) => indexIn(one, after) !== undefined);
+      if (!stream) running.add((stream = open(key, document, variables, after)));
+      const behind = stream.past.slice(indexIn(stream, after));
+      stream.listeners.set(listener, part);
+      for (const { answer, cursor } of behind) deliver(listener, part, answer, cursor);
+      return {
+        get cursor() {
+          return part.cursor;
+        },
+        stop() {
+          for (const one of running) {
+            if (!one.listeners.delete(listener) || one.listeners.size > 0) continue;
+            one.leave();
+            running.delete(one);
+          }
+        },
+      };
+    },
+  };
+}
+
+function deliver(listener: Listener, part: { cursor: string }, answer: Answer, cursor?: string): void {
+  if (cursor !== undefined) part.cursor = cursor;
+  listener.next(answer, cursor);
+}
+
+function remember(stream: Stream, cursor: string, answer: Answer): void {
+  stream.past.push({ cursor, answer });
+  if (stream.past.length > remembered) stream.start = stream.past.shift()!.cursor;
+}
+
+/** From where in `past` a listener that has come to this cursor goes on; undefined if the stream has not passed it. */
+function indexIn({ start, past }: Stream, cursor: string): number | undefined {
+  if (cursor === start) return 0;
+  const index = past.findLastIndex((one) => one.cursor === cursor);
+  return index < 0 ? undefined : index + 1;
+}
+
+/** Once a stream comes to where another is, or has been, that one serves its listeners, too. */
+function merge(running: Set<Stream>, stream: Stream, cursor: string): void {
+  const other = [...running].find((one) => one !== stream && indexIn(one, cursor) !== undefined);
+  if (!other) return;
+  stream.leave();
+  running.delete(stream);
+  const behind = other.past.slice(indexIn(other, cursor));
+  for (const [listener, part] of stream.listeners) {
+    other.listeners.set(listener, part);
+    for (const { answer, cursor: passed } of behind) deliver(listener, part, answer, passed);
+  }
+}
