@@ -240,10 +240,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveFrontDoor(routes, { ...options, built: pages, address });
     const sdl = `${printSchema(schema)}\n`;
     serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
-    serveClientPackage(routes, {
-      file: options.clientPackage,
-      admits: async ({ headers }) => options.introspection || (await callers.find(headers)) !== undefined,
-    });
+    serveClientPackage(routes, { ...options, callers });
     if (options.metricsPort === undefined)
       serveReading(routes, '/metrics', async (_, reply) =>
         reply.type(textFormat).send(await metrics.recentText()),

@@ -1,20 +1,24 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Callers } from '../operation/authenticate.js';
 import { refuse, serveReading } from './routes.js';
 
-/** The client package, and who may have it. */
-export interface ClientPackage {
-  readonly file: URL;
-  readonly admits: (request: FastifyRequest) => Promise<boolean>;
+export interface ClientPackageOptions {
+  /** The packed client package. */
+  readonly clientPackage: URL;
+  /** Whether anybody may have it; else only who is signed in. */
+  readonly introspection: boolean;
+  readonly callers: Pick<Callers, 'find'>;
 }
 
 /** `/client.tgz`: the client package of this very gateway, with an `ETag` of its content; 404 to who may not have it. */
-export function serveClientPackage(routes: FastifyInstance, { file, admits }: ClientPackage): void {
-  const content = existsSync(file) ? readFileSync(file) : undefined;
+export function serveClientPackage(routes: FastifyInstance, options: ClientPackageOptions): void {
+  const { clientPackage, introspection, callers } = options;
+  const content = existsSync(clientPackage) ? readFileSync(clientPackage) : undefined;
   const etag = content && `"${createHash('sha256').update(content).digest('base64url')}"`;
   serveReading(routes, '/client.tgz', async (request, reply) => {
-    if (!(await admits(request)))
+    if (!introspection && !(await callers.find(request.headers)))
       return refuse(request, reply, 404, 'There is nothing at this address for this method.');
     if (!content)
       return reply.code(503).type('text/plain').send('The client is not built. Run: npm run build\n');
