@@ -1,4 +1,4 @@
-import { foldCodePoints } from '../lib/case-fold.js';
+import { foldName } from './fold.js';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { httpError } from './http.js';
@@ -63,7 +63,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   function spell(tags: readonly string[]): readonly string[] {
     if (tagSpelling() === 'given') return tags;
     const kept = tags.map((tag) => {
-      const key = foldCodePoints(tag);
+      const key = foldName(tag);
       if (!spellings.has(key)) spellings.set(key, tag);
       return spellings.get(key) ?? tag;
     });
@@ -117,12 +117,12 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
     more: boolean;
   } {
     const after = cursor === undefined ? undefined : decodeCursor(cursor);
-    const wanted = tag === undefined ? undefined : foldCodePoints(tag);
+    const wanted = tag === undefined ? undefined : foldName(tag);
     const fitting = active.filter(
       ({ note, place }) =>
         (!after || comesBefore(after, place)) &&
         (pinned === undefined || note.is_pinned === pinned) &&
-        (wanted === undefined || note.tags.some((name) => foldCodePoints(name) === wanted)),
+        (wanted === undefined || note.tags.some((name) => foldName(name) === wanted)),
     );
     const shown = fitting.slice(0, limit);
     const last = shown.at(-1);
@@ -137,7 +137,7 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   function tagCounts(): { name: string; count: number }[] {
     const counts = new Map<string, number>();
     const names = active.flatMap(({ note }) => note.tags);
-    const listed = tagSpelling() === 'first' ? names : names.map((name) => foldCodePoints(name));
+    const listed = tagSpelling() === 'first' ? names : names.map((name) => foldName(name));
     for (const tag of listed) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     return [...counts].map(([name, count]) => ({ name, count }));
   }

@@ -1,4 +1,4 @@
-import { foldAscii } from '../lib/case-fold.js';
+import { foldAddress } from './fold.js';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { type Answer, json, httpError, type Request, type Route } from './http.js';
@@ -77,7 +77,7 @@ export function createNotes(clock: Clock): {
   const control: NotesControl = {
     addUser,
     revokeTokens: (email) =>
-      tokens.revoke(({ user }) => email === undefined || foldAscii(user.email) === foldAscii(email)),
+      tokens.revoke(({ user }) => email === undefined || foldAddress(user.email) === foldAddress(email)),
     issued: tokens.issued,
     noteCount: (email) => notebookOf(email).count(),
     deletedCount: (email) => notebookOf(email).deletedCount(),
@@ -102,11 +102,11 @@ export function createNotes(clock: Clock): {
       createdAt,
       notebook: createNotebook(clock, () => control.tagSpelling),
     };
-    users.set(foldAscii(user.email), { ...user, ...more });
+    users.set(foldAddress(user.email), { ...user, ...more });
   }
 
   function notebookOf(email: string): Notebook {
-    const user = users.get(foldAscii(email));
+    const user = users.get(foldAddress(email));
     if (!user) throw new Error(`The sandbox knows no user ${email}.`);
     return user.notebook;
   }
@@ -115,7 +115,7 @@ export function createNotes(clock: Clock): {
     const { email, password } = request.json();
     if (typeof email !== 'string' || typeof password !== 'string')
       throw httpError(400, 'invalid', 'email and password are required.');
-    const user = users.get(foldAscii(email));
+    const user = users.get(foldAddress(email));
     if (user?.password !== password)
       throw httpError(401, 'wrong_credentials', 'E-mail or password is wrong.');
     const token = tokens.issue({ user, hourEndsAt: clock.now() + hourMs, used: 0 });
