@@ -1,0 +1,120 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A table of benchmarks: for each row, a figure or none for each server. */
+interface Table {
+  readonly servers: readonly string[];
+  readonly rows: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** The file with the figures, as `npm run bench -- --json` measured them. */
+const numbers = 'docs/benchmarks.json';
+
+const colours: Readonly<Record<string, string>> = {
+  trivium: '#3d6fe0',
+  'trivium in memory': '#8fb2ff',
+  apollo: '#e0873d',
+  mercurius: '#3aa675',
+  yoga: '#b05fc9',
+  hive: '#d1b13b',
+  'graphql-ws': '#e05c6e',
+};
+
+const style = `svg { --text: #1d2129; --soft: #586072; --line: #d5d9e2; font: 13px system-ui, sans-serif; }
+  @media (prefers-color-scheme: dark) { svg { --text: #e3e6ec; --soft: #9aa3b5; --line: #3a4150; } }
+  text { fill: var(--text); } .soft { fill: var(--soft); } .line { stroke: var(--line); } .base { stroke: var(--soft); stroke-dasharray: 4 3; }`;
+
+const row = 15;
+const gap = 14;
+const left = 130;
+const width = 760;
+
+/** Bars for each row and server, on a logarithmic scale, in which 1 is the base. */
+function plot(
+  title: string,
+  { servers, rows }: Table,
+  shown: readonly string[],
+  [least, most]: readonly [number, number],
+): string {
+  const at = (value: number) =>
+    left + ((Math.log(value) - Math.log(least)) / (Math.log(most) - Math.log(least))) * (width - left - 60);
+  const parts: string[] = [];
+  let y = 62;
+  for (const [name, figures] of Object.entries(rows)) {
+    const bars = shown.flatMap((server) => {
+      const value = figures[servers.indexOf(server)];
+      return value == null ? [] : [{ server, value }];
+    });
+    parts.push(
+      `<text x="${left - 10}" y="${y + (bars.length * row) / 2 + 4}" text-anchor="end">${name}</text>`,
+    );
+    for (const { server, value } of bars) {
+      const end = at(Math.max(value, least));
+      parts.push(
+        `<rect x="${left}" y="${y}" width="${(end - left).toFixed(1)}" height="${row - 3}" rx="2" fill="${colours[server]}"/>`,
+        `<text class="soft" x="${(end + 5).toFixed(1)}" y="${y + 10}" font-size="11">${value.toFixed(2)}</text>`,
+      );
+      y += row;
+    }
+    y += gap;
+  }
+  const ticks = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20].filter((tick) => tick >= least && tick <= most);
+  const axis = ticks.map(
+    (tick) =>
+      `<line class="${tick === 1 ? 'base' : 'line'}" x1="${at(tick).toFixed(1)}" x2="${at(tick).toFixed(1)}" y1="52" y2="${y - gap + 4}"/><text class="soft" x="${at(tick).toFixed(1)}" y="${y + 6}" text-anchor="middle" font-size="11">${tick}</text>`,
+  );
+  const legend = shown.map(
+    (server, index) =>
+      `<rect x="${left + index * 125}" y="30" width="11" height="11" rx="2" fill="${colours[server]}"/><text class="soft" x="${left + 16 + index * 125}" y="40" font-size="12">${server}</text>`,
+  );
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y + 16}" role="img" aria-label="${title}">
+<style>${style}</style>
+<text x="${left}" y="16" font-weight="600">${title}</text>
+${[...legend, ...axis, ...parts].join('\n')}
+</svg>
+`;
+}
+
+/** The rows whose names begin with one of these words. */
+function only({ servers, rows }: Table, ...words: readonly string[]): Table {
+  const kept = Object.entries(rows).filter(([name]) => words.some((word) => name.startsWith(word)));
+  return { servers, rows: Object.fromEntries(kept) };
+}
+
+/** What a file of plots would hold, by its name: a pure function of the figures. */
+export function plotsOf(text: string): Readonly<Record<string, string>> {
+  const { queries, fanout } = JSON.parse(text) as { readonly queries: Table; readonly fanout: Table };
+  const live = ['trivium', 'trivium in memory', 'graphql-ws', 'mercurius', 'yoga'];
+  return {
+    'bench-queries.svg': plot(
+      'Queries: 1 is hand-written code, more is faster',
+      queries,
+      ['trivium', 'apollo', 'mercurius', 'yoga', 'hive'],
+      [0.08, 2],
+    ),
+    'bench-burst-storm.svg': plot(
+      'Live updates in bursts and storms: 1 is raw ws, more is faster',
+      only(fanout, 'burst', 'storm'),
+      live,
+      [0.08, 25],
+    ),
+    'bench-paced.svg': plot(
+      'Live updates at ten events a second: 1 is raw ws, more is faster',
+      only(fanout, 'paced'),
+      live,
+      [0.05, 2],
+    ),
+    'bench-memory.svg': plot(
+      'Memory of a subscriber: 1 is raw ws, less is better',
+      only(fanout, 'memory'),
+      live,
+      [0.5, 20],
+    ),
+  };
+}
+
+/** Draws the plots of the benchmarks into this folder. */
+export function makePlots(folder: string): void {
+  for (const [name, svg] of Object.entries(plotsOf(readFileSync(numbers, 'utf8'))))
+    writeFileSync(join(folder, name), svg);
+}
