@@ -88,8 +88,19 @@ function hasUpstreams(config: Config): config is GatewayConfig {
   return config.upstreams !== null;
 }
 
-function withSandbox({ grants }: Config, environment: Environment, sandbox: RunningSandbox): Config {
-  const more = { ...sandbox.settings, ...(grants === undefined && { GRANTS: demoGrants }) };
+function withSandbox(
+  { grants, publicUrl, allowedHosts }: Config,
+  environment: Environment,
+  sandbox: RunningSandbox,
+): Config {
+  // Its user is known to everybody: a site whose name leads to this machine must not sign in.
+  const local = ['localhost', ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
+  const isOpen = allowedHosts !== undefined || environment['SANDBOX'] === 'on';
+  const more = {
+    ...sandbox.settings,
+    ...(grants === undefined && { GRANTS: demoGrants }),
+    ...(!isOpen && { ALLOWED_HOSTS: local.join() }),
+  };
   return settings({ ...environment, ...more });
 }
 

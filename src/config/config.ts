@@ -95,6 +95,8 @@ function toConfig(given: Settings) {
     /** Whether a sandbox may stand in for the services on this host. */
     sandboxAllowed: given.SANDBOX === 'on' || isLoopback(given.HOST),
     allowedOrigins: given.ALLOWED_ORIGINS,
+    /** Undefined if any name counts. */
+    allowedHosts: given.ALLOWED_HOSTS,
     introspection: given.INTROSPECTION === 'on',
     retentionDays: given.EVENT_RETENTION_DAYS,
     logLevel: given.LOG_LEVEL,

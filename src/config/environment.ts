@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { withoutMark } from '../lib/json.js';
 
 /** What is wrong with the settings, a line for each fault; never a secret's value. */
 export class ConfigError extends Error {
@@ -20,8 +21,8 @@ export function withoutEmpty(environment: Environment): Environment {
 }
 
 /**
- * Reads settings of these names from files, too: `NAME_FILE` is the path of a file that holds the value; line breaks at
- * its end are dropped. What is wrong is added to `faults`.
+ * Reads settings of these names from files, too: `NAME_FILE` is the path of a file that holds the value; a byte order
+ * mark before it and line breaks at its end are dropped. What is wrong is added to `faults`.
  */
 export function withFiles(
   environment: Environment,
@@ -35,7 +36,7 @@ export function withFiles(
     if (path === undefined) continue;
     if (given[name] !== undefined) faults.push(`${name}: set either it or ${name}_FILE, not both`);
     try {
-      const text = read(path).replace(/[\r\n]+$/, '');
+      const text = withoutMark(read(path)).replace(/[\r\n]+$/, '');
       if (text.trim() === '') faults.push(`${name}_FILE: the file is empty`);
       else given[name] = text;
     } catch {

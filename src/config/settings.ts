@@ -168,6 +168,11 @@ export const settings = z.object({
     'Browser origins, comma-separated, for CORS, cookies and websockets.',
     { otherwise: "the gateway's own origin only", example: 'https://app.example.com' },
   ),
+  ALLOWED_HOSTS: described(
+    list.optional(),
+    'Names that may stand in `Host`, without a port, comma-separated; IP addresses, `/livez` and `/readyz` always pass, all else is refused with 421.',
+    { otherwise: 'any; beside the sandbox `localhost` and that of `PUBLIC_URL`', example: 'api.example.com' },
+  ),
   INTROSPECTION: described(
     z.enum(['on', 'off']).default('on'),
     '`off`: introspection and `/schema.graphql` are for signed-in callers only.',

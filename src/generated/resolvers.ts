@@ -419,13 +419,17 @@ export type PaymentEvent = Node & {
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
   /** The schema version in which the event was rendered, for example `2026-01-01`. */
   readonly apiVersion?: Maybe<Scalars['String']['output']>;
-  /** The service's raw timestamp; the time of receipt if that is missing or not a `SafeInt`. */
+  /**
+   * The service's raw timestamp: also from digits in a string, without its fraction, and nanoseconds as microseconds; the
+   * time of receipt if that is missing or no number.
+   */
   readonly created: Scalars['SafeInt']['output'];
   /** The currency in this event. */
   readonly currency?: Maybe<Scalars['String']['output']>;
   /**
-   * The event's `data` member as JavaScript reads it: numbers have at most about 17 digits; one beyond 1.8e308 is
-   * null. If it is nested more than 200 levels deep, all of it is null.
+   * The event's `data` member as JavaScript reads it. Numbers have at most about 17 digits, so whole ones beyond 2^53 may
+   * be altered, and one beyond 1.8e308 is null: the text as it was sent is in `webhookDeliveries`. If it is nested more
+   * than 200 levels deep, all of it is null.
    */
   readonly data?: Maybe<Scalars['JSON']['output']>;
   /** The service's own id of the event. */

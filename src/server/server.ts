@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { printSchema, type GraphQLSchema } from 'graphql';
+import type { GraphQLSchema } from 'graphql';
 import type { MakeContext } from '../api/context.js';
 import type { Feed } from '../events/feed/feed.js';
 import type { Receiver } from '../events/webhooks/receiver.js';
@@ -14,7 +14,7 @@ import type { Database } from '../store/database.js';
 import { textFormat } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { userCaller, type MemoryLedger } from '../lib/memory-ledger.js';
-import { createCallers, ownOrigins } from './operation/authenticate.js';
+import { cookieNameOf, createCallers, ownOrigins } from './operation/authenticate.js';
 import {
   boundHeaders,
   boundUnreadBody,
@@ -24,6 +24,7 @@ import {
   refuseMalformed,
 } from './http/request-guards.js';
 import { createDrain } from './http/graceful-shutdown.js';
+import { createHostCheck, guardHost } from './http/host-check.js';
 import { createFanout } from './live/fanout.js';
 import { createGraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
@@ -35,7 +36,15 @@ import { startMetricsServer } from './http/metrics-server.js';
 import { serveClientPackage } from './http/client-package.js';
 import { serveFrontDoor } from './http/front-door.js';
 import { servePages, type PageSettings } from './http/pages.js';
-import { refuse, refuseEarly, serveGraphql, serveHealth, serveReading, type Fault } from './http/routes.js';
+import {
+  refuse,
+  refuseEarly,
+  serveGraphql,
+  serveHealth,
+  serveReading,
+  serveSchema,
+  type Fault,
+} from './http/routes.js';
 import { createAdmission, OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
 import { createNetworkCaller, trustProxyOf } from './http/client-address.js';
 import { createClientConnections } from './http/client-connections.js';
@@ -64,6 +73,7 @@ export interface ServerOptions {
   readonly trustProxy: number | readonly string[] | undefined;
   /** Origins whose pages may call, besides the gateway's own. */
   readonly allowedOrigins: readonly string[];
+  readonly allowedHosts: readonly string[] | undefined;
   readonly introspection: boolean;
   /** Where `/metrics` is served by itself; undefined for at `port`, with the rest. */
   readonly metricsPort: number | undefined;
@@ -102,7 +112,6 @@ const requestTimeoutMs = 60_000;
 export const stalledMs = 240_000;
 /** Longer than proxies keep an idle connection, so that they are the first to close it. */
 const keepAliveMs = 72_000;
-/** How long a browser may keep the answer to a preflight. */
 const preflightSeconds = 600;
 
 /** Listens, with every route; rejects if it cannot listen at this address. */
@@ -111,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let origins: ReadonlySet<string> = new Set();
   let actualPort = port;
   const address = () => publicUrl ?? `http://${reachable(host)}:${actualPort}`;
-  const callers = createCallers(sessions, () => origins, telemetry);
+  const callers = createCallers(sessions, () => origins, telemetry, cookieNameOf(publicUrl));
   const rules = createRules(options);
   const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
@@ -163,6 +172,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         },
       })
     : undefined;
+  const hostFault = createHostCheck(options.allowedHosts);
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
@@ -171,7 +181,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         networkCaller,
         boundUnreadBody(compiledQueries?.before(handler) ?? handler),
       );
-      const take = boundHeaders(serveWebhooks(receiver, inTurn));
+      const take = guardHost(hostFault, boundHeaders(serveWebhooks(receiver, inTurn)));
       const settings = {
         requestTimeout: requestTimeoutMs,
         IncomingMessage: createRequestClass(ledger, networkCaller),
@@ -216,7 +226,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     connections,
     networkCaller,
     meter,
-    secure: publicUrl?.startsWith('https:') ?? false,
   });
 
   const fanout = createFanout({ schema, rules, feed: options.feed, metrics });
@@ -225,7 +234,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie);
-  await setHeaders(app, compiledQueries);
+  await setHeaders(app, { compiledQueries, publicUrl });
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && callers.admits(origin)),
@@ -238,8 +247,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const pages = await servePages(routes, options.pages, options.pageSettings);
     serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, networkCaller });
     serveFrontDoor(routes, { ...options, built: pages, address });
-    const sdl = `${printSchema(schema)}\n`;
-    serveReading(routes, '/schema.graphql', (_, reply) => reply.type('text/plain; charset=utf-8').send(sdl));
+    serveSchema(routes, { ...options, callers });
     serveClientPackage(routes, { ...options, callers });
     if (options.metricsPort === undefined)
       serveReading(routes, '/metrics', async (_, reply) =>
@@ -248,7 +256,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveHealth(routes, { drain, database });
     await serveDocs(routes, options.docs);
   });
-  const sockets = createGraphqlSockets({ ...live, server: app.server, connections });
+  const sockets = createGraphqlSockets({ ...live, server: app.server, connections, hostFault });
   metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
@@ -284,7 +292,7 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** In place of Fastify's schema compilers, which are a hundred files to load: no route of ours has a schema. */
+/** For Fastify's schema compilers, a hundred files to load: no route of ours has a schema. */
 function noSchemas(): never {
   throw new Error('a route has a schema');
 }

@@ -179,7 +179,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     expect(await post({ ...signed(family, body()), method: 'PUT' })).toMatchObject(refusal(405));
   });
 
-  test.each(['x', '/', '/x', '%00', '%zz', '%', '%2F', `/${longId}`])(
+  test.each(['x', '//', '/x', '%00', '%zz', '%', '%2F', `/${longId}`])(
     'answers 404 to an id with %s appended, even if the body is compressed',
     async (more) => {
       const answer = await post({ path: family.path + more, headers: gzip });
@@ -261,10 +261,13 @@ describe.each(Object.entries(families))('%s', (_, family) => {
       id(''),
       id('x'.repeat(256)),
       Buffer.from([0x7b, 0xff, 0x7d]),
-      `\ufeff${body()}`,
+      `\ufeff\ufeff${body()}`,
     ];
     for (const wrong of bodies) expect(await post(signed(family, wrong))).toMatchObject(refusal(400));
     expect(await post(signed(family, id('é'.repeat(255))))).toMatchObject(accepted);
+    expect(await post(signed(family, `\ufeff${body()}`))).toMatchObject(accepted);
+    const delivery = signed(family, body());
+    expect(await post({ ...delivery, path: `${family.path}/` })).toMatchObject(accepted);
   });
 
   test.each([

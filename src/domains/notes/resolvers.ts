@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { type CallerContext, requireCaller } from '../../graphql/caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../../generated/resolvers.js';
 import { foldCodePoints } from '../../lib/case-fold.js';
+import { GatewayError } from '../../graphql/errors.js';
 import { asksFor } from '../../graphql/look-ahead.js';
 import { type Connection, toGlobalId } from '../../graphql/relay/relay.js';
 import type { NotesAccess, NotesConnectionName } from './notes.js';
@@ -54,6 +55,9 @@ function accessOf(context: NotesContext): NotesAccess {
   return context.notes;
 }
 
+/** In an address it would become another character, and so another tag. */
+const notUnicode = 'No note can be asked for by this tag: it has half of a surrogate pair.';
+
 function listNotes(
   connection: NotesConnectionName,
   filter: NoteFilterInput | null | undefined,
@@ -63,6 +67,7 @@ function listNotes(
 ): Promise<Connection<Note>> {
   const notes = accessOf(context);
   const { tag, pinned } = filter ?? {};
+  if (tag != null && !tag.isWellFormed()) throw new GatewayError('BAD_USER_INPUT', notUnicode);
   const withCounts =
     asksFor(info, 'nodes', 'tags', 'count') || asksFor(info, 'edges', 'node', 'tags', 'count');
   return notes.page(

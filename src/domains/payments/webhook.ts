@@ -42,7 +42,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
         known: read && {
           entityId: read.paymentId,
           event: read,
-          undated: read.created !== event.created,
+          undated: readCreated(event.created) === undefined,
         },
       };
     },
@@ -51,8 +51,8 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
 
 /**
  * A payment event as it was sent; null if it does not name its payment. `amount`, `currency`, `status` and `livemode`
- * are null if absent or of another type. `created` is the service's raw number or, if that is missing or not a safe
- * integer, the time of receipt in the configured unit (`auto`: seconds).
+ * are null if absent or of another type. `created` is the service's raw number, as `readCreated` reads it, or the time of
+ * receipt in the configured unit (`auto`: seconds).
  */
 export function readPaymentEvent(
   { id, type, api_version, created, livemode, data = null }: EventBody,
@@ -67,7 +67,7 @@ export function readPaymentEvent(
     eventId: id,
     type,
     apiVersion: textOrNull(api_version),
-    created: safeIntegerOrNull(created) ?? createdNumber(receivedAt, unit),
+    created: readCreated(created) ?? createdNumber(receivedAt, unit),
     livemode: typeof livemode === 'boolean' ? livemode : null,
     receivedAt,
     paymentId,
@@ -77,6 +77,21 @@ export function readPaymentEvent(
     data: isNestedWithin(data, maxNesting) ? data : null,
   };
 }
+
+/**
+ * `created` as a whole number: also one given as digits in a string, or with a fraction, which is dropped. Nanoseconds,
+ * which no number of JavaScript holds exactly, become microseconds. Undefined for what is none of these.
+ */
+export function readCreated(value: unknown): number | undefined {
+  const isText = typeof value === 'string' && /^-?\d{1,19}(?:\.\d{0,40})?$/.test(value.trim());
+  if (typeof value !== 'number' && !isText) return undefined;
+  const number = Math.floor(Number(value));
+  const whole = Math.abs(number) >= nanosFrom ? Math.floor(number / 1000) : number;
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** In nanoseconds the year 1973, in microseconds 5138. */
+const nanosFrom = 1e17;
 
 // With `auto`, a number from here on is in microseconds: as milliseconds it would be the year 5138 or later.
 const microsFrom = 1e14;

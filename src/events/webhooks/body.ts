@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.js';
+import { isObject, withoutMark } from '../../lib/json.js';
 
 /** The members that every event has; the others depend on the family. */
 export interface EventBody {
@@ -21,14 +21,14 @@ export interface ReadBody {
 
 const maxIdLength = 255;
 
-// Keeps a byte order mark, which JSON.parse then refuses: the stored text is exactly the bytes received.
+// Keeps a byte order mark: the stored text is exactly the bytes received.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a delivery's raw body: strict UTF-8, a JSON object, with an `id` of 1 to 255 characters and a `type`. */
+/** Reads a delivery's raw body: strict UTF-8, a JSON object (a byte order mark before it is passed over), with an `id` of 1 to 255 characters and a `type`. */
 export function readEvent(body: Buffer): ReadBody | BodyFault {
   const text = attempt(() => utf8.decode(body));
   if (text === undefined) return { code: 'BODY_NOT_UTF8', message: 'The body is not valid UTF-8.' };
-  const event = attempt((): unknown => JSON.parse(text));
+  const event = attempt((): unknown => JSON.parse(withoutMark(text)));
   if (!isObject(event)) return { code: 'BODY_NOT_JSON_OBJECT', message: 'The body is not a JSON object.' };
   const { id, type } = event;
   if (!isId(id))

@@ -26,18 +26,39 @@ function scrub(value: unknown, depth = 0): unknown {
   );
 }
 
+const stackQuietMs = 60_000;
+const maxStacks = 500;
+
+/** Tells of a stack whether it is due: each cause is shown where it arose once a minute, however often it recurs. */
+function createStackGate(): (stack: string) => boolean {
+  const shown = new Map<string, number>();
+  return (stack) => {
+    const frames = /^ {4}at .*$/m.exec(stack);
+    const cause = `${stack.slice(0, stack.search(/[:\n]/))}\n${frames ? stack.slice(frames.index) : stack}`;
+    const now = performance.now();
+    if (now - (shown.get(cause) ?? -Infinity) < stackQuietMs) return false;
+    if (shown.size >= maxStacks) shown.clear();
+    shown.set(cause, now);
+    return true;
+  };
+}
+
 /** An error with its causes and aggregated errors, to a limited depth; `above` are the errors that contain it. */
-function describeError(error: unknown, above: readonly unknown[] = []): unknown {
+function describeError(
+  error: unknown,
+  isDue: (stack: string) => boolean,
+  above: readonly unknown[] = [],
+): unknown {
   if (!(error instanceof Error)) return scrub(error, above.length);
   if (above.includes(error)) return '[again]';
   if (above.length > maxDepth) return '[deep]';
   const { name, message, stack, cause } = error;
   const { code, errors } = error as { readonly code?: unknown; readonly errors?: unknown };
-  const describe = (part: unknown) => describeError(part, [...above, error]);
+  const describe = (part: unknown) => describeError(part, isDue, [...above, error]);
   return {
     name,
     message,
-    stack,
+    ...(stack !== undefined && isDue(stack) && { stack }),
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
     ...(cause !== undefined && { cause: describe(cause) }),
     ...(Array.isArray(errors) && { errors: errors.slice(0, maxAggregated).map(describe) }),
@@ -77,18 +98,28 @@ function standardOutput(): DestinationStream {
   return { write: (line) => void output.write(isRead ? readableLine(line) : line) };
 }
 
+// Those of ASCII are escaped by JSON itself.
+const controls = /[\u007f-\u009f\u2028\u2029]/g;
+
+/** A line of JSON whose control characters cannot reach a terminal: there, C1 ones begin commands, too. */
+function withoutControls(line: string): string {
+  return line.replace(controls, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** Opened when it is first needed, and once: it stays until the process exits. */
 let sharedOutput: DestinationStream | undefined;
 
 /** Telemetry that logs JSON lines, on a terminal readable ones, from `level` on; no value under a sensitive name is ever written. */
 export function createTelemetry(level: string, destination = (sharedOutput ??= standardOutput())): Telemetry {
+  const isDue = createStackGate();
   const options = {
     level,
     base: null,
-    serializers: { err: (error: unknown) => describeError(error) },
+    serializers: { err: (error: unknown) => describeError(error, isDue) },
     formatters: { log: scrubbed },
   };
-  return { log: pino(options, destination), metrics: createMetrics() };
+  const output = { write: (line: string) => void destination.write(withoutControls(line)) };
+  return { log: pino(options, output), metrics: createMetrics() };
 }
 
 function scrubbed({ err, ...record }: Record<string, unknown>): Record<string, unknown> {

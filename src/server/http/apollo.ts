@@ -8,10 +8,11 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
+import { isObject } from '../../lib/json.js';
 import { NotSignedIn } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
-import { cookieName, type Callers } from '../operation/authenticate.js';
+import { cookieNameOf, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
@@ -63,17 +64,16 @@ interface GraphqlHttpOptions {
   /** The caller, as long as no user is known. */
   readonly networkCaller: (request: IncomingMessage) => string;
   readonly meter: Meter;
-  /** Whether browsers use https. */
-  readonly secure: boolean;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }
 
 /** Starts Apollo Server behind our own rules, contexts and cookies. */
 export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, compiledQueries, admission, meter, secure, telemetry } =
-    options;
+  const { schema, rules, callers, makeContext, compiledQueries, admission, meter, telemetry } = options;
   const addressOf = createClientAddress(options);
+  const cookieName = cookieNameOf(options.publicUrl);
+  const secure = options.publicUrl?.startsWith('https:') ?? false;
   const contextOfError = new WeakMap<object, Context>();
   const apollo = new ApolloServer<Context>({
     schema,
@@ -127,7 +127,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
         method: request.method,
         headers,
         search: searchOf(request.url),
-        body: request.body,
+        body: withoutEmptyName(request.body),
       },
       context: () => Promise.resolve(context),
     });
@@ -173,6 +173,11 @@ const absentParameters = [
   ['variables', 'null'],
   ['extensions', 'null'],
 ] as const;
+
+/** The same of a POST: a client that has no name to send may send an empty one. */
+function withoutEmptyName(body: unknown): unknown {
+  return isObject(body) && body['operationName'] === '' ? { ...body, operationName: null } : body;
+}
 
 function searchOf(target: string): string {
   const { searchParams } = new URL(target, 'http://gateway');

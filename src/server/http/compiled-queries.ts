@@ -113,7 +113,7 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     if (!admitted) return undefined;
     const { document, operation } = admitted;
     const variables = request.variables ?? {};
-    const isNamed = request.operationName == null || request.operationName === operation.name?.value;
+    const isNamed = !request.operationName || request.operationName === operation.name?.value;
     const isAccepted =
       isNamed && !costs.tooCostly(document, operation, variables) && areAccepted(operation, variables);
     return isAccepted ? { source: request.query, variables } : undefined;

@@ -31,10 +31,16 @@ const policy = {
   upgradeInsecureRequests: null,
 };
 
+/** Two years, as browsers' preload lists want it. */
+const hsts = { 'strict-transport-security': 'max-age=63072000' };
+
 /** Has every answer of the routes carry the request's id and the headers that its kind needs; `compiledQueries` learns them. */
 export async function setHeaders(
   app: FastifyInstance,
-  compiledQueries: CompiledQueries | undefined,
+  {
+    compiledQueries,
+    publicUrl,
+  }: { readonly compiledQueries: CompiledQueries | undefined; readonly publicUrl: string | undefined },
 ): Promise<void> {
   await app.register(helmet, {
     global: false,
@@ -43,6 +49,7 @@ export async function setHeaders(
   });
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
+    if (publicUrl?.startsWith('https:')) reply.headers(hsts);
     if (isData(reply)) reply.headers(dataHeaders);
     else setPageHeaders(reply);
     if (reply.statusCode === 200) compiledQueries?.learn(request.raw, reply.getHeaders());

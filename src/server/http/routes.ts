@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { Callers } from '../operation/authenticate.js';
+import { printSchema, type GraphQLSchema } from 'graphql';
 import { isCompressed } from '../../events/webhooks/request.js';
 import type { Database } from '../../store/database.js';
 import { heapOfJson } from '../../lib/json-size.js';
@@ -150,6 +152,23 @@ function isUtf8Told({ 'content-type': type = '' }: IncomingHttpHeaders): boolean
 
 function notUtf8(): Fault {
   return Object.assign(new Error('The body is not valid UTF-8.'), { statusCode: 400 });
+}
+
+/** `/schema.graphql`; without introspection, for signed-in callers only. */
+export function serveSchema(
+  routes: FastifyInstance,
+  options: {
+    readonly schema: GraphQLSchema;
+    readonly introspection: boolean;
+    readonly callers: Pick<Callers, 'find'>;
+  },
+): void {
+  const sdl = `${printSchema(options.schema)}\n`;
+  serveReading(routes, '/schema.graphql', async (request, reply) => {
+    const isShown = options.introspection || (await options.callers.find(request.headers)) !== undefined;
+    if (!isShown) return refuse(request, reply, 404, 'The schema is shown to signed-in callers only.');
+    return reply.type('text/plain; charset=utf-8').send(sdl);
+  });
 }
 
 /** `/livez`: the process is up. `/readyz`: it can serve. */

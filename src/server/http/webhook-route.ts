@@ -14,7 +14,9 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
   const pace = createPace(maxPerTurn);
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, , family = '', id = '', ...more] = request.url!.split('?', 1)[0]!.split('/');
+    // A slash at the end changes nothing.
+    const path = request.url!.split('?', 1)[0]!.replace(/\/$/, '');
+    const [, , family = '', id = '', ...more] = path.split('/');
     const answered = await receiver.receive({
       family,
       endpointId: more.length === 0 ? decode(id) : '',

@@ -27,9 +27,10 @@ export interface LiveOperation {
 /** The query or subscription that a payload names, or why it is refused; `transport` is how messages name what it came by. */
 export function prepareLive(
   rules: Rules,
-  { query, operationName, variables }: OperationPayload,
+  { query, operationName: given, variables }: OperationPayload,
   transport: 'a websocket' | 'a stream',
 ): LiveOperation | readonly GraphQLError[] {
+  const operationName = given || null; // an empty one is none
   const document = rules.prepare(query);
   if (!('kind' in document)) return document;
   const operation = getOperationAST(document, operationName);

@@ -3,8 +3,13 @@ import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
-/** The name of the browser's session cookie. */
-export const cookieName = 'trivium_session';
+/**
+ * The name of the browser's session cookie. Where the gateway's public address is https, browsers take it from that host
+ * alone, over https: no other of the same domain can set one.
+ */
+export function cookieNameOf(publicUrl: string | undefined): string {
+  return publicUrl?.startsWith('https:') ? '__Host-trivium_session' : 'trivium_session';
+}
 
 /** Tells who is calling, by the same rules for HTTP and websockets. */
 export interface Callers {
@@ -49,7 +54,10 @@ export function createCallers(
   sessions: Pick<Sessions, 'find'>,
   origins: () => ReadonlySet<string>,
   { log }: Pick<Telemetry, 'log'>,
+  cookieName: string,
 ): Callers {
+  const sessionCookie = (cookie: string | undefined) => cookieValue(cookie, cookieName);
+
   const told = new Set<string>();
 
   function tellOnce(origin: string): void {
@@ -57,6 +65,14 @@ export function createCallers(
     if (told.size === maxLogged || told.has(shown)) return;
     told.add(shown);
     log.warn({ origin: shown }, 'requests from this origin are refused: see ALLOWED_ORIGINS and PUBLIC_URL');
+  }
+
+  function countedCookie(
+    { origin, cookie, 'sec-fetch-site': site }: IncomingHttpHeaders,
+    isRead: boolean,
+  ): string | undefined {
+    const counts = origin === undefined ? isRead && site === 'same-origin' : origins().has(origin);
+    return counts ? sessionCookie(cookie) : undefined;
   }
 
   return {
@@ -67,9 +83,7 @@ export function createCallers(
     },
     find(headers, given, isRead = false) {
       const token =
-        given == null
-          ? (bearer(headers.authorization) ?? countedCookie(headers, origins(), isRead))
-          : bearer(given);
+        given == null ? (bearer(headers.authorization) ?? countedCookie(headers, isRead)) : bearer(given);
       const found = token === undefined ? undefined : sessions.find(token);
       return found instanceof Promise ? found.catch(unavailable) : found;
     },
@@ -96,18 +110,11 @@ function bearer(authorization: unknown): string | undefined {
   return /^bearer(?: |$)/i.test(said) ? said.slice('bearer'.length).trimStart() : undefined;
 }
 
-function countedCookie(
-  { origin, cookie, 'sec-fetch-site': site }: IncomingHttpHeaders,
-  origins: ReadonlySet<string>,
-  isRead: boolean,
-): string | undefined {
-  const counts = origin === undefined ? isRead && site === 'same-origin' : origins.has(origin);
-  return counts ? sessionCookie(cookie) : undefined;
-}
-
-function sessionCookie(cookie: string | undefined): string | undefined {
-  const pairs = cookie?.split(';').map((pair) => pair.trim());
-  return pairs?.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
+/** The value of a cookie; undefined if it is sent twice: nobody knows which one the gateway has set. */
+function cookieValue(cookie: string | undefined, name: string): string | undefined {
+  const pairs = cookie?.split(';').map((pair) => pair.trim()) ?? [];
+  const [value, ...others] = pairs.filter((pair) => pair.startsWith(`${name}=`));
+  return others.length === 0 ? value?.slice(name.length + 1) : undefined;
 }
 
 /**

@@ -36,7 +36,10 @@ export interface Rules {
    * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
    * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet, or a stream failed.
    */
-  show(error: unknown, operation?: Pick<Context, 'requestId' | 'endSession'>): GraphQLFormattedError;
+  show(
+    error: unknown,
+    operation?: Partial<Pick<Context, 'requestId' | 'endSession' | 'caller'>>,
+  ): GraphQLFormattedError;
   /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
   showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult;
 }
@@ -76,7 +79,7 @@ export function createRules(options: {
     try {
       const document = parse(query, parseOptions);
       if (comparesMoreThan(document, maxComparisons)) return [tooLongToValidate];
-      const faults = faultsOf(document);
+      const faults = firstOfEach(faultsOf(document));
       return faults.length === 0
         ? document
         : faults.map((fault) => withCode(fault, 'GRAPHQL_VALIDATION_FAILED'));
@@ -88,9 +91,11 @@ export function createRules(options: {
 
   const show: Rules['show'] = (error, operation) => {
     const origin = unwrapResolverError(error);
-    if (origin instanceof SessionEnded) operation?.endSession();
-    if (isShown(origin))
-      return toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin), schema);
+    if (origin instanceof SessionEnded) operation?.endSession?.();
+    if (isShown(origin)) {
+      const shown = toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin), schema);
+      return introspection || operation?.caller ? shown : withoutSuggestion(shown);
+    }
     const requestId = operation?.requestId ?? randomUUID();
     telemetry.log.error({ err: origin, requestId }, 'an operation failed');
     const { path, locations } = error instanceof GraphQLError ? error : {};
@@ -176,6 +181,17 @@ function toFormatted(error: GraphQLError, schema: GraphQLSchema): GraphQLFormatt
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
   const message = cut(withoutValue(error, schema));
   return { ...error.toJSON(), message, extensions: { ...extensions, code } };
+}
+
+/** Suggestions tell the schema's names, which is not for everybody. */
+function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
+  return { ...error, message: error.message.replace(/ Did you mean [^]*$/, '') };
+}
+
+/** Each fault once: one that is repeated in a document would be as often in the answer. */
+function firstOfEach(faults: readonly GraphQLError[]): readonly GraphQLError[] {
+  const first = new Map(faults.toReversed().map((fault) => [fault.message, fault]));
+  return faults.filter((fault) => first.get(fault.message) === fault);
 }
 
 function cut(message: string): string {

@@ -109,7 +109,7 @@ export function createProtocol(options: ProtocolOptions) {
       requestId: randomUUID(),
     });
     extra.operations?.get(id)?.endBy(ending);
-    const { operationName } = payload;
+    const operationName = payload.operationName || null;
     return {
       schema,
       document,
@@ -140,8 +140,10 @@ export function createProtocol(options: ProtocolOptions) {
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
     // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
-    onError(_, __, ___, errors) {
-      const shown = errors.map((error) => rules.show(error.originalError ?? error));
+    onError({ extra }, __, ___, errors) {
+      const shown = errors.map((error) =>
+        rules.show(error.originalError ?? error, { caller: extra.session?.caller ?? null }),
+      );
       meter.refused('websocket', shown);
       return shown;
     },

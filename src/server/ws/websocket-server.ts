@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
@@ -36,13 +36,15 @@ export const maxMessageBytes = 1024 * 1024;
 export function createGraphqlSockets(
   options: ProtocolOptions & {
     readonly server: Server;
+    /** Why an upgrade is refused for its `Host`. */
+    readonly hostFault: (request: IncomingMessage) => { readonly status: number } | undefined;
     /** Once it has begun, upgrades are refused. */
     readonly drain: Drain;
     /** The caller, as long as no user is known. */
     readonly networkCaller: (request: IncomingMessage) => string;
   },
 ): GraphqlSockets {
-  const { server, drain, callers, telemetry, admission, networkCaller } = options;
+  const { server, drain, callers, hostFault, telemetry, admission, networkCaller } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: maxMessageBytes,
@@ -83,6 +85,8 @@ export function createGraphqlSockets(
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', destroy);
     if (drain.begun) return refuse(socket, '503 Service Unavailable');
+    const fault = hostFault(request);
+    if (fault) return refuse(socket, `${fault.status} ${STATUS_CODES[fault.status]}`);
     if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
     sockets.handleUpgrade(request, socket, head, (opened) => {
       socket.off('error', destroy); // ws has its own listener from here on

@@ -122,7 +122,23 @@ describe('created', () => {
       expect(read(body({ created }))).toMatchObject({ created });
   });
 
-  test.each([undefined, null, '1767323045', 1.5, 2 ** 53, {}])(
+  test.each([
+    ['1767323045', 1_767_323_045],
+    [' 1767323045.25 ', 1_767_323_045],
+    [1_767_323_045.987, 1_767_323_045],
+    [-1.5, -2],
+    [JSON.parse('1767323045123456789') as number, 1_767_323_045_123_456],
+    ['1767323045123456789', 1_767_323_045_123_456],
+  ])('is read from %j as %d', (given, created) => {
+    expect(read(body({ created: given }))).toMatchObject({ created });
+  });
+
+  test('in nanoseconds is the time that it stands for', () => {
+    const { created } = read(body({ created: JSON.parse('1767323045123456789') as number }))!;
+    expect(createdTime(created, 'auto')).toBe('2026-01-02T03:04:05.123456Z');
+  });
+
+  test.each([undefined, null, 'soon', '', '1e9', '0x10', 2 ** 53, {}, [1], true])(
     'is the time of receipt if it is given as %j',
     (created) => {
       expect(read(body({ created }), 'auto')).toMatchObject({ created: 1_767_323_045 });

@@ -320,7 +320,7 @@ describe('refusals', () => {
     ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'BODY_NOT_UTF8'],
     ['an empty body', '', 'BODY_NOT_JSON_OBJECT'],
     ['invalid JSON', '{', 'BODY_NOT_JSON_OBJECT'],
-    ['a byte order mark', `\ufeff${shipmentBody()}`, 'BODY_NOT_JSON_OBJECT'],
+    ['two byte order marks', `\ufeff\ufeff${shipmentBody()}`, 'BODY_NOT_JSON_OBJECT'],
     ['null', 'null', 'BODY_NOT_JSON_OBJECT'],
     ['an array', '[{"id":"x","type":"y"}]', 'BODY_NOT_JSON_OBJECT'],
     ['a string', '"x"', 'BODY_NOT_JSON_OBJECT'],

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { SqliteError } from '../../../src/store/sqlite/sqlite-statements.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
@@ -59,4 +59,32 @@ test('logs the causes of an error to a limited depth, and each only once', () =>
   const text = JSON.stringify(logged(deep));
   expect(text).toContain('"message":"94"');
   expect(text).not.toContain('"message":"93"');
+});
+
+test('logs the stack of an error once a cause and minute', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: string[] = [];
+  const { log } = createTelemetry('info', { write: (line) => void lines.push(line) });
+  const fail = (message: string) => log.error({ err: new Error(message) }, 'it failed');
+  for (const message of ['row 1 of 7\nat fault', 'row 2']) fail(message);
+  log.error({ err: new TypeError('row 3') }, 'it failed');
+  vi.advanceTimersByTime(60_000);
+  fail('row 4');
+  const errors = lines.map((line) => (JSON.parse(line) as { err: { message: string; stack?: string } }).err);
+  expect(errors.map(({ message, stack }) => [message.slice(0, 5), stack !== undefined])).toEqual([
+    ['row 1', true],
+    ['row 2', false],
+    ['row 3', true],
+    ['row 4', true],
+  ]);
+});
+
+test('escapes the control characters that JSON leaves as they are, so that none reaches a terminal', () => {
+  const lines: string[] = [];
+  const { log } = createTelemetry('info', { write: (line) => void lines.push(line) });
+  log.info({ type: '\u009b31m\u0085\u007f\u2028é' }, 'it was \u009d');
+  expect(lines[0]).toContain(String.raw`"type":"\u009b31m\u0085\u007f\u2028é"`);
+  expect(lines[0]).not.toMatch(/[\u007f-\u009f\u2028]/);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ type: '\u009b31m\u0085\u007f\u2028é', msg: 'it was \u009d' });
 });

@@ -46,7 +46,7 @@ describe('a bearer token', () => {
 
   test('is parsed in linear time, however many spaces there are', () => {
     const find = vi.fn<(sought: string) => undefined>();
-    const callers = createCallers({ find }, () => new Set(), testbed.telemetry);
+    const callers = createCallers({ find }, () => new Set(), testbed.telemetry, 'trivium_session');
     void callers.find({}, `bearer${' '.repeat(400_000)}\nx y`);
     expect(find.mock.calls).toEqual([['x y']]);
   });

@@ -23,6 +23,9 @@ export const maxCharacters = 32_000_000;
 export const maxCost = 50_000;
 export const tooManyFields = `The response could have more than ${maxCost} fields: request smaller pages, or fewer fields of each item.`;
 export const tooManyExpandedFields = `The operation has more than ${maxCost} fields once its fragments are expanded: spread them less often.`;
+/** Of a mutation, with its fragments expanded: each may be a call to a service. */
+export const maxMutations = 20;
+export const tooManyMutations = `A mutation has at most ${maxMutations} root fields: send several.`;
 export const maybeApplied = 'The mutation may still have taken effect.';
 const tooLong = `The response has more than ${maxCharacters} characters: request less.`;
 

@@ -1,4 +1,5 @@
 import {
+  Kind,
   OperationTypeNode,
   valueFromASTUntyped,
   visit,
@@ -10,10 +11,12 @@ import {
 import { CostEstimate, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
 import {
   maxCost,
+  maxMutations,
   refuseVariables,
   tooComplex,
   tooManyFields,
   tooManyExpandedFields,
+  tooManyMutations,
   type Variables,
 } from './document-limits.js';
 
@@ -43,6 +46,7 @@ export function createCosts(schema: GraphQLSchema): Costs {
       const refusal = given && refuseVariables(given);
       if (refusal) return refusal;
       const variables = given && declaredOf(operation, given);
+      if (countMutations(document, operation) > maxMutations) return tooComplex(tooManyMutations);
       const { fields, expandedFields } = of(document, operation, variables);
       if (fields > maxCost) return tooComplex(tooManyFields);
       return expandedFields > maxCost ? tooComplex(tooManyExpandedFields) : undefined;
@@ -58,6 +62,26 @@ export function declaredOf(
   const names = variableDefinitions.map(({ variable }) => variable.name.value);
   const given = names.filter((name) => Object.hasOwn(variables, name));
   return Object.fromEntries(given.map((name) => [name, variables[name]]));
+}
+
+/** How many root fields a mutation has, those of equal name counted once, as they are executed once. */
+function countMutations(
+  document: DocumentNode,
+  { operation, selectionSet }: OperationDefinitionNode,
+): number {
+  if (operation !== OperationTypeNode.MUTATION) return 0;
+  const fragments = fragmentsOf(document);
+  const names = new Set<string>();
+  const sets = new Set([selectionSet]); // grows during the loop
+  for (const { selections } of sets)
+    for (const selection of selections)
+      if (selection.kind === Kind.FIELD) names.add((selection.alias ?? selection.name).value);
+      else {
+        const isInline = selection.kind === Kind.INLINE_FRAGMENT;
+        const fragment = isInline ? selection : fragments.get(selection.name.value);
+        if (fragment) sets.add(fragment.selectionSet);
+      }
+  return names.size;
 }
 
 /** A mutation's answer may have lists as long as its input's: it must not prove too complex only once it is done. */
