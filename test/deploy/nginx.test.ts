@@ -41,15 +41,20 @@ test.runIf(hasNginx)(
   async () => {
     const sandbox = await startSandbox();
     onTestFinished(() => sandbox.stop());
-    const start = async (port: number, database: string) => {
-      const settings = { ...settingsFor(sandbox, database), PORT: String(port), TRUST_PROXY: '1' };
-      const gateway = await startGatewayProcess(settings, { main: 'dist/main.js' });
+    const replicas = await Promise.all(
+      [1, 2].map(async () => ({
+        ...settingsFor(sandbox, await createTestFile()),
+        PORT: String(await freePort()),
+        TRUST_PROXY: '1',
+      })),
+    );
+    const ports = replicas.map(({ PORT }) => Number(PORT));
+    const start = async (at: number) => {
+      const gateway = await startGatewayProcess(replicas[at]!, { main: 'dist/main.js' });
       onTestFinished(async () => void (await gateway.end('SIGKILL')));
       return gateway;
     };
-    const ports = [await freePort(), await freePort()];
-    const databases = [await createTestFile(), await createTestFile()];
-    const running = await Promise.all(ports.map((port, at) => start(port, databases[at]!)));
+    const running = await Promise.all(replicas.map((_, at) => start(at)));
     await startNginx(ports);
 
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false }, connections: 20 });
@@ -77,11 +82,14 @@ test.runIf(hasNginx)(
         if (fault !== undefined) lost.push(fault);
       }
     });
-    for (const [at, port] of ports.entries()) {
-      expect(await running[at]!.end()).toBe(0);
-      running[at] = await start(port, databases[at]!);
+    try {
+      for (const [at, gateway] of running.entries()) {
+        expect(await gateway.end()).toBe(0);
+        await start(at);
+      }
+    } finally {
+      rolled = true;
     }
-    rolled = true;
     await Promise.all(load);
     expect(lost).toEqual([]);
     expect(sent).toBeGreaterThanOrEqual(total);
