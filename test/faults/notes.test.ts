@@ -117,9 +117,9 @@ describe.each(all)('%s', (_, operation) => {
     [429, { 'retry-after': '17' }, 17],
     [429, {}, 60],
     [429, { 'retry-after': 'soon' }, 60],
-    [429, { 'retry-after': '0' }, 1],
+    [429, { 'retry-after': '0.493' }, 1],
     [429, { 'retry-after': '-5' }, 60],
-    [429, { 'retry-after': '7200' }, 7200],
+    [429, { 'retry-after': '7200' }, 3600],
     [403, { 'retry-after': '18' }, 18],
     [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '900' }, 900],
   ])(
@@ -138,6 +138,20 @@ describe.each(all)('%s', (_, operation) => {
       expect(codesOf(await person.ask('{ notes { nodes { title } } }'))).toEqual([]);
     },
   );
+
+  test('is RATE_LIMITED, but made again at once, when the service answers 429 with a Retry-After of 0', async () => {
+    const person = await harness.join();
+    const restore = misbehave(operation, { kind: 'answer', status: 429, headers: { 'retry-after': '0' } });
+    const given = await ask(person, operation);
+    expect(given.errors?.map(({ extensions }) => extensions)).toEqual([
+      { code: 'RATE_LIMITED', retryAfter: 1 },
+    ]);
+    restore();
+    const [call] = await harness.callsOf(async () =>
+      expect(codesOf(await ask(person, operation))).toEqual([]),
+    );
+    expect(call).toMatch(new RegExp(`^${operation.call.method} `));
+  });
 
   test('is not retried when the service answers 503 with a Retry-After', async () => {
     const person = await harness.join();
@@ -212,7 +226,8 @@ describe('answers of the service', () => {
       { data: {} },
       { data: whole },
       { notes: [] },
-      { ...list(), next_cursor: 5 },
+      { ...list(), next_cursor: 1.5 },
+      { ...list(), next_cursor: true },
       { ...list(), next_cursor: {} },
     ].map((body) => [reads['GET /notes']!, body] as const),
     ...[{ deleted: false }, { deleted: 'true' }, { deleted: 1 }].map(
@@ -336,6 +351,7 @@ describe('POST /auth/token', () => {
   beforeAll(() => harness.sandbox.notes.addUser({ ...credentials, name: 'Sleeper' }));
   afterEach(async () => {
     harness.sandbox.faults.clear();
+    await harness.sandbox.clock.advance(60_000); // in which sign-in may fail twenty times
     await harness.testbed.signIn(credentials); // which works again
   });
 
@@ -400,27 +416,44 @@ describe('a service that hangs', () => {
   });
 });
 
-describe('a service that fails repeatedly', () => {
+describe('a service that fails', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  test('is not called for some seconds, and then called again', async () => {
+  test('for ten users is called for nobody for some seconds, and then called again', async () => {
     const own = await startHarness({ sandbox: harness.sandbox });
-    const person = await own.join();
-    const list = '{ tags { nodes { name } } }';
+    const other = await own.join();
+    const people: Person[] = [];
+    while (people.length < 10) people.push(await own.join());
+    const tags: Operation = { query: '{ tags { nodes { name } } }', call: reads['GET /tags']!.call };
     const write = noteWrites['POST /notes']!;
     const restore = misbehave(write, { kind: 'refuse' });
-    for (let left = 10; left > 0; left -= 1)
-      expect(codesOf(await ask(person, write))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    for (const person of people) expect(codesOf(await ask(person, write))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    restore();
     const calls = await harness.callsOf(async () => {
-      for (const operation of [write, { query: list, call: write.call }])
-        expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
+      for (const person of [other, people[0]!])
+        for (const operation of [write, tags])
+          expect(codesOf(await ask(person, operation))).toEqual(['UPSTREAM_UNAVAILABLE']);
     });
     expect(calls).toEqual([]);
-    restore();
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 6_000);
-    expect(codesOf(await person.ask(list))).toEqual([]);
-    expect(codesOf(await ask(person, write))).toEqual([]);
+    // Whoever has not failed tries first.
+    expect(codesOf(await ask(people[0]!, tags))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    for (const person of [other, people[0]!])
+      for (const operation of [tags, write]) expect(codesOf(await ask(person, operation))).toEqual([]);
     await own.stop();
+  });
+
+  test('again and again for one user is still called, for that user and for others', async () => {
+    const [one, two] = [await harness.join(), await harness.join()];
+    const write = noteWrites['POST /notes']!;
+    const restore = misbehave(write, { kind: 'refuse' });
+    const calls = await harness.callsOf(async () => {
+      for (let left = 12; left > 0; left -= 1)
+        expect(codesOf(await ask(one, write))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    });
+    expect(calls).toHaveLength(12);
+    restore();
+    for (const person of [two, one]) expect(codesOf(await ask(person, write))).toEqual([]);
   });
 
   test('is still called after refusals, and by other users after one user’s 429', async () => {

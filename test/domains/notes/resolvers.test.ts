@@ -306,12 +306,27 @@ describe('node', () => {
     expect((await other(get, { id: noteId(note!.id) })).data).toEqual({ node: null });
   });
 
-  test('gives an error, not a mere null, if the scan reaches its limit', async () => {
+  test('finds a note far down where the service allows small pages only', async () => {
     room.sandbox.notes.pageLimit.max = 20;
-    addNotes(1001);
-    room.sandbox.notes.requestsPerHour = 2000;
+    const notes = addNotes(2300);
+    const { data, errors } = await ask(get, { id: noteId(notes[2299]!.id) });
+    expect([data.node?.title, errors]).toEqual(['2300', undefined]);
+  });
+
+  test('gives an error, not a mere null, if the scan reaches its limit', async () => {
+    const notes = addNotes(5001);
+    const calls = await room.callsOf(async () => {
+      const { data, errors } = await ask(get, { id: noteId(notes[5000]!.id) });
+      expect([data, errors]).toEqual([{ node: null }, ['QUERY_TOO_COMPLEX']]);
+    });
+    expect(calls).toHaveLength(50);
+    expect((await ask(get, { id: noteId(notes[4999]!.id) })).data.node).toMatchObject({ title: '5000' });
+  });
+
+  test('gives null, once it has seen all of 5,000 notes', async () => {
+    addNotes(5000);
     const { data, errors } = await ask(get, { id: noteId('note_none') });
-    expect([data, errors]).toEqual([{ node: null }, ['QUERY_TOO_COMPLEX']]);
+    expect([data, errors]).toEqual([{ node: null }, undefined]);
   });
 });
 

@@ -26,7 +26,7 @@ describe('the message about an invalid value omits the value', () => {
     ['SignInInput', secret, 'Expected type "SignInInput" to be an object.'],
     [
       'SignInInput',
-      { emial: secret },
+      { email: 'a', password: secret, emial: secret },
       'Field "emial" is not defined by type "SignInInput". Did you mean "email"?',
     ],
     ['UpdateNoteInput', { title: secret }, 'Field "id" of required type "ID!" was not provided.'],
@@ -59,6 +59,8 @@ describe('the message about an invalid value omits the value', () => {
   test('and has the path of each invalid member of a list', () => {
     const booking = (...statuses: readonly string[]) => ({
       status: 'BOOKED',
+      start: secret,
+      end: secret,
       participants: statuses.map((status) => ({ actor: { reference: secret }, status })),
     });
     const given = booking('needs-action', 'ACCEPTED', secret);
@@ -102,7 +104,7 @@ describe('the message about an invalid value omits the value', () => {
     expect(showRefusal('Int', { [words]: words })).toEqual([
       'Variable "$given" got an invalid value; Int cannot represent non-integer value.',
     ]);
-    expect(showRefusal('SignInInput', { [words]: 1, email: { [words]: words } })).toEqual([
+    expect(showRefusal('SignInInput', { [words]: 1, email: { [words]: words }, password: words })).toEqual([
       `Variable "$given" got an invalid value at "given.email"; ${notAString}`,
       'Variable "$given" got an invalid value.',
     ]);
@@ -124,13 +126,30 @@ describe('the message about an invalid value omits the value', () => {
   });
 
   test('and the names of unknown members, and unknown reasons', () => {
-    expect(showRefusal('SignInInput', { [secret]: 1 })).toEqual(['Variable "$given" got an invalid value.']);
+    const whole = { email: secret, password: secret };
+    expect(showRefusal('SignInInput', { ...whole, [secret]: 1 })).toEqual([
+      'Variable "$given" got an invalid value.',
+    ]);
     const reasonless = new GraphQLError('Variable "$given" got invalid value "secret"; secret');
     expect(withoutValue(reasonless, schema)).toBe('Variable "$given" got an invalid value.');
   });
 
+  test('and has each member that is missing', () => {
+    expect(showRefusal('SignInInput', { emial: secret })).toEqual(
+      [
+        'Field "email" of required type "String!" was not provided.',
+        'Field "password" of required type "String!" was not provided.',
+        'Field "emial" is not defined by type "SignInInput". Did you mean "email"?',
+      ].map((reason) => `Variable "$given" got an invalid value; ${reason}`),
+    );
+  });
+
   test.each([
-    ['mutation { signIn(input: { email: 12345 }) { expiresAt } }', notAString],
+    ['mutation { signIn(input: { email: 12345, password: "secret" }) { expiresAt } }', notAString],
+    [
+      'mutation { signIn(input: { password: "secret" }) { expiresAt } }',
+      'Field "SignInInput.email" of required type "String!" was not provided.',
+    ],
     ['mutation { signIn(input: "secret") { expiresAt } }', 'Expected value of type "SignInInput!".'],
   ])('for a literal: %s', (query, message) => {
     expect(validate(schema, parse(query)).map((error) => withoutValue(error, schema))).toEqual([message]);

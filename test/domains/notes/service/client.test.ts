@@ -249,9 +249,20 @@ describe('an answer', () => {
     expect(await list()).toEqual({ notes: [parsedNote], nextCursor: 'more', bytes });
   });
 
-  it.each([{ next_cursor: null }, { next_cursor: '' }, {}])('with %j is the last page', async (end) => {
-    answer(200, { data: [], ...end });
-    expect(await list()).toMatchObject({ notes: [], nextCursor: undefined });
+  it.each([{ next_cursor: null }, { next_cursor: '' }, { next_cursor: false }, { next_cursor: 0 }, {}])(
+    'with %j is the last page',
+    async (end) => {
+      answer(200, { data: [], ...end });
+      expect(await list()).toMatchObject({ notes: [], nextCursor: undefined });
+    },
+  );
+
+  it('may have a whole number for a cursor, which is sent back as it was', async () => {
+    answer(200, { data: [note], next_cursor: 7 });
+    expect(await list()).toMatchObject({ nextCursor: '7' });
+    answer(200, { data: [] });
+    await notes.list(token, { limit: 20, cursor: '7' });
+    expect(sandbox.calls.at(-1)).toMatchObject({ path: '/notes?limit=20&cursor=7' });
   });
 
   it.each(['null', 'empty', 'absent'] as const)(
@@ -293,7 +304,10 @@ describe('an answer', () => {
     [[]],
     { data: {} },
     { data: [null] },
-    { data: [], next_cursor: 7 },
+    { data: [], next_cursor: 1.5 },
+    { data: [], next_cursor: 2 ** 53 },
+    { data: [], next_cursor: true },
+    { data: [], next_cursor: ['a'] },
     'null',
     '""',
     '<html>',
