@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 
 const longId = 'x'.repeat(2_000);
-const strangeId = 'sub /%ü';
+const strangeId = 'sub/%ü';
 const mebibyte = 1024 * 1024;
 
 // Made with `openssl dgst -sha256 -hmac whsec_shipment` over the body, and with whsec_payment over `<t>.<body>`.

@@ -33,10 +33,11 @@ export function namesPage(accept: string | undefined): boolean {
 
 const eventStream = 'text/event-stream';
 
-/** The format of a stream, if the client prefers one to the other answers, as it does for a subscription. */
+/** The format of a stream, if the client names one and prefers it to the other answers, as for a subscription. */
 export function streamFormatFor(accept: string | undefined): StreamFormat | undefined {
   if (accept === undefined) return undefined;
   if (/\bmultipart\/mixed\b[^,]*;\s*subscriptionSpec=/i.test(accept)) return multipart;
+  if (!accept.toLowerCase().includes(eventStream)) return undefined;
   const preferred = new Negotiator({ headers: { accept } }).mediaType([...answerTypes, eventStream]);
   return preferred === eventStream ? serverSentEvents : undefined;
 }

@@ -176,8 +176,9 @@ describe('a new connection', () => {
   );
 
   test.each([
-    [404, '/'],
-    [404, '/graphql/'],
+    [200, '/'],
+    [308, '/graphql/'],
+    [404, '/nothing'],
     [400, '/graphql/stream'],
     [405, '/webhooks/shipments/sub_demo'],
     [200, '/livez'],
