@@ -235,23 +235,28 @@ describe('a booking that is certainly not made', () => {
   );
 });
 
-describe('a service that fails repeatedly', () => {
+describe('a service that fails for ten users', () => {
   afterEach(() => vi.restoreAllMocks());
 
   test('is not called for some seconds, in which nothing is booked, and then called again', async () => {
-    const by = await (await startedOwn()).join();
+    const place = await startedOwn();
+    const by = await place.join();
+    const people: Person[] = [];
+    while (people.length < 10) people.push(await place.join());
     fail({ kind: 'refuse' });
-    for (let left = 10; left > 0; left -= 1)
-      expect(only(await book(newInput(), by)).appointment.confirmation).toBe('UNCONFIRMED');
+    for (const each of people)
+      expect(only(await book(newInput(), each)).appointment.confirmation).toBe('UNCONFIRMED');
     const input = newInput();
     const posts = await postsOf(async () => {
-      expect(codesOf(await book(input, by))).toEqual(['UPSTREAM_UNAVAILABLE']);
+      for (const each of [by, people[0]!])
+        expect(codesOf(await book(input, each))).toEqual(['UPSTREAM_UNAVAILABLE']);
     });
-    expect([posts, (await own(by)).length]).toEqual([0, 10]);
+    expect([posts, (await own(by)).length, (await own(people[0])).length]).toEqual([0, 0, 1]);
     harness.sandbox.faults.clear();
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 6_000);
-    expect(only(await book(input, by)).appointment.confirmation).toBe('CONFIRMED');
-    expect((await own(by)).length).toBe(11);
+    for (const each of [by, people[0]!])
+      expect(only(await book(input, each)).appointment.confirmation).toBe('CONFIRMED');
+    expect([(await own(by)).length, (await own(people[0])).length]).toEqual([1, 2]);
   });
 
   let started: Harness | undefined;

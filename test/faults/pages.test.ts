@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { toGlobalId } from '../../src/graphql/relay/relay.js';
 import { only, type Person, type Harness, startHarness } from '../errors/harness.js';
 import { codesOf } from '../support/testbed.js';
@@ -63,6 +63,7 @@ describe('a maximum `limit`', () => {
     person = await harness.join();
   });
   afterEach(async () => {
+    vi.restoreAllMocks();
     await harness.stop();
     harness = shared;
   });
@@ -86,15 +87,26 @@ describe('a maximum `limit`', () => {
     expect(calls).toHaveLength(6);
   });
 
-  test('is learnt once', async () => {
+  test('is learnt once it was met again, for ten minutes', async () => {
     Object.assign(harness.sandbox.notes.pageLimit, { max: 50, mode: 'reject' });
     insert(60);
     const limits = async () =>
       (await harness.callsOf(() => person.ask(list, { first: 60 }))).map(
         (call) => /limit=(\d+)/.exec(call)?.[1],
       );
-    expect(await limits()).toEqual(['60', '50', '50']);
+    for (let time = 1; time <= 2; time += 1) expect(await limits()).toEqual(['60', '50', '50']);
     expect(await limits()).toEqual(['50', '50']);
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 10 * 60_000);
+    expect(await limits()).toEqual(['60', '50', '50']);
+  });
+
+  test('that passes is not learnt', async () => {
+    insert(60);
+    Object.assign(harness.sandbox.notes.pageLimit, { max: 50, mode: 'reject' });
+    await person.ask(list, { first: 60 });
+    harness.sandbox.notes.pageLimit.max = 100;
+    const calls = await harness.callsOf(() => person.ask(list, { first: 60 }));
+    expect(calls).toEqual(['GET /notes?limit=60']);
   });
 
   test('below 20 is UPSTREAM_INVALID_RESPONSE', async () => {
