@@ -39,7 +39,14 @@ describe('signIn', () => {
     expect(Math.round(left / 60_000)).toBe(24 * 60);
     expect(user).toMatchObject({ email, name: 'Ali Baba', upstreamId: expect.stringMatching(/^user_/) });
     expect(user.createdAt).toMatch(/\.\d{6}Z$/);
-    expect(user.grants).toHaveLength(5);
+    expect(user.grants.toSorted()).toEqual([
+      'APPOINTMENTS_READ',
+      'APPOINTMENTS_WRITE',
+      'PAYMENTS_READ',
+      'SHIPMENTS_READ',
+      'WEBHOOKS_READ',
+      'WEBHOOKS_ROTATE',
+    ]);
     expect(only(await harness.testbed.ask(viewer, {}, sessionToken))).toEqual({ email });
   });
 
