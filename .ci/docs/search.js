@@ -72,8 +72,8 @@ function close() {
   results.hidden = true;
 }
 
-input.addEventListener('input', search);
-input.addEventListener('focus', search);
+input.addEventListener('input', () => void search());
+input.addEventListener('focus', () => void search());
 document.addEventListener('keydown', (event) => {
   if (event.key === '/' && document.activeElement !== input) {
     event.preventDefault();

@@ -30,7 +30,7 @@ async function reachAll(config: Config): Promise<void> {
     probes.map(async ({ name, run }) => {
       const fault = await run().then(
         () => undefined,
-        (error: Error) => error.message,
+        (error: unknown) => (error as Error).message,
       );
       say(
         `${fault === undefined ? 'reached' : 'FAILED '}  ${name}${fault === undefined ? '' : `: ${fault}`}`,

@@ -218,11 +218,14 @@ export interface DescribedSetting extends SettingDoc {
   readonly usual: string | undefined;
 }
 
+/** What a setting is where it is not set. */
+type Usual = string | number | boolean | readonly string[];
+
 /** All settings in the order of the documentation, made from the schemas that read them. */
 export function describeSettings(): readonly DescribedSetting[] {
   return Object.entries(settings.shape).map(([name, schema]) => {
-    const { data } = schema.safeParse(undefined);
-    const usual = data === undefined || (Array.isArray(data) && data.length === 0) ? undefined : String(data);
-    return { name, usual, ...(schema.meta() as unknown as SettingDoc) };
+    const data = schema.safeParse(undefined).data as Usual | undefined;
+    const usual = typeof data === 'object' ? data.join(',') : data === undefined ? '' : String(data);
+    return { name, usual: usual === '' ? undefined : usual, ...(schema.meta() as unknown as SettingDoc) };
   });
 }

@@ -133,7 +133,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     const body = chunks.concat();
     const coding = headers['content-encoding'];
     if (coding === undefined || body.length === 0) return this.resolve({ status, headers, body });
-    return decode(String(coding), body, (fault, decoded) =>
+    return decode(coding, body, (fault, decoded) =>
       fault ? this.fail(fault) : this.resolve({ status, headers, body: decoded }),
     );
   }

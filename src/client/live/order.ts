@@ -10,7 +10,7 @@ export interface Entity {
 export type Filter = Readonly<Record<string, unknown>> | null | undefined;
 
 /** Whether a list with this filter has the entity. */
-export function matches(filter: Filter, entity: Entity): boolean {
+function matches(filter: Filter, entity: Entity): boolean {
   return Object.entries(filter ?? {}).every(([field, value]) => value == null || entity[field] === value);
 }
 
@@ -27,7 +27,7 @@ function instantOf(text: string): readonly [ms: number, fraction: string] | unde
  * Compares two entities as the gateway's lists do: most recently updated first, then by the service's own id downwards.
  * 0 if a time is written in a way that is not known here: then they stay as they are.
  */
-export function compare(a: Entity, b: Entity): number {
+function compare(a: Entity, b: Entity): number {
   const [one, other] = [instantOf(a.updatedAt), instantOf(b.updatedAt)];
   if (!one || !other) return 0;
   if (one[0] !== other[0]) return other[0] - one[0];
@@ -38,7 +38,7 @@ export function compare(a: Entity, b: Entity): number {
 }
 
 function ownId(entity: Entity): string {
-  return String(entity['shipmentId'] ?? entity['paymentId'] ?? entity.id);
+  return (entity['shipmentId'] ?? entity['paymentId'] ?? entity.id) as string;
 }
 
 /** Of two states of an entity the one with the greater revision. */

@@ -28,7 +28,7 @@ export function usePlace(): Place {
 }
 
 /** The place of an address' hash; one that is not known is the first view. */
-export function placeOf(hash: string): Place {
+function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [name = '', id] = path.split('/', 2).map(decode);
   const view = views.find((known) => known === name) ?? 'live';

@@ -35,19 +35,12 @@ export interface Gateway {
   replayed(): void;
 }
 
-/** A call with its options, without the client's rules on which may be left out. */
-type Query = <Data, Variables>(
-  document: TypedDocumentString<Data, Variables>,
-  variables: Variables,
-  options: { readonly signal?: AbortSignal },
-) => Promise<Data>;
-
 /** The gateway at `origin`, with the session that the browser's cookie holds. */
 export function createGateway(origin: string): Gateway {
   const monitor = createConnectionMonitor();
   const wire = createWire(monitor);
   const trivium = createTrivium({ url: origin, webSocketImpl: wire.Socket });
-  const query = trivium.query as Query;
+  const query = trivium.query;
   return {
     session: trivium,
     connection: monitor.connection,

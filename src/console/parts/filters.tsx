@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { goTo, hrefOf, type Place } from '../app/router.js';
 
 /** Changes one of the parameters in the address, which is where filters live: so a filtered list can be shared. */
-export function useParam(place: Place, name: string): readonly [string, (value: string) => void] {
+function useParam(place: Place, name: string): readonly [string, (value: string) => void] {
   const value = place.params[name] ?? '';
   const set = (next: string): void =>
     goTo(hrefOf(place.view, place.id, { ...place.params, [name]: next || undefined }), { replace: true });

@@ -57,7 +57,7 @@ export function span(ms: number): string {
 }
 
 /** How long ago, or how far ahead; a second or two is now. */
-export function ago(ms: number): string {
+function ago(ms: number): string {
   if (Math.abs(ms) < 2000) return 'now';
   return ms < 0 ? `in ${span(ms)}` : `${span(ms)} ago`;
 }

@@ -82,7 +82,7 @@ export function readPaymentEvent(
  * `created` as a whole number: also one given as digits in a string, or with a fraction, which is dropped. Nanoseconds,
  * which no number of JavaScript holds exactly, become microseconds. Undefined for what is none of these.
  */
-export function readCreated(value: unknown): number | undefined {
+function readCreated(value: unknown): number | undefined {
   const isText = typeof value === 'string' && /^-?\d{1,19}(?:\.\d{0,40})?$/.test(value.trim());
   if (typeof value !== 'number' && !isText) return undefined;
   const number = Math.floor(Number(value));

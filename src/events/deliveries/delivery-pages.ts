@@ -33,7 +33,7 @@ export function isWanted(delivery: WebhookDelivery, filter: DeliveryFilter): boo
 }
 
 /** Compares by position, the newest first. */
-export function newestFirst(one: WebhookDelivery, other: WebhookDelivery): number {
+function newestFirst(one: WebhookDelivery, other: WebhookDelivery): number {
   const at = one.position.findIndex((part, index) => part !== other.position[index]);
   if (at < 0) return 0;
   return one.position[at]! > other.position[at]! ? -1 : 1;

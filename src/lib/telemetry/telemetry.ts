@@ -118,7 +118,7 @@ export function createTelemetry(level: string, destination = (sharedOutput ??= s
     serializers: { err: (error: unknown) => describeError(error, isDue) },
     formatters: { log: scrubbed },
   };
-  const output = { write: (line: string) => void destination.write(withoutControls(line)) };
+  const output = { write: (line: string) => destination.write(withoutControls(line)) };
   return { log: pino(options, output), metrics: createMetrics() };
 }
 

@@ -16,9 +16,14 @@ export async function startMetricsServer(options: {
   if (metricsPort === undefined) return undefined;
   const server = createServer((request, response) => {
     const [path] = request.url!.split('?');
-    if (path !== '/metrics') return void response.writeHead(404).end();
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    if (path !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end();
+      return;
+    }
     telemetry.metrics.recentText().then(
       (text) =>
         response.writeHead(200, { 'content-type': textFormat, 'cache-control': 'no-store' }).end(text),

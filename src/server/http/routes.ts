@@ -28,7 +28,7 @@ import type { Pages } from './pages.js';
 export type Fault = Error & { readonly statusCode?: number };
 
 /** The body of a refusal before any operation began, in the shape of a GraphQL response. */
-export function toErrors(status: number, fault: string, id: string) {
+function toErrors(status: number, fault: string, id: string) {
   const [code, message] =
     status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Internal server error.'] : ['BAD_REQUEST', fault];
   return { errors: [{ message, extensions: { code, requestId: id } }] };

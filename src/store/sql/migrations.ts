@@ -23,7 +23,7 @@ function tableMaker(kysely: Executor, engine: Engine) {
   };
   return async (name: keyof Tables, key: readonly string[], columns: Columns): Promise<void> => {
     let table: CreateTableBuilder<string, string> = kysely.schema.createTable(name);
-    for (const [column, type] of Object.entries(columns) as [string, ColumnType][]) {
+    for (const [column, type] of Object.entries(columns)) {
       const kind = types[type.startsWith('text') ? 'text' : 'integer'];
       table = table.addColumn(column, kind, (it) => (type.endsWith('?') ? it : it.notNull()));
     }

@@ -75,7 +75,7 @@ async function readServices(): Promise<ReadonlyMap<string, ServiceFigures> | und
 const line = /^trivium_upstream_(calls_total|resting)\{(.*)\} (\d+)/gm;
 
 /** The services' figures in Prometheus' text format. */
-export function servicesIn(text: string): ReadonlyMap<string, ServiceFigures> {
+function servicesIn(text: string): ReadonlyMap<string, ServiceFigures> {
   const services = new Map<string, ServiceFigures>();
   for (const [, name, labels = '', value] of text.matchAll(line)) {
     const service = /upstream="([^"]*)"/.exec(labels)?.[1] ?? '';

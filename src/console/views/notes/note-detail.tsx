@@ -52,7 +52,7 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const draft = useDraft(note);
   const { title, content, tags, isPinned } = draft.values;
   const { save, errors, isSaved, busy, error } = useSave(note, changed, leave);
-  const length = [...content].length;
+  const length = Array.from(content).length;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save(draft.values);
