@@ -31,6 +31,7 @@ export async function serveDocs(app: FastifyInstance, folder: URL): Promise<void
         ? reply.code(503).type('text/plain').send(notBuilt)
         : reply.type('text/html; charset=utf-8').send(index),
     );
+    serveReading(routes, '/docs/', (_, reply) => reply.redirect('/docs', 308));
     if (index !== undefined)
       await routes.register(fastifyStatic, {
         root: fileURLToPath(folder),

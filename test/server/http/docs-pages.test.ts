@@ -55,6 +55,11 @@ test.for([
   expect(policy).not.toContain('unsafe');
 });
 
+test('/docs/ leads to /docs', async () => {
+  const { status, headers } = await fetch(`${testbed.url}/docs/`, { redirect: 'manual' });
+  expect([status, headers.get('location')]).toEqual([308, '/docs']);
+});
+
 describe.skipIf(skipBrowserTests)('in a browser', () => {
   let browser: Browser;
 
