@@ -1,9 +1,9 @@
-import { placeText, witnessOf } from '../../../dist/events/place.js';
-import { createPaymentFold } from '../../../dist/payments/state.js';
-import { createShipmentFold } from '../../../dist/shipments/state.js';
+import { placeText, witnessOf } from '../../../dist/events/log/log-position.js';
+import { createPaymentFold } from '../../../dist/domains/payments/state.js';
+import { createShipmentFold } from '../../../dist/domains/shipments/state.js';
 import { replaceLog, storedLog } from './log-hook.js';
 
-/** @typedef {import('../../../dist/events/log.js').LogEntry} LogEntry */
+/** @typedef {import('../../../dist/events/log/log.js').LogEntry} LogEntry */
 
 /** How many of the last entries can be read. */
 const recent = 10_000;
@@ -15,8 +15,8 @@ const recent = 10_000;
  */
 export function createLog(options) {
   const stored = storedLog.createLog(options);
-  /** @type {Readonly<Record<string, import('../../../dist/events/fold.js').Fold<any, any>>>} */
-  const folds = { shipments: createShipmentFold(), payments: createPaymentFold({ unit: 'seconds' }) };
+  /** @type {Readonly<Record<string, import('../../../dist/events/log/projection.js').Fold<any, any>>>} */
+  const folds = { shipments: createShipmentFold(), payments: createPaymentFold({ unit: 'auto' }) };
   /** @type {Map<number, LogEntry>} */
   const entries = new Map();
   const states = new Map();
@@ -58,6 +58,7 @@ export function createLog(options) {
   return {
     ...stored,
     append,
+    appended: () => head,
     bounds: async () => ({ ...(await stored.bounds()), head }),
     place: async (seq) => entries.get(seq),
     read: async (after, limit) => read(after, limit),

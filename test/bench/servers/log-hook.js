@@ -11,13 +11,13 @@ export function replaceLog(module) {
     export { createLog } from ${JSON.stringify(module)};`;
   const hooks = `
     export async function load(url, context, next) {
-      const ours = url.endsWith('/dist/events/log.js');
+      const ours = url.endsWith('/dist/events/log/log.js');
       return ours ? { format: 'module', source: ${JSON.stringify(source)}, shortCircuit: true } : next(url, context);
     }`;
   register(`data:text/javascript,${encodeURIComponent(hooks)}`);
 }
 
-const kept = new URL('../../../dist/events/log.js?kept', import.meta.url).href;
+const kept = new URL('../../../dist/events/log/log.js?kept', import.meta.url).href;
 
 /** The log as it is built. */
-export const storedLog = /** @type {typeof import('../../../dist/events/log.js')} */ (await import(kept));
+export const storedLog = /** @type {typeof import('../../../dist/events/log/log.js')} */ (await import(kept));
