@@ -3,7 +3,7 @@
  * times, so that the same sources give the same bytes. Its one dependency, graphql-ws, is built into it.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
@@ -12,22 +12,9 @@ const entries = {
   '.': 'core/trivium',
   './operations': 'generated/index',
   './react': 'react/react',
-  './apollo': 'apollo/apollo',
-  './urql': 'urql/urql',
-  './relay': 'relay/relay',
 };
 
-const optionalPeers = {
-  react: '>=18',
-  '@apollo/client': '^4.0.0',
-  '@urql/core': '>=5',
-  '@urql/exchange-graphcache': '>=7',
-  'relay-runtime': '>=18',
-  rxjs: '^7.3.0',
-  wonka: '^6.3.0',
-};
-
-const exists = (module) => existsSync(`src/client/${module}.ts`);
+const optionalPeers = { react: '>=18' };
 
 function manifest() {
   const { version, license, engines } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -41,11 +28,7 @@ function manifest() {
     sideEffects: false,
     engines,
     exports: {
-      ...Object.fromEntries(
-        Object.entries(entries)
-          .filter(([, module]) => exists(module))
-          .map(([name, module]) => [name, target(module)]),
-      ),
+      ...Object.fromEntries(Object.entries(entries).map(([name, module]) => [name, target(module)])),
       './operations.graphql': './operations.graphql',
       './schema.graphql': './schema.graphql',
       './package.json': './package.json',

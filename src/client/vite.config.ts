@@ -1,15 +1,7 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-const modules = [
-  'core/trivium',
-  'generated/index',
-  'react/react',
-  'apollo/apollo',
-  'urql/urql',
-  'relay/relay',
-];
+const modules = ['core/trivium', 'generated/index', 'react/react'];
 const root = join(import.meta.dirname, '../..');
 const fileOf = (module: string): string => join(import.meta.dirname, `${module}.ts`);
 
@@ -24,9 +16,7 @@ export default defineConfig({
     minify: false,
     reportCompressedSize: false,
     lib: {
-      entry: Object.fromEntries(
-        modules.filter((module) => existsSync(fileOf(module))).map((module) => [module, fileOf(module)]),
-      ),
+      entry: Object.fromEntries(modules.map((module) => [module, fileOf(module)])),
       formats: ['es'],
     },
     rolldownOptions: {
