@@ -1,5 +1,6 @@
-// Replaces pieces of code in the built modules while they are loaded. A missing piece is an error, since a variant that
-// breaks nothing would prove nothing.
+// Replaces pieces of code in the built modules while they are loaded. A missing module or piece is an error, since a
+// variant that breaks nothing would prove nothing.
+import { existsSync } from 'node:fs';
 
 const pause = 'await new Promise((resolve) => setTimeout(resolve, Math.random() * 50));';
 
@@ -7,7 +8,7 @@ const pause = 'await new Promise((resolve) => setTimeout(resolve, Math.random() 
 const breaks = {
   // The sender gets 200 before the event is on disk; commits are so slow that any kill under load shows it.
   'acknowledge-before-commit': {
-    '/dist/events/queue.js': [
+    '/dist/lib/async/batch-queue.js': [
       [
         'queue.push({ item, weight: more, resolve, reject });',
         "queue.push({ item, weight: more, resolve() {}, reject() {} }); resolve('stored');",
@@ -18,18 +19,20 @@ const breaks = {
   // Looks up whether an event is known before it reads where the log ends, so that another gateway may store it in
   // between.
   'check-then-insert': {
-    '/dist/events/commit.js': [
+    '/dist/events/log/commit.js': [
       [
         'const { head, found } = await look(db, batch);',
         `const { found } = await look(db, batch); ${pause} const { head } = await look(db, batch);`,
       ],
       ['lockedAfterRace = 32', 'lockedAfterRace = 0'],
     ],
-    '/dist/events/commit-statements.js': [["'event_ids', idColumns, ids", '$&, sql`on conflict do nothing`']],
+    '/dist/events/log/commit-statements.js': [
+      ["'event_ids', idColumns, ids", '$&, sql`on conflict do nothing`'],
+    ],
   },
   // Assigns numbers in a commit of their own, as a sequence does, so that commits overtake each other.
   'number-before-commit': {
-    '/dist/events/commit.js': [
+    '/dist/events/log/commit.js': [
       [
         'const { head, found } = await look(db, batch);',
         `const [head] = await lockHead(db, batch.length); head.seq -= batch.length; ${pause}
@@ -37,7 +40,7 @@ const breaks = {
       ],
       ['await lockHead(db, undefined);', ''],
     ],
-    '/dist/events/commit-statements.js': [
+    '/dist/events/log/commit-statements.js': [
       [
         'prepare(kysely, () => lockHead)',
         `prepare(kysely, (count) =>
@@ -57,6 +60,8 @@ let broken;
 
 export function initialize({ variant }) {
   broken = breaks[variant];
+  for (const name of Object.keys(broken))
+    if (!existsSync(new URL(`../../..${name}`, import.meta.url))) throw new Error(`There is no ${name}`);
 }
 
 export async function load(url, context, next) {
