@@ -61,8 +61,9 @@ test('counts every list of objects whose length is unknown in advance', () => {
   expect(lists.filter((name) => !/^\w+Payload\.errors$/.test(name)).toSorted()).toEqual([
     'Appointment.participants',
     'Note.tags',
+    'Query.webhookEndpoints',
   ]);
-  expect(lists.length).toBe(2 + 8);
+  expect(lists.length).toBe(3 + 8);
 });
 
 describe('the tags of notes', () => {
