@@ -24,7 +24,7 @@ import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
 import { MemoryLedger } from './lib/memory-ledger.js';
 import { createSealer } from './lib/sealer.js';
-import type { SandboxInfo } from './server/http/pages.js';
+import type { SandboxInfo } from './server/pages/pages.js';
 import { startServer } from './server/server.js';
 import { countLists, createTally } from './server/operation/cost/list-cost.js';
 import { Grants, type GrantTable } from './domains/sessions/grants.js';

@@ -33,9 +33,9 @@ import { createCompiledQueries } from './http/compiled-queries.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { startMetricsServer } from './http/metrics-server.js';
-import { serveClientPackage } from './http/client-package.js';
-import { serveFrontDoor } from './http/front-door.js';
-import { servePages, type PageSettings } from './http/pages.js';
+import { serveClientPackage } from './pages/client-package.js';
+import { serveFrontDoor } from './pages/front-door.js';
+import { servePages, type PageSettings } from './pages/pages.js';
 import {
   refuse,
   refuseEarly,
@@ -49,7 +49,7 @@ import { createAdmission, OverloadedRequest, overloaded, retryAfterSeconds } fro
 import { createNetworkCaller, trustProxyOf } from './http/client-address.js';
 import { createClientConnections } from './http/client-connections.js';
 import { createRules } from './operation/operation-rules.js';
-import { serveDocs } from './http/docs-pages.js';
+import { serveDocs } from './pages/docs-pages.js';
 import { serveWebhooks } from './http/webhook-route.js';
 import { createStreams } from './stream/stream-server.js';
 import { createGraphqlSockets } from './ws/websocket-server.js';

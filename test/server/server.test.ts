@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import fastify from 'fastify';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { servePages } from '../../src/server/http/pages.js';
+import { servePages } from '../../src/server/pages/pages.js';
 import { codesOf, demo, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 

@@ -22,7 +22,7 @@ import type { GraphqlHttp } from './apollo.js';
 import type { Answer } from './request-guards.js';
 import { dataHeaders, noStore, requestId } from './response-headers.js';
 import type { CompiledQueries } from './compiled-queries.js';
-import type { Pages } from './pages.js';
+import type { Pages } from '../pages/pages.js';
 
 /** An error as Fastify reports it. */
 export type Fault = Error & { readonly statusCode?: number };

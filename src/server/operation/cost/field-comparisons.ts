@@ -1,10 +1,11 @@
 import { Kind, type DocumentNode, type FieldNode, type SelectionSetNode } from 'graphql';
 import { fragmentsOf } from './cost-estimate.js';
 
-/** Fields that answer to the same name, by that name; and how many fragments they come from. */
+/** Fields that answer to the same name, by that name; and how many fragments they come from, directly or through others. */
 interface Merged {
   readonly fields: ReadonlyMap<string, readonly FieldNode[]>;
   readonly fragments: number;
+  readonly directFragments: number;
 }
 
 /**
@@ -19,26 +20,32 @@ export function comparesMoreThan(document: DocumentNode, most: number): boolean 
   function merge(sets: readonly SelectionSetNode[]): Merged {
     const fields = new Map<string, FieldNode[]>();
     const spread = new Set<string>();
-    const waiting = [...sets];
+    const direct = new Set<string>();
+    const waiting = sets.map(({ selections }) => ({ selections, isDirect: true }));
     // Grows during the loop.
-    for (const { selections } of waiting) {
+    for (const { selections, isDirect } of waiting) {
       steps += selections.length;
       if (steps > most) break;
       for (const selection of selections)
         if (selection.kind === Kind.FIELD) add(fields, selection);
-        else if (selection.kind === Kind.INLINE_FRAGMENT) waiting.push(selection.selectionSet);
-        else if (!spread.has(selection.name.value)) {
-          spread.add(selection.name.value);
-          const fragment = fragments.get(selection.name.value);
-          if (fragment) waiting.push(fragment.selectionSet);
+        else if (selection.kind === Kind.INLINE_FRAGMENT)
+          waiting.push({ selections: selection.selectionSet.selections, isDirect });
+        else {
+          const name = selection.name.value;
+          if (isDirect) direct.add(name);
+          const fragment = spread.has(name) ? undefined : fragments.get(name);
+          spread.add(name);
+          if (fragment) waiting.push({ selections: fragment.selectionSet.selections, isDirect: false });
         }
     }
-    return { fields, fragments: spread.size };
+    return { fields, fragments: spread.size, directFragments: direct.size };
   }
 
   function compare(sets: readonly SelectionSetNode[]): void {
-    const { fields, fragments: count } = merge(sets);
-    steps += (count * (count + fields.size)) / 2;
+    const { fields, fragments: count, directFragments } = merge(sets);
+    steps += count + (count * fields.size) / 2;
+    // Only fragments that are spread side by side are compared with each other, and so are those that they spread.
+    if (directFragments > 1) steps += (count * count) / 2;
     for (const same of fields.values()) {
       if (steps > most) return;
       steps += (same.length * (same.length - 1)) / 2;

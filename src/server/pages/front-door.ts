@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { namesPage } from '../operation/content-negotiation.js';
 import type { PageSettings, Pages } from './pages.js';
-import { serveReading } from './routes.js';
+import { serveReading } from '../http/routes.js';
 
 /** What the front door leads to. */
 export interface FrontDoor {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { serveReading } from './routes.js';
+import { serveReading } from '../http/routes.js';
 
 /** The pages of the documentation have nothing inline, and load nothing from elsewhere. */
 const policy = [

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import type { Callers } from '../operation/authenticate.js';
-import { refuse, serveReading } from './routes.js';
+import { refuse, serveReading } from '../http/routes.js';
 
 export interface ClientPackageOptions {
   /** The packed client package. */
