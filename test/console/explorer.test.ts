@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startGateway } from '../../src/gateway.js';
 import { skipBrowserTests } from '../support/browser.js';
-import { awaitEditor, soon, useExplorer } from './explorer.js';
+import { awaitEditor, configure, soon, useExplorer } from './explorer.js';
 import { headersTests } from './headers.js';
 import { lateTests } from './late.js';
 import { signInTests } from './sign-in.js';
@@ -77,6 +78,19 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     await page.reload();
     await problem.waitFor();
     await page.unroute('**/schema.graphql');
+    await problem.waitFor({ state: 'detached' });
+    await page.getByLabel('Show Documentation Explorer').click();
+    await expect.poll(() => page.getByText('Root Types').isVisible(), soon).toBe(true);
+  });
+
+  test('asks to sign in for a schema that is not shown to strangers, and shows it then', async () => {
+    const { page, sandbox } = explorer;
+    const gateway = await startGateway(configure(sandbox, { INTROSPECTION: 'off' }));
+    onTestFinished(() => gateway.stop());
+    await page.goto(`${gateway.url}/graphql`);
+    const problem = page.getByRole('alert').filter({ hasText: 'Sign in to see the schema.' });
+    await problem.waitFor();
+    await signedIn();
     await problem.waitFor({ state: 'detached' });
     await page.getByLabel('Show Documentation Explorer').click();
     await expect.poll(() => page.getByText('Root Types').isVisible(), soon).toBe(true);

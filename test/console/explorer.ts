@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import { readConfig, type GatewayConfig } from '../../src/config/config.js';
+import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { launchBrowser } from '../support/browser.js';
@@ -144,15 +145,15 @@ export async function announceFromAnotherWindow(page: Page): Promise<void> {
   await page.evaluate(() => new BroadcastChannel(`trivium ${location.origin}`).postMessage(null));
 }
 
-function configure(sandbox: Sandbox): GatewayConfig {
+/** The settings of a gateway beside this sandbox. */
+export function configure(sandbox: Sandbox, more: Environment = {}): GatewayConfig {
   const environment = {
     ...sandbox.settings,
     PORT: '0',
     DATABASE_URL: `sqlite:${join(mkdtempSync(join(inject('testDirectory'), 'explorer-')), 'gateway.db')}`,
     GRANTS: '{"demo@example.com":["appointments:write","shipments:read","payments:read"]}',
-    // The page does not need it: it loads `/schema.graphql`, which is always public.
-    INTROSPECTION: 'off',
     LOG_LEVEL: 'silent',
+    ...more,
   };
   const { upstreams, ...rest } = readConfig(environment, () => '');
   if (upstreams === null) throw new Error('The sandbox gave no settings.');

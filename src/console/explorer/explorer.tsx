@@ -1,4 +1,4 @@
-import { useMemo, useState, type ReactElement } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { GraphiQL } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
@@ -10,7 +10,7 @@ import { HoverBelow } from './editor/hover-placement.js';
 import type { Problem } from './session/problem.js';
 import { samples } from './samples.js';
 import { schemaQuery, withSchema } from './schema.js';
-import { useSession } from './session/session.js';
+import { useSession, type Viewer } from './session/session.js';
 import { SignInBar } from './session/sign-in-bar.js';
 import { keepsHeaders, openStorage } from './storage.js';
 import { SystemTheme } from './editor/system-theme.js';
@@ -22,9 +22,10 @@ function Explorer(): ReactElement {
   const session = useSession();
   const { refresh, sessionChanged, gatewayResponded } = session;
   const [schemaProblem, tell] = useState<Problem>();
+  const signIn = useSignIn(session.viewer);
   const fetcher = useMemo(
-    () => withSchema(createFetcher({ refresh, sessionChanged, gatewayResponded }), tell),
-    [refresh, sessionChanged, gatewayResponded],
+    () => withSchema(createFetcher({ refresh, sessionChanged, gatewayResponded }), tell, signIn),
+    [refresh, sessionChanged, gatewayResponded, signIn],
   );
   const storage = useMemo(openStorage, []);
   return (
@@ -51,6 +52,15 @@ function Explorer(): ReactElement {
       </main>
     </>
   );
+}
+
+/** Returns a function whose promise resolves when somebody signs in. */
+function useSignIn(viewer: Viewer | null | undefined): () => Promise<void> {
+  const waiting = useRef<(() => void)[]>([]);
+  useEffect(() => {
+    if (viewer) for (const resolve of waiting.current.splice(0)) resolve();
+  }, [viewer]);
+  return useCallback(() => new Promise<void>((resolve) => void waiting.current.push(resolve)), []);
 }
 
 const root = document.getElementById('root');

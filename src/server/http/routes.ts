@@ -165,7 +165,8 @@ export function serveSchema(
 ): void {
   const sdl = `${printSchema(options.schema)}\n`;
   serveReading(routes, '/schema.graphql', async (request, reply) => {
-    const isShown = options.introspection || (await options.callers.find(request.headers)) !== undefined;
+    const isShown =
+      options.introspection || (await options.callers.find(request.headers, undefined, true)) !== undefined;
     if (!isShown) return refuse(request, reply, 404, 'The schema is shown to signed-in callers only.');
     return reply.type('text/plain; charset=utf-8').send(sdl);
   });

@@ -18,7 +18,7 @@ export function serveClientPackage(routes: FastifyInstance, options: ClientPacka
   const content = existsSync(clientPackage) ? readFileSync(clientPackage) : undefined;
   const etag = content && `"${createHash('sha256').update(content).digest('base64url')}"`;
   serveReading(routes, '/client.tgz', async (request, reply) => {
-    if (!introspection && !(await callers.find(request.headers)))
+    if (!introspection && !(await callers.find(request.headers, undefined, true)))
       return refuse(request, reply, 404, 'There is nothing at this address for this method.');
     if (!content)
       return reply.code(503).type('text/plain').send('The client is not built. Run: npm run build\n');
