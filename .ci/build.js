@@ -48,7 +48,7 @@ const steps = [
   (out) => vite('.ci/packages.js', join(out, 'node_modules')),
   (out) => vite('src/console/vite.config.ts', join(out, 'console')),
   (out) => buildDocs(join(out, 'docs')),
-  (out) => run('./client-package.js', out),
+  (out) => run('../.ci/client-package.js', out),
 ];
 
 function vite(config, out) {
