@@ -19,4 +19,4 @@ async function startSandbox() {
   };
 }
 
-await run(['start'], version, { environment, loadSandbox: async () => ({ startSandbox }) });
+await run(['start'], { version, environment, loadSandbox: async () => ({ startSandbox }) });

@@ -62,7 +62,7 @@ async function talkative() {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());
   const settings = settingsFor(sandbox, await createTestFile());
-  return { ...settings, LOG_LEVEL: 'info', PAYMENT_EVENT_TYPES: 'payment.failed' };
+  return { ...settings, LOG_LEVEL: 'debug', PAYMENT_EVENT_TYPES: 'payment.failed' };
 }
 
 test('neither deliveries nor the end wait for a reader of the log that has stopped', async () => {
