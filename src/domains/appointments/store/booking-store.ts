@@ -17,8 +17,8 @@ export class BookingInDoubt extends Error {
   }
 }
 
-/** So many bookings are stored at a time, so that those that hang leave connections for everything else. */
-const maxAtOnce = 4;
+/** So many bookings are stored at a time: half of the connections that write, so that those that hang leave the others. */
+const maxAtOnce = 2;
 
 /** The rows of the appointments ledger. */
 export class BookingStore {
