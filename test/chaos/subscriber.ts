@@ -3,6 +3,7 @@ import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { cursorOf } from '../../src/client/core/document.js';
 import { watchLiveness } from '../../src/client/core/liveness.js';
+import { withErrorListener } from '../../src/client/core/socket.js';
 import { documentOf, type Profile } from './profiles.js';
 import type { Random } from './random.js';
 import type { Fields } from './expected.js';
@@ -68,7 +69,7 @@ export function startSubscriber({ profile, token, after, url, random }: Subscrib
     const liveness = watchLiveness(() => client.terminate(), 2_000);
     const client = createClient({
       url: () => `${url().replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
+      webSocketImpl: withErrorListener(WebSocket),
       connectionParams: { authorization: `Bearer ${token}` },
       connectionAckWaitTimeout: 5_000,
       keepAlive: 2_000,

@@ -57,7 +57,7 @@ function clientOptions(
   let wasOpened = false;
   return {
     url: `${url.replace(/^http/, 'ws')}/graphql`,
-    ...(webSocketImpl !== undefined && { webSocketImpl }),
+    ...(webSocketImpl !== undefined && { webSocketImpl: withErrorListener(webSocketImpl) }),
     connectionParams: () => {
       const known = token();
       return known === undefined ? undefined : { authorization: `Bearer ${known}` };
@@ -76,6 +76,20 @@ function clientOptions(
         if (!wasOpened) onNeverOpened?.();
       },
     },
+  };
+}
+
+/**
+ * The same class of sockets, whose errors always have a listener: graphql-ws takes its own away when it gives up a socket
+ * that is still opening, and those of `ws` then throw in the middle of nowhere.
+ */
+export function withErrorListener(webSocketImpl: unknown): unknown {
+  const Base = webSocketImpl as typeof WebSocket;
+  return class extends Base {
+    constructor(...request: ConstructorParameters<typeof WebSocket>) {
+      super(...request);
+      this.addEventListener('error', () => {});
+    }
   };
 }
 

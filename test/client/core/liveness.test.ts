@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { watchLiveness } from '../../../src/client/core/liveness.js';
 import { createSocket } from '../../../src/client/core/socket.js';
@@ -80,6 +82,27 @@ test('connects at once when it is woken during a pause', async () => {
   transport.wake();
   await expect.poll(() => cursors).toHaveLength(2);
   expect(performance.now() - begun).toBeLessThan(1_500);
+});
+
+test('gives up a socket of ws that never opens without an error that nobody hears', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => {}));
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void silent.close());
+  const neverOpened = vi.fn<() => void>();
+  const transport = createSocket({
+    url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    webSocketImpl: WebSocket,
+    pingEveryMs: 50,
+    token: () => undefined,
+    onNeverOpened: neverOpened,
+  });
+  onTestFinished(() => transport.stop());
+  transport.subscribe(
+    { query: 'subscription { shipmentUpdates { cursor } }' },
+    { next() {}, error() {}, complete() {} },
+  );
+  // What nobody hears fails the run.
+  await expect.poll(() => neverOpened.mock.calls.length).toBeGreaterThan(1);
 });
 
 test('waits longer on each further connection, until a pong arrives', () => {
