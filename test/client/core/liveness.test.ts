@@ -98,7 +98,7 @@ test('gives up a socket of ws that never opens without an error that nobody hear
   });
   onTestFinished(() => transport.stop());
   transport.subscribe(
-    { query: 'subscription { shipmentUpdates { cursor } }' },
+    { query: 'subscription { shipmentUpdates { cursor } }', variables: {} },
     { next() {}, error() {}, complete() {} },
   );
   // What nobody hears fails the run.
