@@ -4,7 +4,7 @@ export default defineConfig({
   // The one graphql that Node gives to the libraries too: two of them refuse each other's schemas.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    globalSetup: ['test/support/postgres-server.ts'],
+    globalSetup: ['test/support/postgres-server.ts', 'test/support/sqlite-writer-setup.ts'],
     include: ['test/**/*.test.ts'],
     // One more than the cores of a small machine: with as many, a sixth of the time is waiting.
     maxWorkers: 3,

@@ -63,6 +63,8 @@ export interface GatewayParts {
   readonly sandbox?: SandboxInfo;
   /** How often a stream shows that it is alive. */
   readonly streamBeatMs?: number;
+  /** The program of the thread that writes an embedded database. */
+  readonly writer?: URL;
 }
 
 const isSource = import.meta.url.endsWith('.ts');
@@ -88,6 +90,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     upstreamTimeoutMs,
     compiledQueries = true,
     streamBeatMs,
+    writer = modules.writer,
   } = parts;
   const { upstreams } = config;
   const { begun, stop } = createLifecycle(telemetry);
@@ -96,9 +99,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const [firstKey = keyBeside(config.databaseUrl), ...olderKeys] = config.secretKeys ?? [];
     const sealer = createSealer([firstKey, ...olderKeys]);
     const cursors = createCursors(sealer);
-    const database = begun(
-      await openDatabase(config.databaseUrl, { writer: modules.writer, log: telemetry.log }),
-    );
+    const database = begun(await openDatabase(config.databaseUrl, { writer, log: telemetry.log }));
     void database.lost.then((err) =>
       telemetry.log.fatal({ err }, 'this process can no longer write to the database and must exit'),
     );

@@ -4,6 +4,7 @@ import { readConfig, type GatewayConfig } from '../src/config/config.js';
 import { startGateway } from '../src/gateway.js';
 import { startSandbox, type Sandbox } from '../src/sandbox/sandbox.js';
 import { createTelemetry } from '../src/lib/telemetry/telemetry.js';
+import { testWriter } from './support/database.js';
 import { createTestFile } from './support/engines.js';
 
 /** The errors that the next upstream clients throw when they stop. */
@@ -39,7 +40,7 @@ beforeEach(async () => {
 function start(port = '0') {
   const settings = { ...sandbox.settings, PORT: port, DATABASE_URL: url };
   const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
-  return startGateway(readConfig(settings, () => '') as GatewayConfig, { telemetry });
+  return startGateway(readConfig(settings, () => '') as GatewayConfig, { telemetry, writer: testWriter() });
 }
 
 const logged = () => lines.map((line) => (JSON.parse(line) as { err: { message: string } }).err.message);

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../src/gateway.js';
 import { skipBrowserTests } from '../support/browser.js';
+import { testWriter } from '../support/database.js';
 import { awaitEditor, configure, soon, useExplorer } from './explorer.js';
 import { headersTests } from './headers.js';
 import { lateTests } from './late.js';
@@ -85,7 +86,9 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
 
   test('asks to sign in for a schema that is not shown to strangers, and shows it then', async () => {
     const { page, sandbox } = explorer;
-    const gateway = await startGateway(configure(sandbox, { INTROSPECTION: 'off' }));
+    const gateway = await startGateway(configure(sandbox, { INTROSPECTION: 'off' }), {
+      writer: testWriter(),
+    });
     onTestFinished(() => gateway.stop());
     await page.goto(`${gateway.url}/graphql`);
     const problem = page.getByRole('alert').filter({ hasText: 'Sign in to see the schema.' });

@@ -7,6 +7,7 @@ import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { launchBrowser } from '../support/browser.js';
+import { testWriter } from '../support/database.js';
 import { buildPages } from '../support/pages.js';
 
 interface Person {
@@ -58,7 +59,7 @@ export function useExplorer(): Explorer {
     await buildPages();
     sandbox = await startSandbox();
     sandbox.notes.addUser({ ...other, name: 'Otto Other' });
-    gateway = await startGateway(configure(sandbox));
+    gateway = await startGateway(configure(sandbox), { writer: testWriter() });
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
   });

@@ -8,6 +8,7 @@ import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createTelemetry, type Telemetry } from '../../src/lib/telemetry/telemetry.js';
+import { testWriter } from './database.js';
 
 /** The demo user's credentials. */
 export const demo = { email: 'demo@example.com', password: 'demo-password' };
@@ -84,6 +85,7 @@ export async function startTestbed(options: TestbedOptions = {}): Promise<Testbe
     clock: sandbox.clock,
     telemetry,
     compiledQueries: options.compiledQueries ?? true,
+    writer: testWriter(),
     ...(upstreamTimeoutMs !== undefined && { upstreamTimeoutMs }),
   });
   sandbox.deliverTo(gateway.url);
