@@ -180,6 +180,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
+        notesLimit: notesClient.limitOf,
         stored(signal) {
           const reads = new Reads(signal);
           return {

@@ -11,6 +11,7 @@ import type { Session } from '../domains/sessions/session.js';
 import type { ShipmentsContext } from '../domains/shipments/resolvers.js';
 import type { WebhooksContext } from '../domains/webhooks/resolvers.js';
 import { LightAbortController, type Signal } from '../lib/async/abort.js';
+import type { RateLimit } from '../lib/rate-limit.js';
 import { traceArrival, type TracedWork } from '../lib/telemetry/tracing.js';
 
 /** Counts, in one run of an operation, what lists of unknown length add to its estimated cost. */
@@ -38,6 +39,10 @@ export type Context = SessionsContext &
     /** Its span; undefined while tracing is off. */
     readonly trace: TracedWork | undefined;
     readonly tally: Tally;
+    /** What the operation is estimated to cost, in fields, once that is known. */
+    cost: number | undefined;
+    /** What is left of the limits that the operation was subject to: they go out with its answer. */
+    rateLimits(): readonly RateLimit[];
     /** To be called when the notes service no longer knows the session's token. */
     endSession(): void;
     /** To be called before a second run: keeps what was read, and resets the tally unless it is exceeded. */
@@ -90,6 +95,8 @@ type Stored = Pick<Context, 'appointments' | 'shipments' | 'payments' | 'deliver
 export interface PerOperation {
   me(token: string, signal: Signal): ReturnType<Context['me']>;
   notes(operation: NotesOperation): Context['notes'];
+  /** What is left of the calls to the notes service with this token. */
+  notesLimit(token: string): RateLimit | undefined;
   stored(signal: Signal): Stored;
   endSession(sessionId: string): void;
   tally(): Tally;
@@ -101,6 +108,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
   // Apollo Server copies own properties to a new object of the same prototype.
   class Operation implements Omit<Context, SharedName> {
     caller: Context['caller'];
+    cost: Context['cost'] = undefined;
     readonly requestId: string;
     readonly logPlace = shared.feed.place();
     readonly began = performance.now();
@@ -112,6 +120,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     private madeMe: ReturnType<Context['me']> | undefined;
     private madeTally: Tally | undefined;
     private madeTrace: TracedWork | undefined;
+    private toldLimits: readonly RateLimit[] | undefined;
 
     constructor(request: OperationRequest) {
       this.request = request;
@@ -179,6 +188,16 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
 
     get tally() {
       return (this.madeTally ??= perOperation.tally());
+    }
+
+    tellLimits(limits: readonly RateLimit[]) {
+      this.toldLimits = limits;
+    }
+
+    rateLimits() {
+      const told = this.toldLimits ?? [];
+      const ofNotes = (this.madeNotes ?? this.madeMe) && perOperation.notesLimit(this.token);
+      return ofNotes ? [...told, ofNotes] : told;
     }
 
     prepareRerun() {

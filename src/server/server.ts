@@ -146,7 +146,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const admission = createAdmission(telemetry, ledger);
   const networkCaller = createNetworkCaller(options.trustProxy);
   const connections = createClientConnections(ledger, telemetry);
-  const meter = createMeter(telemetry, rules.costs);
+  const meter = createMeter(telemetry);
   const compiledQueries = options.compiledQueries
     ? createCompiledQueries({
         schema,
@@ -242,7 +242,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       maxAge: preflightSeconds,
       strictPreflight: false,
       credentials: true,
-      exposedHeaders: ['x-request-id'],
+      exposedHeaders: ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after'],
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
     serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, networkCaller });

@@ -14,6 +14,7 @@ import { createRecords } from './per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import { heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';
+import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
 import { failSpan, traceCall, traceHeaders } from '../lib/telemetry/tracing.js';
 
@@ -26,6 +27,8 @@ export interface Upstream {
    * then no calls are made with that token.
    */
   ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
+  /** What is left of the calls an hour with this token; undefined if they are not limited. */
+  limitOf(token: string): RateLimit | undefined;
   /** Ends all calls and connections. */
   stop(): Promise<void>;
 }
@@ -240,5 +243,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
   }
 
-  return { ask, stop: () => pool.destroy() };
+  return {
+    ask,
+    limitOf(token) {
+      if (callsPerHour === Infinity) return undefined;
+      return { name, quota: callsPerHour, windowSeconds: 3_600, ...holderOf(token).account.left() };
+    },
+    stop: () => pool.destroy(),
+  };
 }

@@ -6,8 +6,17 @@ export interface Account {
   wait(): number | undefined;
   /** Counts one call; if none is left, counts nothing and returns the seconds to wait. */
   take(): number | undefined;
+  /** How many calls are left, and the whole seconds until there are more. */
+  left(): Left;
   /** Allows no calls for so many seconds, or until an earlier, longer pause ends. */
   pause(seconds: number): void;
+}
+
+/** What is left for one token. */
+export interface Left {
+  readonly remaining: number;
+  /** Undefined while no call has been made within the last hour. */
+  readonly resetSeconds: number | undefined;
 }
 
 const minuteMs = 60_000;
@@ -49,6 +58,14 @@ class SlidingWindow implements Account {
     this.#minutes[this.#minute % windowMinutes]! += 1;
     this.#spent += 1;
     return undefined;
+  }
+
+  left(): Left {
+    const wait = this.wait();
+    if (wait !== undefined) return { remaining: 0, resetSeconds: wait };
+    const remaining = this.#perHour - this.#spent;
+    if (this.#spent === 0) return { remaining, resetSeconds: undefined };
+    return { remaining, resetSeconds: Math.ceil((this.#nextExpiry() - this.#clock.now()) / 1000) };
   }
 
   pause(seconds: number): void {

@@ -1,6 +1,7 @@
 import { type Caller, requireCaller, type OperationContext } from '../../graphql/caller.js';
 import { userError } from '../../graphql/errors.js';
 import type { Grant, Resolvers, SignInInput, UserError } from '../../generated/resolvers.js';
+import type { RateLimit } from '../../lib/rate-limit.js';
 import type { User } from '../../models/user.js';
 import type { Session } from './session.js';
 import type { Sessions } from './sessions.js';
@@ -16,6 +17,8 @@ export interface SessionsContext extends OperationContext {
   readonly grantsOf: (email: string) => ReadonlySet<Grant>;
   /** The client's address, for throttling; present on transports where one may sign in. */
   readonly ip?: string | undefined;
+  /** Has the answer tell what is left of these limits. */
+  tellLimits(limits: readonly RateLimit[]): void;
   /** The browser's session cookie, on transports that have one. */
   readonly cookie?: SessionCookie | undefined;
 }
@@ -47,12 +50,19 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
     viewer: (_, __, context) => (context.caller ? context.me() : null),
   },
   Mutation: {
-    async signIn(_, { input }, { sessions, ip, cookie, signal }) {
+    async signIn(_, { input }, context) {
+      const { sessions, ip, cookie, signal } = context;
       const { email, password } = input;
       if (!email || !password) return failed(credentialErrors(input));
       if (ip === undefined)
         throw new Error('Sign-in needs the IP address of the client, which is not known here.');
-      const outcome = await sessions.signIn({ email, password, ip, signal });
+      const outcome = await sessions.signIn({
+        email,
+        password,
+        ip,
+        signal,
+        onLimits: (limits) => context.tellLimits(limits),
+      });
       if (outcome === 'WRONG_CREDENTIALS')
         return failed([userError(outcome, 'The e-mail address or the password is wrong.')]);
       const { token, session, user } = outcome;

@@ -6,6 +6,7 @@ import type { IssuedToken, NotesClient } from '../notes/service/client.js';
 import { foldAscii } from '../../lib/case-fold.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
+import type { RateLimit } from '../../lib/rate-limit.js';
 import type { Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -35,13 +36,19 @@ interface Credentials {
   readonly signal: Signal;
 }
 
+interface SignInOrigin {
+  readonly ip: string;
+  /** Called with what is left of the limits of failures, once the attempt counts, however it ends. */
+  readonly onLimits?: (limits: readonly RateLimit[]) => void;
+}
+
 /** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
 export interface Sessions extends Pick<Watchers, 'watch'> {
   /**
    * Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. Makes no call if
    * `signal` is aborted by the time that the attempt has its turn.
    */
-  signIn(credentials: Credentials & { readonly ip: string }): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
+  signIn(credentials: Credentials & SignInOrigin): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
   /** The live session of a token; not a promise if it was opened or looked up here within the last seconds. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
   /** As `end`, because its user wants it; the log says so. */
@@ -105,10 +112,15 @@ export function createSessions(options: {
     }));
   });
   const window = { windowMs: 15 * 60_000, clock };
-  const byAddress = createThrottle({ ...window, limit: 10 });
-  const byNetwork = createThrottle({ ...window, limit: 100, onRefused: () => warnSeldom(crowdedNetwork) });
+  const byAddress = createThrottle({ ...window, name: 'sign-in', limit: 10 });
+  const byNetwork = createThrottle({
+    ...window,
+    name: 'sign-in-network',
+    limit: 100,
+    onRefused: () => warnSeldom(crowdedNetwork),
+  });
   /** Of those at which the service fails. Shorter: its failures may be its own. */
-  const failing = createThrottle({ windowMs: 60_000, clock, limit: 20 });
+  const failing = createThrottle({ name: 'sign-in-service', windowMs: 60_000, clock, limit: 20 });
   const familiar = createFamiliarNetworks({ keyv: createKeyv({ ...options, namespace: 'networks' }), clock });
 
   function remember(token: string, session: Session): void {
@@ -185,13 +197,17 @@ export function createSessions(options: {
   }
 
   /** Where an address is familiar, it is locked neither by guesses from elsewhere nor by its neighbours' failures. */
-  async function attempt(credentials: Credentials & { readonly network: string }) {
-    const { email, network } = credentials;
+  async function attempt(
+    credentials: Credentials & { readonly network: string; readonly onKey: (key: string) => void },
+  ) {
+    const { email, network, onKey } = credentials;
     const address = digest(foldAscii(email.trim()));
     const pair = digest(`${address} ${network}`);
     const isFamiliar = await familiar.has(pair);
+    const key = isFamiliar ? pair : address;
+    onKey(key);
     const run = () => failing.attempt(isFamiliar ? pair : network, () => exchange(credentials), hasFailed);
-    const outcome = await byAddress.attempt(isFamiliar ? pair : address, run, isWrong);
+    const outcome = await byAddress.attempt(key, run, isWrong);
     if (outcome !== 'WRONG_CREDENTIALS') await familiar.add(pair);
     return outcome;
   }
@@ -218,10 +234,14 @@ export function createSessions(options: {
   }
 
   return {
-    async signIn({ ip, ...credentials }) {
+    async signIn({ ip, onLimits, ...credentials }) {
       const network = networkOf(ip);
-      const run = () => attempt({ ...credentials, network });
-      const outcome = await byNetwork.attempt(network, run, isWrong);
+      const limits = [() => byNetwork.limitOf(network)];
+      const onKey = (key: string) => void limits.unshift(() => byAddress.limitOf(key));
+      const run = () => attempt({ ...credentials, network, onKey });
+      const outcome = await byNetwork
+        .attempt(network, run, isWrong)
+        .finally(() => onLimits?.(limits.map((limit) => limit())));
       const about = { audit: true, requestId: credentials.signal.origin?.requestId };
       if (outcome === 'WRONG_CREDENTIALS') telemetry.log.info({ ...about, network }, 'refused a sign-in');
       else telemetry.log.info({ ...about, userId: outcome.user.upstreamId }, 'signed in');

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.js';
+import type { RateLimit } from '../../lib/rate-limit.js';
 import { GatewayError } from '../../graphql/errors.js';
 
 /** The attempts under one key. */
@@ -25,6 +26,8 @@ export interface Throttle {
     run: () => Promise<T>,
     failed: (settled: PromiseSettledResult<T>) => boolean,
   ): Promise<T>;
+  /** How many failures are left for a key. */
+  limitOf(key: string): RateLimit;
 }
 
 const maxKeys = 10_000;
@@ -35,13 +38,15 @@ const clockStepMs = 5 * 60_000;
  * to have a key with `n` failures forgotten takes some `n` times as many failures of others as there are keys.
  */
 export function createThrottle(options: {
+  /** What clients are told that is limited. */
+  readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
   readonly clock: Clock;
   /** Called for each attempt that is refused. */
   readonly onRefused?: () => void;
 }): Throttle {
-  const { limit, windowMs, clock, onRefused } = options;
+  const { name, limit, windowMs, clock, onRefused } = options;
   const byKey = new Map<string, Attempts>();
 
   function enter(key: string): Attempts {
@@ -75,15 +80,23 @@ export function createThrottle(options: {
     }
   }
 
+  /** A failure in the future was dated by a wrong clock, and would count until then; small steps are allowed. */
+  function recent(failures: readonly number[]): number[] {
+    const now = clock.now();
+    return failures.filter((at) => at > now - windowMs && at < now + clockStepMs);
+  }
+
+  function secondsUntilForgotten(failure: number): number {
+    return Math.ceil((failure + windowMs - clock.now()) / 1000);
+  }
+
   /** Counts one more as running if there is room, and returns whether; `RATE_LIMITED` where waiting would not help. */
   function admit(attempts: Attempts): boolean {
-    const now = clock.now();
-    // A failure in the future was dated by a wrong clock, and would count until then; small steps are allowed.
-    attempts.failures = attempts.failures.filter((at) => at > now - windowMs && at < now + clockStepMs);
+    attempts.failures = recent(attempts.failures);
     const [oldest] = attempts.failures;
     if (oldest !== undefined && attempts.failures.length >= limit) {
       onRefused?.();
-      const retryAfter = Math.ceil((oldest + windowMs - now) / 1000);
+      const retryAfter = secondsUntilForgotten(oldest);
       throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
     }
     if (attempts.failures.length + attempts.running >= limit) return false;
@@ -128,6 +141,17 @@ export function createThrottle(options: {
       } finally {
         leave(key, attempts);
       }
+    },
+    limitOf(key) {
+      const failures = recent(byKey.get(key)?.failures ?? []);
+      const [oldest] = failures;
+      return {
+        name,
+        quota: limit,
+        windowSeconds: windowMs / 1000,
+        remaining: Math.max(limit - failures.length, 0),
+        resetSeconds: oldest === undefined ? undefined : secondsUntilForgotten(oldest),
+      };
     },
   };
 }

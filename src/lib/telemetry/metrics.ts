@@ -27,20 +27,28 @@ interface DescribedMetric {
 }
 
 /** In seconds: from a query that reads nothing to an operation's deadline. */
-const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** In fields: up to the most that an operation may ask for. */
+const costBuckets = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 50_000];
 
-/** The durations of one combination of labels. */
-export class Durations {
-  /** How many were within each bucket and no smaller one, and how many were longer than all buckets. */
-  readonly counts = Array.from({ length: buckets.length + 1 }, () => 0);
+/** The distribution of one combination of labels. */
+export class Histogram {
+  readonly buckets: readonly number[];
+  /** How many were within each bucket and no smaller one, and how many were more than all buckets. */
+  readonly counts: number[];
   sum = 0;
 
-  /** Adds a duration in seconds. */
-  add(seconds: number): void {
+  constructor(buckets: readonly number[]) {
+    this.buckets = buckets;
+    this.counts = Array.from({ length: buckets.length + 1 }, () => 0);
+  }
+
+  /** Adds a value, in the unit of the buckets. */
+  add(value: number): void {
     let at = 0;
-    while (at < buckets.length && seconds > buckets[at]!) at += 1;
+    while (at < this.buckets.length && value > this.buckets[at]!) at += 1;
     this.counts[at]! += 1;
-    this.sum += seconds;
+    this.sum += value;
   }
 }
 
@@ -112,14 +120,15 @@ export function createMetrics() {
     return family;
   }
 
-  function durations<const Labels extends readonly string[]>(
+  function histograms<const Labels extends readonly string[]>(
     name: Name,
     help: string,
     labels: Labels,
-  ): Family<Labels, Durations> {
-    const family = new Family(labels, () => new Durations());
+    buckets = durationBuckets,
+  ): Family<Labels, Histogram> {
+    const family = new Family(labels, () => new Histogram(buckets));
     write({ name, type: 'histogram', help, labels }, () =>
-      Array.from(family.all(), ([written, member]) => histogram(name, written, member)).flat(),
+      Array.from(family.all(), ([written, member]) => linesOf(name, written, member)).flat(),
     );
     return family;
   }
@@ -131,10 +140,16 @@ export function createMetrics() {
   }
 
   return {
-    operationSeconds: durations(
+    operationSeconds: histograms(
       'trivium_operation_duration_seconds',
       'Time of a query or mutation that was answered with data, from when its session is known until its result.',
       ['transport', 'type'],
+    ),
+    operationCost: histograms(
+      'trivium_operation_cost_fields',
+      'Cost of an operation that was taken, in fields, as counted for its limit; that of a subscription is of one message.',
+      ['type'],
+      costBuckets,
     ),
     operationErrors: values(
       'counter',
@@ -148,7 +163,7 @@ export function createMetrics() {
       'Calls to a service, each attempt counted, by the status of the answer or the reason why there is none.',
       ['upstream', 'status'],
     ),
-    upstreamSeconds: durations(
+    upstreamSeconds: histograms(
       'trivium_upstream_call_duration_seconds',
       'Time of a call to a service, from handing it to the connections until its answer is read.',
       ['upstream'],
@@ -182,7 +197,7 @@ export function createMetrics() {
       'Deliveries that were refused, by the code in the answer.',
       ['family', 'reason'],
     ),
-    webhookSeconds: durations(
+    webhookSeconds: histograms(
       'trivium_webhook_duration_seconds',
       'Time of a delivery from when its turn comes until its event is durable.',
       ['family'],
@@ -228,7 +243,7 @@ export function secondsSince(began: number): number {
 }
 
 /** Buckets are cumulative in the text format. */
-function histogram(name: Name, labels: string, { counts, sum }: Durations): readonly string[] {
+function linesOf(name: Name, labels: string, { buckets, counts, sum }: Histogram): readonly string[] {
   let count = 0;
   const lines = counts.map((more, at) => {
     count += more;

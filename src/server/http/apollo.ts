@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
+import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { isObject } from '../../lib/json.js';
 import { NotSignedIn } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -15,6 +16,7 @@ import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { cookieNameOf, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import type { Meter } from '../operation/operation-metrics.js';
+import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
 import { operationSignal } from '../operation/operation-deadline.js';
 import { userCaller, type Holding } from '../../lib/memory-ledger.js';
@@ -210,9 +212,9 @@ function operationPlugin(
           // Apollo Server would notice only after execution. It replaces this error with its own.
           if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
           // The compiled query may have run the operation, and found this.
-          const refusal = contextValue.tally.exceeded
-            ? tooComplex(tooManyFields)
-            : operation && rules.costs.tooCostly(document, operation, request.variables);
+          const assessed = operation && rules.costs.assess(document, operation, request.variables);
+          contextValue.cost = assessed?.fields;
+          const refusal = contextValue.tally.exceeded ? tooComplex(tooManyFields) : assessed?.refusal;
           if (refusal) throw refusal;
           if (operation?.operation !== 'subscription') return compiledQueries?.admit(source, document);
           throw new GraphQLError('Send subscriptions over a websocket.', {
@@ -226,7 +228,7 @@ function operationPlugin(
           const fault = callers.faultOf(Object.fromEntries(request.http?.headers ?? []));
           if (fault !== undefined) for (const error of anonymous) error.message = `Sign in first: ${fault}.`;
         },
-        async willSendResponse({ request, response, errors = [], document, operation, contextValue }) {
+        async willSendResponse({ request, response, errors = [], operation, contextValue }) {
           const { http, body } = response;
           if (body.kind !== 'single') return;
           // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
@@ -239,11 +241,12 @@ function operationPlugin(
             http.status = 400;
             body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
           }
-          meter.answered(
-            { transport: 'http', type: operation?.operation, document, operation },
-            contextValue,
-            body.singleResult,
-          );
+          const limits = rateLimitHeaders(contextValue.rateLimits());
+          for (const [name, value] of Object.entries(limits)) http.headers.set(name, value);
+          const extensions = costReport(request.http?.headers.get(costHeader), contextValue);
+          if (extensions) Object.assign(body.singleResult, { extensions });
+          const how = { transport: 'http', type: operation?.operation, operation } as const;
+          meter.answered(how, contextValue, body.singleResult);
         },
       };
     },

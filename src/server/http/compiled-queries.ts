@@ -9,11 +9,13 @@ import {
 } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../../api/context.js';
+import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { isObject } from '../../lib/json.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { isTooLong } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
+import { costHeader } from '../operation/cost/cost-report.js';
 import { plainQuery, repeatsFields } from './compilable-documents.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
@@ -60,6 +62,8 @@ export interface CompiledQueriesOptions {
 interface Plan {
   readonly source: string;
   readonly variables: Readonly<Record<string, unknown>>;
+  /** In fields. */
+  readonly cost: number | undefined;
 }
 
 interface Admitted {
@@ -89,6 +93,8 @@ const ownHeaders = new Set([
   'keep-alive',
   'x-request-id',
   'set-cookie',
+  'ratelimit',
+  'ratelimit-policy',
 ]);
 
 /** Runs repeated queries over a schema compiled, in front of Apollo Server. */
@@ -114,9 +120,10 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     const { document, operation } = admitted;
     const variables = request.variables ?? {};
     const isNamed = !request.operationName || request.operationName === operation.name?.value;
-    const isAccepted =
-      isNamed && !costs.tooCostly(document, operation, variables) && areAccepted(operation, variables);
-    return isAccepted ? { source: request.query, variables } : undefined;
+    if (!isNamed) return undefined;
+    const { fields: cost, refusal } = costs.assess(document, operation, variables);
+    const isAccepted = !refusal && areAccepted(operation, variables);
+    return isAccepted ? { source: request.query, variables, cost } : undefined;
   }
 
   /** The compiler accepts more than GraphQL: a list for an input object, or null where only a default may stand. */
@@ -154,6 +161,7 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     const making = makeContext(request, response, work);
     const context = making instanceof Promise ? await making : making;
     work.context = context;
+    context.cost = plan.cost;
     const caller = callerOf(request, context);
     const beginning = admission.begin(caller, work.body.length);
     work.work = beginning instanceof Promise ? await beginning : beginning;
@@ -164,10 +172,9 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     if ((admitted.repeats || work.work.memory.held > muchRead) && isTooLong(result)) return false;
     const text = JSON.stringify(result);
     if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
-    send(response, headers, context.requestId, text);
+    send(response, headers, context, text);
     work.work.end();
-    const { document, operation } = admitted;
-    meter.answered({ transport: 'http', type: 'query', document, operation }, context, result);
+    meter.answered({ transport: 'http', type: 'query', operation: admitted.operation }, context, result);
     return true;
   }
 
@@ -206,9 +213,10 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
 }
 
 /** As a string, the body goes out in one write with the head; it ends with a newline, as Apollo Server's does. */
-function send(response: ServerResponse, headers: readonly string[], requestId: string, body: string): void {
+function send(response: ServerResponse, headers: readonly string[], context: Context, body: string): void {
   const length = Buffer.byteLength(body);
-  const own = ['x-request-id', requestId, 'content-length', String(length + 1)];
+  const limits = Object.entries(rateLimitHeaders(context.rateLimits())).flat();
+  const own = ['x-request-id', context.requestId, ...limits, 'content-length', String(length + 1)];
   // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
   response.writeHead(200, [...headers, ...own]).end(`${body}\n`, length === body.length ? 'latin1' : 'utf8');
 }
@@ -218,6 +226,7 @@ function isPlain({ method, url, headers }: IncomingMessage): boolean {
   return (
     method === 'POST' &&
     url === '/graphql' &&
+    headers[costHeader] === undefined &&
     headers['content-type'] === 'application/json' &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&

@@ -87,6 +87,7 @@ export function createFanout(options: {
     const held = weigh({ document, key, parameters, selected, fields });
     const release = holdings.take(userOf(args.contextValue), held);
     if (!release) throw tooMuchHeld();
+    metrics.operationCost.of('subscription').add(fields);
     return { key, release };
   }
 

@@ -22,6 +22,8 @@ export interface LiveOperation {
   readonly operation: OperationDefinitionNode;
   /** Those that the operation declares. */
   readonly variableValues: Variables | undefined;
+  /** In fields. */
+  readonly cost: number | undefined;
 }
 
 /** The query or subscription that a payload names, or why it is refused; `transport` is how messages name what it came by. */
@@ -37,9 +39,10 @@ export function prepareLive(
   if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
   if (operation.operation === OperationTypeNode.MUTATION)
     return [refusal(`Send mutations by POST to /graphql, not over ${transport}.`)];
-  const tooMuch = rules.costs.tooCostly(document, operation, variables ?? undefined);
+  const { fields, refusal: tooMuch } = rules.costs.assess(document, operation, variables ?? undefined);
   if (tooMuch) return [tooMuch];
-  return { document, operation, variableValues: variables ? declaredOf(operation, variables) : undefined };
+  const variableValues = variables ? declaredOf(operation, variables) : undefined;
+  return { document, operation, variableValues, cost: fields };
 }
 
 /** GraphQL's own message, as clients get it over HTTP. */

@@ -1,14 +1,8 @@
-import type {
-  DocumentNode,
-  GraphQLFormattedError,
-  OperationDefinitionNode,
-  OperationTypeNode,
-} from 'graphql';
+import type { GraphQLFormattedError, OperationDefinitionNode, OperationTypeNode } from 'graphql';
 import type { Context } from '../../api/context.js';
-import { secondsSince, type Durations } from '../../lib/telemetry/metrics.js';
+import { secondsSince, type Histogram } from '../../lib/telemetry/metrics.js';
 import { failSpan } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import type { Costs } from './cost/query-cost.js';
 
 /** Measures operations, in the same way whatever runs them. */
 export interface Meter {
@@ -18,15 +12,14 @@ export interface Meter {
   refused(transport: Transport, errors: Errors): void;
 }
 
-type Measurable = Pick<Context, 'began' | 'caller' | 'requestId' | 'trace'>;
+type Measurable = Pick<Context, 'began' | 'caller' | 'cost' | 'requestId' | 'trace'>;
 
 /** How an operation came, and of which type it is; undefined if none was found. */
 interface Measured {
   readonly transport: Transport;
   readonly type: OperationType | undefined;
-  /** For the log: the operation and its document. */
+  /** For the log and the trace. */
   readonly operation?: OperationDefinitionNode | undefined;
-  readonly document?: DocumentNode | undefined;
 }
 
 interface Result {
@@ -39,18 +32,24 @@ type OperationType = `${OperationTypeNode}`;
 type Transport = 'http' | 'websocket' | 'stream';
 
 /** A meter that adds to the metrics and, at `debug`, logs a line for each operation. */
-export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'>): Meter {
-  const { operationSeconds, operationErrors } = metrics;
+export function createMeter({ metrics, log }: Telemetry): Meter {
+  const { operationSeconds, operationErrors, operationCost } = metrics;
   const isDebugging = log.isLevelEnabled('debug');
   const refused: Meter['refused'] = (transport, errors) => {
     const codes = new Set(errors.map(({ extensions }) => String(extensions?.['code'])));
     for (const code of codes) operationErrors.of(transport, code).value += 1;
   };
 
-  const durations: Readonly<Record<Transport, { readonly [Type in OperationType]?: Durations }>> = {
+  const durations: Readonly<Record<Transport, { readonly [Type in OperationType]?: Histogram }>> = {
     http: { query: operationSeconds.of('http', 'query'), mutation: operationSeconds.of('http', 'mutation') },
     websocket: { query: operationSeconds.of('websocket', 'query') },
     stream: { query: operationSeconds.of('stream', 'query') },
+  };
+
+  const costs = {
+    query: operationCost.of('query'),
+    mutation: operationCost.of('mutation'),
+    subscription: operationCost.of('subscription'),
   };
 
   // At zero, so that Prometheus sees the first one as an increase.
@@ -58,8 +57,8 @@ export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'
     operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
 
   function logOperation(
-    { transport, type, operation, document }: Measured,
-    { began, caller, requestId }: Measurable,
+    { transport, type, operation }: Measured,
+    { began, caller, cost, requestId }: Measurable,
     errors: Errors = [],
   ): void {
     log.debug(
@@ -67,7 +66,7 @@ export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'
         operation: operation?.name?.value,
         transport,
         type,
-        cost: operation && document && costs.of(document, operation).fields,
+        cost,
         ms: Math.round(performance.now() - began),
         code: errors[0]?.extensions?.['code'],
         userId: caller?.userId,
@@ -80,10 +79,13 @@ export function createMeter({ metrics, log }: Telemetry, costs: Pick<Costs, 'of'
   return {
     answered(how, context, { data, errors }) {
       const { transport, type } = how;
-      const { began } = context;
+      const { began, cost } = context;
       if (isDebugging) logOperation(how, context, errors);
       endTrace(how, context, errors);
-      if (type && data !== undefined) durations[transport][type]?.add(secondsSince(began));
+      if (type && data !== undefined) {
+        durations[transport][type]?.add(secondsSince(began));
+        if (cost !== undefined) costs[type].add(cost);
+      }
       if (errors) refused(transport, errors);
     },
     refused,

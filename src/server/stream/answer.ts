@@ -42,6 +42,11 @@ export class Answer {
     else this.#reply.raw.once('close', act);
   }
 
+  /** Adds headers to the answer, which has not begun. */
+  tell(headers: Readonly<Record<string, string>>): void {
+    void this.#reply.headers(headers);
+  }
+
   /** Begins the stream. The lane learns nothing from it, and no answer is gathered by a proxy (nginx's header). */
   open(): ServerResponse {
     this.#reply.hijack();

@@ -12,6 +12,7 @@ import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Feed } from '../../events/feed/feed.js';
 import type { IncomingMessage } from 'node:http';
+import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { userCaller } from '../../lib/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -21,6 +22,7 @@ import type { Fanout } from '../live/fanout.js';
 import { overloaded, type Admission, type Work } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
+import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import type { Rules } from '../operation/operation-rules.js';
 import { Answer } from './answer.js';
@@ -140,7 +142,7 @@ async function run(
   if (typeof payload === 'string') return answer.refuse(400, [toError(payload, 'BAD_REQUEST')]);
   const prepared = prepareLive(rules, payload, 'a stream');
   if (!('document' in prepared)) return refuseBy(options, answer, prepared);
-  const { document, operation, variableValues } = prepared;
+  const { document, operation, variableValues, cost } = prepared;
   const isQuery = operation.operation === OperationTypeNode.QUERY;
   const ending = new LightAbortController(work.memory);
   answer.onClose(() => ending.abort());
@@ -150,13 +152,16 @@ async function run(
     requestId: request.id,
     resumeAfter: String(request.headers['last-event-id'] ?? '') || undefined,
   });
+  contextValue.cost = cost;
   const { operationName } = payload;
   const args = { schema, document, operationName, variableValues, contextValue };
   if (!isQuery) return follow(options, answer, stream, session, args);
   const result = rules.showResult(await execute(args), contextValue);
-  meter.answered({ transport: 'stream', type: 'query', document, operation }, contextValue, result);
+  meter.answered({ transport: 'stream', type: 'query', operation }, contextValue, result);
   if (result.data === undefined) return answer.refuseAll(result.errors ?? []);
-  return stream.finish(JSON.stringify(result));
+  answer.tell(rateLimitHeaders(contextValue.rateLimits()));
+  const extensions = costReport(request.headers[costHeader], contextValue);
+  return stream.finish(JSON.stringify(extensions ? { ...result, extensions } : result));
 }
 
 /** Sends the updates of a subscription until its client leaves, its session ends, or nothing more comes. */

@@ -101,13 +101,14 @@ export function createProtocol(options: ProtocolOptions) {
   function execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
     const prepared = prepareLive(rules, payload, 'a websocket');
     if (!('document' in prepared)) return prepared;
-    const { document, operation, variableValues } = prepared;
+    const { document, operation, variableValues, cost } = prepared;
     const ending = new LightAbortController(work.memory);
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
       requestId: randomUUID(),
     });
+    contextValue.cost = cost;
     extra.operations?.get(id)?.endBy(ending);
     const operationName = payload.operationName || null;
     return {
@@ -129,7 +130,7 @@ export function createProtocol(options: ProtocolOptions) {
     onNext(_, __, ___, { contextValue, document, operationName }, result) {
       const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
       const operation = getOperationAST(document, operationName) ?? undefined;
-      const how = { transport: 'websocket', type: 'query', document, operation } as const;
+      const how = { transport: 'websocket', type: 'query', operation } as const;
       meter.answered(how, contextValue as Context, shown);
       return shown;
     },

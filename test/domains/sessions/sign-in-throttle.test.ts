@@ -12,7 +12,7 @@ let throttle: Throttle;
 
 beforeEach(() => {
   now = 1_000_000;
-  throttle = createThrottle({ limit: 3, windowMs, clock: { now: () => now } });
+  throttle = createThrottle({ name: 'sign-in', limit: 3, windowMs, clock: { now: () => now } });
 });
 
 const attempt = (key: string, run: () => Promise<string>) => throttle.attempt(key, run, isWrong);
@@ -96,7 +96,7 @@ describe('a throttle', () => {
       checks += 1;
       return now;
     };
-    throttle = createThrottle({ limit: 3, windowMs, clock: { now: count } });
+    throttle = createThrottle({ name: 'sign-in', limit: 3, windowMs, clock: { now: count } });
     const all = Array.from({ length: 1_000 }, (_, at) => at);
     const ran: number[] = [];
     const run = (at: number) => {

@@ -1,5 +1,6 @@
 import { createCache } from '../../../lib/cache/cache.js';
 import { isSendable } from '../../../lib/header-token.js';
+import type { RateLimit } from '../../../lib/rate-limit.js';
 import type { Clock } from '../../../lib/clock.js';
 import { SessionEnded } from '../../../graphql/errors.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
@@ -67,6 +68,8 @@ export interface NotesClient {
   update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refused>;
   remove(token: string, id: string, signal?: Signal): Promise<Refused | undefined>;
   share(token: string, id: string, share: Share, signal?: Signal): Promise<Refused | undefined>;
+  /** What is left of the calls with this token. */
+  limitOf(token: string): RateLimit | undefined;
   stop(): Promise<void>;
 }
 
@@ -193,6 +196,7 @@ export function createNotesClient(
         await writeNote({ method: 'POST', id, path: '/share', body, token, signal }, () => true),
       );
     },
+    limitOf: upstream.limitOf,
     async stop() {
       await Promise.all([upstream.stop(), issuer.stop()]);
     },

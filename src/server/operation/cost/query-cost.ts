@@ -23,12 +23,16 @@ import {
 /** Estimates what operations of valid documents cost, in time linear in the document, however fragments are spread. */
 export interface Costs {
   of(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Cost;
-  /** Why an operation must not run: it asks for more than one answer should have, or is too large itself. */
-  tooCostly(
-    document: DocumentNode,
-    operation: OperationDefinitionNode,
-    variables?: Variables,
-  ): GraphQLError | undefined;
+  /** What an operation costs, and whether it may run. */
+  assess(document: DocumentNode, operation: OperationDefinitionNode, variables?: Variables): Assessment;
+}
+
+/** What an operation would cost. */
+export interface Assessment {
+  /** In fields; undefined where its variables are refused before it is estimated. */
+  readonly fields: number | undefined;
+  /** Why it must not run: it asks for more than one answer should have, or is too large itself. */
+  readonly refusal: GraphQLError | undefined;
 }
 
 /** The costs over a schema. */
@@ -42,16 +46,21 @@ export function createCosts(schema: GraphQLSchema): Costs {
   };
   return {
     of,
-    tooCostly(document, operation, given) {
+    assess(document, operation, given) {
       const refusal = given && refuseVariables(given);
-      if (refusal) return refusal;
-      const variables = given && declaredOf(operation, given);
-      if (countMutations(document, operation) > maxMutations) return tooComplex(tooManyMutations);
-      const { fields, expandedFields } = of(document, operation, variables);
-      if (fields > maxCost) return tooComplex(tooManyFields);
-      return expandedFields > maxCost ? tooComplex(tooManyExpandedFields) : undefined;
+      if (refusal) return { fields: undefined, refusal };
+      const cost = of(document, operation, given && declaredOf(operation, given));
+      const isCrowded = countMutations(document, operation) > maxMutations;
+      const fault = isCrowded ? tooManyMutations : excessOf(cost);
+      return { fields: cost.fields, refusal: fault === undefined ? undefined : tooComplex(fault) };
     },
   };
+}
+
+/** What it asks for too much of. */
+function excessOf({ fields, expandedFields }: Cost): string | undefined {
+  if (fields > maxCost) return tooManyFields;
+  return expandedFields > maxCost ? tooManyExpandedFields : undefined;
 }
 
 /** Only the variables that the operation declares: GraphQL ignores all others. */

@@ -9,7 +9,7 @@ function costOf(source: string, variables: Readonly<Record<string, unknown>> = {
   return costs.of(...parseOperation(source), variables);
 }
 
-const tooCostly = (source: string) => costs.tooCostly(...parseOperation(source));
+const tooCostly = (source: string) => costs.assess(...parseOperation(source)).refusal;
 
 function parseOperation(source: string) {
   const document = parse(source);
