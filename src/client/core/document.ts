@@ -51,6 +51,11 @@ export function takesAfter(text: string): boolean {
   return /\$after\s*:/.test(text);
 }
 
+/** Whether an operation is a subscription. */
+export function isSubscription(text: string): boolean {
+  return /(^|[\n}])\s*subscription\b/.test(text);
+}
+
 /** The cursor of an update, under whatever alias the update was selected. */
 export function cursorOf(data: unknown): string | undefined {
   const [update] = Object.values(data ?? {}) as ({ readonly cursor?: unknown } | null)[];

@@ -47,7 +47,9 @@ export function follow(
       await Promise.resolve(); // so that nothing is heard before the caller has what stops it
       if (takesAfter(query) && payload.variables['after'] == null)
         payload.variables['after'] = await liveCursor(post);
-      if (mine === current) leave = transport().subscribe(payload, listen(mine));
+      if (mine !== current) return;
+      leave = transport().subscribe(payload, listen(mine));
+      if (mine !== current) leave(); // it was stopped by what it heard at once
     } catch (error) {
       if (mine === current) fail(mine, error as Error);
     }
@@ -81,7 +83,8 @@ export function follow(
   function fail(mine: number, failure: Error): void {
     if (mine !== current) return;
     if (failure instanceof TriviumError && passing.has(failure.code)) {
-      void pauses.wait(attempts++).then(() => (mine === current ? begin() : undefined));
+      const leastMs = (failure.retryAfter ?? 0) * 1_000;
+      void pauses.wait(attempts++, leastMs).then(() => (mine === current ? begin() : undefined));
       return;
     }
     current++;

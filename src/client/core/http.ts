@@ -23,7 +23,7 @@ export interface Answered extends Answer {
 export type Post = (payload: Payload, signal?: AbortSignal | null) => Promise<Answered>;
 
 /** The headers with which a request says who is calling. */
-function headersFor({ token }: Credentials, accept: string): Record<string, string> {
+export function headersFor({ token }: Credentials, accept: string): Record<string, string> {
   return {
     accept,
     'content-type': 'application/json',
@@ -53,7 +53,7 @@ export function createPost({ url, fetch, credentials }: HttpOptions): Post {
 }
 
 /** The answer in a response; rejects with `NOT_GRAPHQL` if there is none, or `UNREACHABLE` if it was cut off. */
-async function readAnswer(response: Response, signal?: AbortSignal | null): Promise<Answer> {
+export async function readAnswer(response: Response, signal?: AbortSignal | null): Promise<Answer> {
   const { status } = response;
   let text: string;
   try {

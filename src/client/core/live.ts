@@ -1,13 +1,15 @@
 import type { Answer } from './error.js';
 import { follow, type Followed } from './follow.js';
-import type { Post } from './http.js';
+import type { HttpOptions, Post } from './http.js';
 import { createSocket } from './socket.js';
 import type { Sink, Transport } from './transport.js';
+import { canShareTabs, SharedTabs } from '../stream/shared-tabs.js';
+import { createStreamTransport } from '../stream/stream-transport.js';
 
-export interface LiveOptions {
-  readonly url: string;
+export interface LiveOptions extends HttpOptions {
   readonly post: Post;
-  readonly token: () => string | undefined;
+  /** Whether all tabs have the same session, so that one can run the subscriptions of all. */
+  readonly isSharedSession: () => boolean;
   readonly webSocketImpl?: unknown;
 }
 
@@ -24,13 +26,49 @@ export interface Live {
 
 export function createLive(options: LiveOptions): Live {
   const active = new Set<Followed>();
+  const { url, post, credentials, webSocketImpl = globalThis.WebSocket } = options;
   let transport: Transport | undefined;
-  const current = () => (transport ??= createSocket(options));
+  let isTrying = false;
+  let fellBack = webSocketImpl === undefined;
+  let isStopped = false;
+
+  function current(): Transport {
+    return (transport ??=
+      webSocketImpl === undefined
+        ? createFallback(options)
+        : createSocket({
+            url,
+            webSocketImpl,
+            token: () => credentials().token,
+            onNeverOpened: () => void fallBack(),
+          }));
+  }
+
+  /** Goes on without websockets, if the gateway answers and it is only they that do not open. */
+  async function fallBack(): Promise<void> {
+    if (isTrying) return;
+    isTrying = true;
+    const socket = transport;
+    try {
+      await post({ query: '{ __typename }', variables: {} });
+      if (!isStopped && transport === socket) changeTo(createFallback(options));
+    } catch {
+      isTrying = false; // the gateway cannot be reached at all
+    }
+  }
+
+  function changeTo(next: Transport): void {
+    const old = transport;
+    transport = next;
+    fellBack = true;
+    for (const followed of active) followed.move();
+    old?.stop();
+  }
 
   return {
     subscribe(query, variables, sink) {
       const end = () => active.delete(followed);
-      const followed = follow({ transport: current, post: options.post }, query, variables, {
+      const followed = follow({ transport: current, post }, query, variables, {
         ...sink,
         next: (answer: Answer) => sink.next(answer),
         error(failure) {
@@ -48,15 +86,28 @@ export function createLive(options: LiveOptions): Live {
         followed.stop();
       };
     },
-    restart: () => transport?.restart(),
+    restart() {
+      // Whether tabs have the same session may have changed.
+      if (transport && fellBack) changeTo(createFallback(options));
+      else transport?.restart();
+    },
     wake() {
       transport?.wake();
       for (const followed of active) followed.hurry();
     },
     stop() {
+      isStopped = true;
       for (const followed of active) followed.stop();
       active.clear();
       transport?.stop();
     },
   };
+}
+
+/** Server-sent events; in a browser one tab runs them for all that have the same session. */
+function createFallback(options: LiveOptions): Transport {
+  const local = createStreamTransport(options);
+  return canShareTabs() && options.isSharedSession()
+    ? new SharedTabs(local, `trivium live ${options.url}`)
+    : local;
 }

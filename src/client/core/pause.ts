@@ -3,8 +3,8 @@ const maxPauseMs = 30_000;
 
 /** Pauses between attempts, which can be cut short. */
 export interface Pauses {
-  /** Waits after this many failed attempts: longer each time, at most half a minute, at random by half. */
-  wait(attempts: number): Promise<void>;
+  /** Waits after this many failed attempts: longer each time, at most half a minute, at random by half; at least so long. */
+  wait(attempts: number, leastMs?: number): Promise<void>;
   /** Ends all waits at once; if there is none, the next one does not take place. */
   skip(): void;
 }
@@ -13,11 +13,12 @@ export function createPauses(): Pauses {
   const ends = new Set<() => void>();
   let skipsNext = false;
   return {
-    wait(attempts) {
+    wait(attempts, leastMs = 0) {
       const skips = skipsNext;
       skipsNext = false;
       if (skips) return Promise.resolve();
-      const ms = Math.min(2 ** attempts * firstPauseMs, maxPauseMs) * (0.5 + Math.random() / 2);
+      const usual = Math.min(2 ** attempts * firstPauseMs, maxPauseMs) * (0.5 + Math.random() / 2);
+      const ms = Math.max(usual, leastMs);
       return new Promise((resolve) => {
         const end = () => {
           clearTimeout(timer);

@@ -117,7 +117,14 @@ export function createTrivium(options: TriviumOptions): Trivium {
     ...(storage && { storage }),
   });
   const post = watched(createPost({ url, fetch, credentials: keeper.credentials }));
-  const live = createLive({ url, post, webSocketImpl, token: () => keeper.credentials().token });
+  const live = createLive({
+    url,
+    fetch,
+    post,
+    credentials: keeper.credentials,
+    isSharedSession: () => (usesCookie && keeper.credentials().token === undefined) || storage !== undefined,
+    ...(webSocketImpl !== undefined && { webSocketImpl }),
+  });
   const page = joinPage(url, {
     onWake() {
       live.wake();

@@ -62,7 +62,7 @@ const shared = new WeakMap<Trivium, Streams>();
 
 /** The streams of a client: one set for all that is live in it. */
 export function streamsOf(trivium: Trivium): Streams {
-  const streams = shared.get(trivium) ?? createStreams(trivium);
+  const streams = shared.get(trivium) ?? createStreams(trivium.subscribe);
   shared.set(trivium, streams);
   return streams;
 }

@@ -1,6 +1,7 @@
 import type { AnyDocument } from '../core/document.js';
 import { cursorOf } from '../core/document.js';
-import type { Answer, Trivium, TriviumError } from '../core/trivium.js';
+import type { Answer, TriviumError } from '../core/error.js';
+import type { Sink } from '../core/transport.js';
 
 /** How many updates a stream remembers, for those that join it a little behind. */
 const remembered = 500;
@@ -8,7 +9,10 @@ const remembered = 500;
 /** What takes the updates of a stream, each with its cursor. */
 export interface Listener {
   next(answer: Answer, cursor: string | undefined): void;
+  /** The place in the log that was passed without an update. */
+  passed?(cursor: string): void;
   error(failure: TriviumError): void;
+  complete?(): void;
 }
 
 /** A part in a stream. */
@@ -20,7 +24,7 @@ export interface Part {
 
 interface Stream {
   readonly listeners: Map<Listener, { cursor: string }>;
-  readonly past: { readonly cursor: string; readonly answer: Answer }[];
+  readonly past: { readonly cursor: string; readonly answer: Answer | undefined }[];
   start: string;
   leave: () => void;
 }
@@ -33,7 +37,10 @@ export interface Streams {
   join(document: AnyDocument, variables: object, after: string, listener: Listener): Part;
 }
 
-export function createStreams(trivium: Pick<Trivium, 'subscribe'>): Streams {
+/** Opens a subscription; returns what unsubscribes. */
+type Subscribe = (document: AnyDocument, variables: Record<string, unknown>, sink: Sink) => () => void;
+
+export function createStreams(subscribe: Subscribe): Streams {
   const streams = new Map<string, Set<Stream>>();
 
   function open(key: string, document: AnyDocument, variables: object, start: string): Stream {
@@ -43,21 +50,25 @@ export function createStreams(trivium: Pick<Trivium, 'subscribe'>): Streams {
       streams.get(key)?.delete(stream);
     };
     const every = (act: (listener: Listener) => void) => [...stream.listeners.keys()].forEach(act);
-    stream.leave = trivium.subscribe(
+    const take = (answer: Answer | undefined, cursor: string | undefined) => {
+      if (cursor !== undefined) remember(stream, cursor, answer);
+      for (const [listener, part] of stream.listeners) deliver(listener, part, answer, cursor);
+      if (cursor !== undefined) merge(streams.get(key)!, stream, cursor);
+    };
+    stream.leave = subscribe(
       document,
       { ...variables, after: start },
       {
-        next(answer) {
-          const cursor = cursorOf(answer.data);
-          if (cursor !== undefined) remember(stream, cursor, answer);
-          for (const [listener, part] of stream.listeners) deliver(listener, part, answer, cursor);
-          if (cursor !== undefined) merge(streams.get(key)!, stream, cursor);
-        },
+        next: (answer) => take(answer, cursorOf(answer.data)),
+        passed: (cursor) => take(undefined, cursor),
         error(failure) {
           close();
           every((listener) => listener.error(failure));
         },
-        complete: close,
+        complete() {
+          close();
+          every((listener) => listener.complete?.());
+        },
       },
     );
     return stream;
@@ -90,12 +101,19 @@ export function createStreams(trivium: Pick<Trivium, 'subscribe'>): Streams {
   };
 }
 
-function deliver(listener: Listener, part: { cursor: string }, answer: Answer, cursor?: string): void {
+function deliver(
+  listener: Listener,
+  part: { cursor: string },
+  answer: Answer | undefined,
+  cursor: string | undefined,
+): void {
   if (cursor !== undefined) part.cursor = cursor;
-  listener.next(answer, cursor);
+  if (answer) listener.next(answer, cursor);
+  else if (cursor !== undefined) listener.passed?.(cursor);
 }
 
-function remember(stream: Stream, cursor: string, answer: Answer): void {
+function remember(stream: Stream, cursor: string, answer: Answer | undefined): void {
+  if (cursor === (stream.past.at(-1)?.cursor ?? stream.start)) return;
   stream.past.push({ cursor, answer });
   if (stream.past.length > remembered) stream.start = stream.past.shift()!.cursor;
 }

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import WebSocket from 'ws';
+import { expect, onTestFinished, test } from 'vitest';
+import { ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
+import type { Trivium } from '../../../src/client/core/trivium.js';
+import { startTestbed } from '../../support/testbed.js';
+import { useProxiedGateway } from '../proxied-gateway.js';
+
+const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
+const proxied = useProxiedGateway({ settings });
+const { emit, liveCursor } = proxied;
+
+/** Asks for an upgrade where there is none: it never opens, as behind a proxy that knows nothing of websockets. */
+class Unopened extends WebSocket {
+  constructor(url: string, protocols: string) {
+    super(url.replace('/graphql', '/livez'), protocols);
+  }
+}
+
+const connect = (more = {}) => proxied.connect({ webSocketImpl: Unopened, ...more });
+
+function follow(trivium: Trivium, after: string) {
+  const shown: string[] = [];
+  const ended = (async () => {
+    for await (const { shipmentUpdates } of trivium.updates(ShipmentUpdatesDocument, { after }))
+      shown.push((JSON.parse(Buffer.from(shipmentUpdates.event.id, 'base64url').toString()) as string[])[1]!);
+  })();
+  ended.catch(() => {});
+  return { shown, ended };
+}
+
+const streamsAsked = () => proxied.proxy.said().toString('latin1').split('POST /graphql/stream').length - 1;
+
+test('where no websocket opens, each event is shown once and in order, however often the stream is cut', async () => {
+  const { shown } = follow(connect(), await liveCursor());
+  const sent = await emit(3);
+  await expect.poll(() => shown).toEqual(sent);
+  for (let round = 0; round < 5; round++) {
+    const inFlight = emit(8);
+    await pause(round * 3);
+    proxied.proxy.cut();
+    sent.push(...(await inFlight));
+    proxied.proxy.shut(true);
+    proxied.proxy.cut();
+    sent.push(...(await emit(3)));
+    proxied.proxy.shut(false);
+    await expect.poll(() => shown.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(sent.length);
+  }
+  expect(shown).toEqual(sent);
+  expect(streamsAsked()).toBeGreaterThan(5);
+});
+
+test('where there is no class of websockets at all, it follows updates, too', async () => {
+  const known = Object.getOwnPropertyDescriptor(globalThis, 'WebSocket');
+  Object.defineProperty(globalThis, 'WebSocket', { value: undefined, configurable: true, writable: true });
+  onTestFinished(() => void (known && Object.defineProperty(globalThis, 'WebSocket', known)));
+  const { shown } = follow(connect({ webSocketImpl: undefined }), await liveCursor());
+  const sent = await emit(2);
+  await expect.poll(() => shown).toEqual(sent);
+});
+
+test('equal subscriptions of one client come to be one stream, and each hears every event once', async () => {
+  let open = 0;
+  const trivium = connect({
+    fetch: (url: string, init: RequestInit) => {
+      if (url.endsWith('/graphql/stream')) {
+        open++;
+        init.signal!.addEventListener('abort', () => open--);
+      }
+      return fetch(url, init);
+    },
+  });
+  const first = follow(trivium, await liveCursor());
+  const sent = await emit(1);
+  await expect.poll(() => first.shown).toEqual(sent);
+  const second = follow(trivium, await liveCursor());
+  const third = follow(trivium, await liveCursor());
+  const more = await emit(2);
+  await expect.poll(() => [first.shown, second.shown, third.shown]).toEqual([[...sent, ...more], more, more]);
+  await expect.poll(() => open).toBe(1);
+});
+
+test('a session that ends is told over a stream as over a websocket', async () => {
+  const token = await proxied.testbed.signIn();
+  const trivium = connect({ token });
+  await trivium.refresh();
+  const { shown, ended } = follow(trivium, await liveCursor());
+  const sent = await emit(1);
+  await expect.poll(() => shown).toEqual(sent);
+  await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
+  await expect(ended).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  expect(trivium.session).toMatchObject({ status: 'signed-out', ended: true });
+});
+
+test('a cursor of another log is CURSOR_EXPIRED', async () => {
+  const another = await startTestbed({ settings });
+  onTestFinished(() => another.stop());
+  const token = await another.signIn();
+  const { ended } = follow(connect({ url: another.url, token }), await liveCursor());
+  await expect(ended).rejects.toMatchObject({ code: 'CURSOR_EXPIRED', status: 410 });
+});
