@@ -12,12 +12,23 @@ import { spawnGateway, startGatewayProcess, type ProcessOptions } from './suppor
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { grants } } }';
 
-test.each([{}, { GRANTS: '' }])('with the sandbox and %o, the demo user has all grants', async (given) => {
-  const gateway = await startGatewayProcess({ ...given, DATABASE_URL: await createTestFile() });
-  onTestFinished(async () => void (await gateway.end('SIGKILL')));
-  const { data } = await postGraphql(gateway.url, signIn, { input: demo });
-  expect(data.signIn.viewer.grants).toHaveLength(allGrants.length);
-});
+test.each([
+  [{}, 'http://localhost:5173'],
+  [{ GRANTS: '', ALLOWED_ORIGINS: 'https://app.example' }, 'https://app.example'],
+])(
+  'with the sandbox and %o, the demo user has all grants, and pages of %s may call',
+  async (given, allowed) => {
+    const gateway = await startGatewayProcess({ ...given, DATABASE_URL: await createTestFile() });
+    onTestFinished(async () => void (await gateway.end('SIGKILL')));
+    const { data } = await postGraphql(gateway.url, signIn, { input: demo });
+    expect(data.signIn.viewer.grants).toHaveLength(allGrants.length);
+    for (const origin of ['http://localhost:5173', 'https://app.example', 'http://localhost.example']) {
+      const { headers } = await fetch(`${gateway.url}/graphql?query={__typename}`, { headers: { origin } });
+      expect(headers.get('access-control-allow-origin')).toBe(origin === allowed ? origin : null);
+      expect(headers.has('x-origin-refused')).toBe(origin !== allowed);
+    }
+  },
+);
 
 /** The output of a gateway that fails to start. */
 async function refusal(

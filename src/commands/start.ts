@@ -100,8 +100,14 @@ function withSandbox(
     ...sandbox.settings,
     ...(grants === undefined && { GRANTS: demoGrants }),
     ...(!isOpen && { ALLOWED_HOSTS: local.join() }),
+    // A page in development is served at another port.
+    ...(!isGiven(environment, 'ALLOWED_ORIGINS') && { ALLOWED_ORIGINS: 'loopback' }),
   };
   return settings({ ...environment, ...more });
+}
+
+function isGiven(environment: Environment, name: string): boolean {
+  return [name, `${name}_FILE`].some((each) => environment[each]?.trim());
 }
 
 /** The folder of an embedded database is made if it is missing: where a volume was to be mounted, that is a mistake. */

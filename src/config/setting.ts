@@ -33,10 +33,17 @@ export const origin = httpUrl
   .refine((text) => !URL.canParse(text) || new URL(text).pathname === '/', 'must have no path')
   .transform((text) => new URL(text).origin);
 
-/** Origins, separated by commas. */
+/** Origins, separated by commas; `loopback` is any of a page that this machine serves. */
 export const origins = list
   .refine((items) => !items.includes('*'), '* is not taken: name each origin, as in https://app.example.com')
-  .pipe(z.array(origin));
+  .pipe(z.array(z.string().transform(originOrLoopback)));
+
+function originOrLoopback(text: string, context: z.RefinementCtx<string>): string {
+  if (text === 'loopback') return text;
+  const { data = text, error } = origin.safeParse(text);
+  for (const { message } of error?.issues ?? []) context.addIssue(message);
+  return data;
+}
 
 /** A whole number within bounds. */
 export const whole = (least: number, most: number) =>

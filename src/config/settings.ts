@@ -165,8 +165,11 @@ export const settings = z.object({
   ),
   ALLOWED_ORIGINS: described(
     origins.default([]),
-    'Browser origins, comma-separated, for CORS, cookies and websockets.',
-    { otherwise: "the gateway's own origin only", example: 'https://app.example.com' },
+    'Browser origins, comma-separated, for CORS, cookies and websockets; `loopback` is any of this machine.',
+    {
+      otherwise: "the gateway's own origin only; beside the sandbox `loopback`, too",
+      example: 'https://app.example.com',
+    },
   ),
   ALLOWED_HOSTS: described(
     list.optional(),

@@ -234,7 +234,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie);
-  await setHeaders(app, { compiledQueries, publicUrl });
+  await setHeaders(app, { compiledQueries, publicUrl, callers });
   await app.register(async (routes) => {
     await routes.register(cors, {
       origin: (origin, answer) => answer(null, origin !== undefined && callers.admits(origin)),

@@ -124,7 +124,7 @@ test('reads every setting', () => {
     SECRET_KEYS: `${key(1).toString('base64')},${key(250).toString('base64url')}`,
     GRANTS:
       '{"Ann@Example.com":["payments:read","webhooks:rotate"],"*@example.com":[],"*":["shipments:read"]}',
-    ALLOWED_ORIGINS: 'https://app.example, http://localhost:5173/',
+    ALLOWED_ORIGINS: 'https://app.example, http://localhost:5173/, loopback',
     INTROSPECTION: 'off',
     EVENT_RETENTION_DAYS: '1',
     LOG_LEVEL: 'debug',
@@ -140,7 +140,7 @@ test('reads every setting', () => {
     webhookSkewSeconds: 0,
     databaseUrl: 'postgres://u:p@db/gateway?sslmode=require',
     secretKeys: [key(1), key(250)],
-    allowedOrigins: ['https://app.example', 'http://localhost:5173'],
+    allowedOrigins: ['https://app.example', 'http://localhost:5173', 'loopback'],
     introspection: false,
     retentionDays: 1,
     logLevel: 'debug',

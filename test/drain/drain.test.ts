@@ -139,7 +139,9 @@ describe('a gateway that is stopped', () => {
     await refusesConnections();
     socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n');
     socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
-    await expect.poll(received).toMatch(/ 503 Service Unavailable/);
+    await expect
+      .poll(received)
+      .toMatch(/ 503 Service Unavailable[^]*\r\nretry-after: 1\r\n[^]*"RATE_LIMITED"/);
     expect(await ended).toBe(0);
   });
 

@@ -59,7 +59,10 @@ describe('CORS', () => {
     for (const origin of [appOrigin, local.url]) {
       const answer = await ask(origin);
       expect(corsHeaders(answer)).toEqual([origin, 'true']);
-      expect(answer.headers.get('access-control-expose-headers')).toBe('x-request-id');
+      expect(answer.headers.get('access-control-expose-headers')).toBe(
+        'x-request-id, ratelimit, ratelimit-policy, retry-after',
+      );
+      expect(answer.headers.has('x-origin-refused')).toBe(false);
       expect(answer.headers.get('vary')).toMatch(/origin/i);
       const before = await preflight(origin);
       expect([before.status, ...corsHeaders(before)]).toEqual([204, origin, 'true']);
@@ -72,7 +75,9 @@ describe('CORS', () => {
   test.each(['https://evil.example', 'null', `${appOrigin}.evil.example`, 'http://app.example'])(
     'does not let the origin %s read answers',
     async (origin) => {
-      expect(corsHeaders(await ask(origin))).toEqual([null, null]);
+      const answer = await ask(origin);
+      expect(corsHeaders(answer)).toEqual([null, null]);
+      expect(answer.headers.get('x-origin-refused')).toMatch(/ALLOWED_ORIGINS/);
       const before = await preflight(origin);
       // A success, so that a browser can only report that the origin is not allowed.
       expect([before.status, ...corsHeaders(before)]).toEqual([204, null, null]);
@@ -115,7 +120,9 @@ describe('the log', () => {
     await ask('http://asks.example');
     await preflight('http://preflights.example');
     for (const of of ['upgrades', 'asks'])
-      await expect(upgrade(`http://${of}.example`)).rejects.toThrow('403');
+      await expect(upgrade(`http://${of}.example`)).rejects.toThrow(
+        /^HTTP 403 \{"errors":\[\{"message":".*ALLOWED_ORIGINS.*"code":"FORBIDDEN"\}\}\]\}$/,
+      );
     await ask(`http://${'long.'.repeat(100)}example`);
     const lines = warningsOf(testbed);
     expect(lines.map(({ origin }) => origin)).toEqual([

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { WebSocket, type ClientOptions } from 'ws';
 
 /** A message of `graphql-transport-ws`. */
@@ -18,7 +19,7 @@ export interface RawSocket {
   close(): void;
 }
 
-/** Opens a websocket; rejects with `HTTP <status>` if the upgrade is refused. */
+/** Opens a websocket; rejects with `HTTP <status>` and the body if the upgrade is refused. */
 export function openSocket(
   url: string,
   options: ClientOptions = {},
@@ -45,7 +46,9 @@ export function openSocket(
       void closed.then((code) => reject(new Error(`closed with ${code}`)));
     });
   return new Promise((resolve, reject) => {
-    socket.once('unexpected-response', (_, { statusCode }) => reject(new Error(`HTTP ${statusCode}`)));
+    socket.once('unexpected-response', (_, response) => {
+      text(response).then((body) => reject(new Error(`HTTP ${response.statusCode} ${body}`)), reject);
+    });
     socket.on('error', reject);
     socket.once('open', () =>
       resolve({

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { foreignOrigin, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 
 /** Of every answer that has no `cache-control` of its own. */
@@ -40,7 +41,12 @@ export async function setHeaders(
   {
     compiledQueries,
     publicUrl,
-  }: { readonly compiledQueries: CompiledQueries | undefined; readonly publicUrl: string | undefined },
+    callers,
+  }: {
+    readonly compiledQueries: CompiledQueries | undefined;
+    readonly publicUrl: string | undefined;
+    readonly callers: Pick<Callers, 'admits'>;
+  },
 ): Promise<void> {
   await app.register(helmet, {
     global: false,
@@ -49,6 +55,8 @@ export async function setHeaders(
   });
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
+    // The page itself cannot read the answer, but who looks for the reason can.
+    if (!callers.admits(request.headers.origin)) reply.header('x-origin-refused', foreignOrigin);
     if (publicUrl?.startsWith('https:')) reply.headers(hsts);
     if (isData(reply)) reply.headers(dataHeaders);
     else setPageHeaders(reply);

@@ -49,7 +49,14 @@ const noOrigin = 'the session cookie counts only with an `Origin`, which browser
 const foreign =
   "the session cookie does not count from this page's origin (see ALLOWED_ORIGINS and PUBLIC_URL)";
 
-/** Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. */
+/** What a request from a page that may not call is told. */
+export const foreignOrigin = 'Pages of this origin may not call (see ALLOWED_ORIGINS and PUBLIC_URL).';
+const loopbackOrigin = /^https?:\/\/(?:(?:[\w-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
+
+/**
+ * Callers over the sessions; `origins` gives the allowed origins, the gateway's own among them. With `loopback` among
+ * them, so is any origin of this machine.
+ */
 export function createCallers(
   sessions: Pick<Sessions, 'find'>,
   origins: () => ReadonlySet<string>,
@@ -59,6 +66,11 @@ export function createCallers(
   const sessionCookie = (cookie: string | undefined) => cookieValue(cookie, cookieName);
 
   const told = new Set<string>();
+
+  function allows(origin: string): boolean {
+    const allowed = origins();
+    return allowed.has(origin) || (allowed.has('loopback') && loopbackOrigin.test(origin));
+  }
 
   function tellOnce(origin: string): void {
     const shown = origin.slice(0, maxLoggedLength);
@@ -71,13 +83,13 @@ export function createCallers(
     { origin, cookie, 'sec-fetch-site': site }: IncomingHttpHeaders,
     isRead: boolean,
   ): string | undefined {
-    const counts = origin === undefined ? isRead && site === 'same-origin' : origins().has(origin);
+    const counts = origin === undefined ? isRead && site === 'same-origin' : allows(origin);
     return counts ? sessionCookie(cookie) : undefined;
   }
 
   return {
     admits(origin) {
-      if (origin === undefined || origins().has(origin)) return true;
+      if (origin === undefined || allows(origin)) return true;
       tellOnce(origin);
       return false;
     },
@@ -90,7 +102,7 @@ export function createCallers(
     faultOf({ authorization, origin, cookie }) {
       const isByCookie = bearer(authorization) === undefined && sessionCookie(cookie) !== undefined;
       if (authorization && !isByCookie) return notBearer;
-      if (origin !== undefined && !origins().has(origin)) return foreign;
+      if (origin !== undefined && !allows(origin)) return foreign;
       if (!isByCookie) return undefined;
       return origin === undefined ? noOrigin : deadCookie;
     },

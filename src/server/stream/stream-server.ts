@@ -20,7 +20,7 @@ import type { Drain } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
 import { overloaded, type Admission, type Work } from '../operation/admission.js';
-import type { Callers } from '../operation/authenticate.js';
+import { foreignOrigin, type Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import type { Meter } from '../operation/operation-metrics.js';
@@ -65,8 +65,6 @@ export interface StreamOptions {
 const defaultBeatMs = 12_000;
 /** Streams of one user, as many as operations on one websocket. */
 const maxPerUser = 1_000;
-
-const foreignOrigin = 'Pages of this origin may not call (see ALLOWED_ORIGINS and PUBLIC_URL).';
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {

@@ -6,6 +6,10 @@ import { WebSocketServer } from 'ws';
 import { Connection, maxFragments } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
 import type { Drain } from '../http/graceful-shutdown.js';
+import type { HostFault } from '../http/host-check.js';
+import { dataHeaders, noStore } from '../http/response-headers.js';
+import { retryAfterSeconds } from '../operation/admission.js';
+import { foreignOrigin } from '../operation/authenticate.js';
 import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -37,7 +41,7 @@ export function createGraphqlSockets(
   options: ProtocolOptions & {
     readonly server: Server;
     /** Why an upgrade is refused for its `Host`. */
-    readonly hostFault: (request: IncomingMessage) => { readonly status: number } | undefined;
+    readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
     /** Once it has begun, upgrades are refused. */
     readonly drain: Drain;
     /** The caller, as long as no user is known. */
@@ -84,10 +88,10 @@ export function createGraphqlSockets(
 
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', destroy);
-    if (drain.begun) return refuse(socket, '503 Service Unavailable');
+    if (drain.begun) return refuse(socket, 503, stopping, 'RATE_LIMITED');
     const fault = hostFault(request);
-    if (fault) return refuse(socket, `${fault.status} ${STATUS_CODES[fault.status]}`);
-    if (!callers.admits(request.headers.origin)) return refuse(socket, '403 Forbidden');
+    if (fault) return refuse(socket, fault.status, fault.message, 'BAD_REQUEST');
+    if (!callers.admits(request.headers.origin)) return refuse(socket, 403, foreignOrigin, 'FORBIDDEN');
     sockets.handleUpgrade(request, socket, head, (opened) => {
       socket.off('error', destroy); // ws has its own listener from here on
       sockets.emit('connection', opened, request);
@@ -125,7 +129,21 @@ function destroy(this: Duplex): void {
   this.destroy();
 }
 
-function refuse(socket: Duplex, status: string): void {
+const stopping = 'This replica is stopping: connect again.';
+
+/** Refuses an upgrade, with the reason in the form that GraphQL clients can read. */
+function refuse(socket: Duplex, status: number, message: string, code: string): void {
+  const retryAfter = status === 503 ? { retryAfter: retryAfterSeconds } : undefined;
+  const body = JSON.stringify({ errors: [{ message, extensions: { code, ...retryAfter } }] });
+  const headers = {
+    ...noStore,
+    ...dataHeaders,
+    ...(retryAfter && { 'retry-after': retryAfterSeconds }),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const head = Object.entries(headers).map((header) => `\r\n${header.join(': ')}`);
   socket.once('finish', () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}${head.join('')}\r\n\r\n${body}`);
 }
