@@ -26,6 +26,8 @@ import { MemoryLedger } from './lib/memory-ledger.js';
 import { createSealer } from './lib/sealer.js';
 import type { SandboxInfo } from './server/pages/pages.js';
 import { startServer } from './server/server.js';
+import { watchDocuments } from './server/documents/watched-manifest.js';
+import { ownDocuments } from './generated/own-documents.js';
 import { countLists, createTally } from './server/operation/cost/list-cost.js';
 import { Grants, type GrantTable } from './domains/sessions/grants.js';
 import { createSessions } from './domains/sessions/sessions.js';
@@ -195,11 +197,13 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       },
     );
 
+    const trusted = begun(await watchDocuments(config.trustedDocuments, ownDocuments, telemetry));
     const server = begun(
       await startServer({
         ...config,
         ledger: memory,
         compiledQueries,
+        documents: trusted.documents,
         docs: modules.docs,
         streamBeatMs,
         schema: countLists(createSchema(modules.schema)),

@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import type { Config } from '../config/config.js';
 import { warningsOf } from '../config/warnings.js';
+import { readOrRefuse } from '../server/documents/watched-manifest.js';
 import { probeDatabase } from '../store/probe.js';
 import { say, CommandError, type Program } from './program.js';
 import { settings, warningsOfDatabase } from './start.js';
@@ -15,6 +16,7 @@ export async function runCheck({ environment }: Program, probe: boolean): Promis
   const config = settings(environment);
   for (const warning of [...warningsOf(environment), ...warningsOfDatabase(config)])
     say(`Warning: ${warning}`);
+  if (config.trustedDocuments) await readOrRefuse(config.trustedDocuments.path);
   if (config.upstreams === null) say('No service is set: the sandbox stands in.');
   if (probe) await reachAll(config);
   say('The settings are right.');

@@ -73,6 +73,8 @@ function missing(environment: Environment): string[] {
     faults.push(...upstreamNames.filter(isAbsent).map((name) => `${name}: missing${reason}`));
   }
   if (production && isAbsent('SECRET_KEYS')) faults.push('SECRET_KEYS: missing');
+  if (!isAbsent('TRUSTED_DOCUMENTS_MODE') && isAbsent('TRUSTED_DOCUMENTS'))
+    faults.push('TRUSTED_DOCUMENTS: missing, although TRUSTED_DOCUMENTS_MODE is set');
   return faults;
 }
 
@@ -98,6 +100,11 @@ function toConfig(given: Settings) {
     /** Undefined if any name counts. */
     allowedHosts: given.ALLOWED_HOSTS,
     introspection: given.INTROSPECTION === 'on',
+    /** Undefined if any document runs. */
+    trustedDocuments:
+      given.TRUSTED_DOCUMENTS === undefined
+        ? undefined
+        : { path: given.TRUSTED_DOCUMENTS, mode: given.TRUSTED_DOCUMENTS_MODE },
     retentionDays: given.EVENT_RETENTION_DAYS,
     logLevel: given.LOG_LEVEL,
   });

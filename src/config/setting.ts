@@ -64,6 +64,9 @@ export const sendable = z
   .string()
   .refine(isSendable, 'must consist of visible ASCII characters, without spaces');
 
+/** The path of a manifest, and not what is in it. */
+export const manifestPath = z.string().refine((text) => !/^\s*\{/.test(text), 'must be the path of a file');
+
 /** A member of a JSON object, or the path of one inside others (`user.token`). */
 export const memberPath = z
   .string()

@@ -5,6 +5,7 @@ import {
   grants,
   httpUrl,
   list,
+  manifestPath,
   memberPath,
   metricsPort,
   origin,
@@ -187,6 +188,15 @@ export const settings = z.object({
   LOG_LEVEL: described(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'The least level that is logged. At `debug` there is a line for each operation.',
+  ),
+  TRUSTED_DOCUMENTS: described(
+    manifestPath.optional(),
+    'The path of a manifest of trusted documents (docs/trusted-documents.md), read anew when the file changes.',
+    { otherwise: 'none: any document runs', example: './persisted-documents.json' },
+  ),
+  TRUSTED_DOCUMENTS_MODE: described(
+    z.enum(['log', 'prefer', 'only']).default('only'),
+    'What becomes of other documents: `only` refuses them, `log` runs them and logs each once, `prefer` runs them.',
   ),
   METRICS_PORT: described(
     metricsPort.optional(),

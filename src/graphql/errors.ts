@@ -11,7 +11,8 @@ export type ErrorCode =
   | 'UPSTREAM_UNAVAILABLE'
   | 'UPSTREAM_TIMEOUT'
   | 'UPSTREAM_INVALID_RESPONSE'
-  | 'QUERY_TOO_COMPLEX';
+  | 'QUERY_TOO_COMPLEX'
+  | 'DOCUMENT_NOT_TRUSTED';
 
 /** The cause of an error, and when to try again: for `RATE_LIMITED`, or if a service says so. */
 export interface ErrorDetails {

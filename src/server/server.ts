@@ -30,6 +30,7 @@ import { createGraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
 import { createRequestClass } from './http/incoming-request.js';
 import { createCompiledQueries } from './http/compiled-queries.js';
+import type { TrustedDocuments } from './documents/trusted-documents.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { startMetricsServer } from './http/metrics-server.js';
@@ -75,6 +76,7 @@ export interface ServerOptions {
   readonly allowedOrigins: readonly string[];
   readonly allowedHosts: readonly string[] | undefined;
   readonly introspection: boolean;
+  readonly documents: TrustedDocuments;
   /** Where `/metrics` is served by itself; undefined for at `port`, with the rest. */
   readonly metricsPort: number | undefined;
   readonly schema: GraphQLSchema;
@@ -116,7 +118,7 @@ const preflightSeconds = 600;
 
 /** Listens, with every route; rejects if it cannot listen at this address. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { host, port, publicUrl, schema, sessions, receiver, database, telemetry } = options;
+  const { host, port, publicUrl, schema, sessions, receiver, database, telemetry, ledger } = options;
   let origins: ReadonlySet<string> = new Set();
   let actualPort = port;
   const address = () => publicUrl ?? `http://${reachable(host)}:${actualPort}`;
@@ -142,7 +144,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
   const { metrics } = telemetry;
-  const { ledger } = options;
   const admission = createAdmission(telemetry, ledger);
   const networkCaller = createNetworkCaller(options.trustProxy);
   const connections = createClientConnections(ledger, telemetry);
@@ -151,6 +152,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ? createCompiledQueries({
         schema,
         costs: rules.costs,
+        documents: options.documents,
         admission,
         meter,
         isOpen: () => !drain.begun,

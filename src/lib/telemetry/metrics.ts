@@ -157,6 +157,12 @@ export function createMetrics() {
       'Operations whose answer has an error of this code. Requests refused before GraphQL saw them do not count.',
       ['transport', 'code'],
     ),
+    untrustedDocuments: values(
+      'counter',
+      'trivium_untrusted_documents_total',
+      'Requests for documents that are not trusted: refused, run all the same, or of an unknown id.',
+      ['outcome'],
+    ),
     upstreamCalls: values(
       'counter',
       'trivium_upstream_calls_total',

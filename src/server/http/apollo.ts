@@ -9,12 +9,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError, Kind, type DocumentNode, type GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
-import { isObject } from '../../lib/json.js';
 import { NotSignedIn } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { cookieNameOf, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
+import { readDocument } from './document-of-request.js';
+import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
@@ -45,6 +46,10 @@ interface Taken {
   work?: Work | undefined;
 }
 
+function isPersistedQueryError(error: GraphQLError | undefined): boolean {
+  return String(error?.extensions['code']).startsWith('PERSISTED_QUERY_');
+}
+
 /** What Apollo Server gets in place of a document that is refused. */
 const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
 
@@ -58,6 +63,7 @@ const preflightedHeaders = ['x-apollo-operation-name', 'apollo-require-preflight
 interface GraphqlHttpOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
+  readonly documents: TrustedDocuments;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly compiledQueries: CompiledQueries | undefined;
@@ -77,6 +83,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
   const cookieName = cookieNameOf(options.publicUrl);
   const secure = options.publicUrl?.startsWith('https:') ?? false;
   const contextOfError = new WeakMap<object, Context>();
+  const untrusted = new WeakMap<object, GraphQLError>();
   const apollo = new ApolloServer<Context>({
     schema,
     csrfPrevention: { requestHeaders: preflightedHeaders },
@@ -90,7 +97,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(), // only for federated subgraphs, and more code than all the rest
       ApolloServerPluginLandingPageDisabled(), // it loads from Apollo's site; our explorer comes from the gateway alone
-      operationPlugin(contextOfError, options),
+      operationPlugin(contextOfError, untrusted, options),
     ],
   });
   await apollo.start();
@@ -120,17 +127,15 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers))
       if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+    const { refusal, ...asked } = readDocument(request, options.documents);
+    const httpGraphQLRequest = { method: request.method, headers, ...asked };
+    if (refusal) untrusted.set(httpGraphQLRequest, refusal);
     const {
       status,
       headers: answered,
       body,
     } = await apollo.executeHTTPGraphQLRequest({
-      httpGraphQLRequest: {
-        method: request.method,
-        headers,
-        search: searchOf(request.url),
-        body: withoutEmptyName(request.body),
-      },
+      httpGraphQLRequest,
       context: () => Promise.resolve(context),
     });
     if (body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
@@ -169,24 +174,6 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
   };
 }
 
-/** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
-const absentParameters = [
-  ['operationName', ''],
-  ['variables', 'null'],
-  ['extensions', 'null'],
-] as const;
-
-/** The same of a POST: a client that has no name to send may send an empty one. */
-function withoutEmptyName(body: unknown): unknown {
-  return isObject(body) && body['operationName'] === '' ? { ...body, operationName: null } : body;
-}
-
-function searchOf(target: string): string {
-  const { searchParams } = new URL(target, 'http://gateway');
-  for (const [name, value] of absentParameters) searchParams.delete(name, value);
-  return `?${searchParams}`;
-}
-
 /**
  * Has our own rules prepare each document, as for websockets; refuses subscriptions, which go over those; tells
  * whoever has to sign in what is wrong with their credentials; and remembers which operation an error belongs to, since
@@ -194,6 +181,7 @@ function searchOf(target: string): string {
  */
 function operationPlugin(
   contextOfError: WeakMap<object, Context>,
+  untrusted: WeakMap<object, GraphQLError>,
   { rules, callers, compiledQueries, meter }: GraphqlHttpOptions,
 ): ApolloServerPlugin<Context> {
   return {
@@ -201,7 +189,8 @@ function operationPlugin(
       let refusals: readonly GraphQLError[] = [];
       return {
         async didResolveSource(request) {
-          const prepared = rules.prepare(request.source);
+          const refusal = untrusted.get(request.request.http ?? {});
+          const prepared = refusal ? [refusal] : rules.prepare(request.source);
           const isTaken = 'kind' in prepared;
           if (!isTaken) refusals = prepared;
           // Apollo Server parses and validates only where no document is set.
@@ -238,7 +227,9 @@ function operationPlugin(
           const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);
           const all = refusal ? [refusal] : refusals;
           if (all.length > 0) {
-            http.status = 400;
+            // Clients that send ids expect 200 for one that is not known, where `data` may be absent then.
+            const isUnknownId = isLegacy && isPersistedQueryError(all[0]);
+            http.status = isUnknownId ? 200 : 400;
             body.singleResult = { errors: all.map((each) => rules.show(each, contextValue)) };
           }
           const limits = rateLimitHeaders(contextValue.rateLimits());

@@ -12,6 +12,8 @@ import type { Context } from '../../api/context.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { isObject } from '../../lib/json.js';
 import { createCache } from '../../lib/cache/cache.js';
+import { noDocument, requestedDocument, type RequestedDocument } from '../documents/requested-document.js';
+import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { isTooLong } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
@@ -48,6 +50,7 @@ export interface Work {
 export interface CompiledQueriesOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
+  readonly documents: TrustedDocuments;
   readonly admission: Admission;
   readonly meter: Meter;
   /** Makes the context of one operation; what is read for it is charged to the memory of `work`. */
@@ -60,6 +63,7 @@ export interface CompiledQueriesOptions {
 
 /** How requests with the same body are answered, unless the document is forgotten. */
 interface Plan {
+  readonly requested: RequestedDocument;
   readonly source: string;
   readonly variables: Readonly<Record<string, unknown>>;
   /** In fields. */
@@ -99,7 +103,7 @@ const ownHeaders = new Set([
 
 /** Runs repeated queries over a schema compiled, in front of Apollo Server. */
 export function createCompiledQueries(options: CompiledQueriesOptions): CompiledQueries {
-  const { schema, costs, admission, meter, makeContext, callerOf, isOpen } = options;
+  const { schema, costs, documents: trusted, admission, meter, makeContext, callerOf, isOpen } = options;
   const documents = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   const learned = createCache<readonly string[]>(maxLearned);
   /** By the body of the request: clients repeat a query in the same bytes. */
@@ -108,22 +112,33 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
 
   function find(text: string): Plan | undefined {
     const known = plans.get(text);
-    if (known) return known;
+    if (known && sourceOf(known.requested) === known.source) return known;
     const plan = planOf(parsePlain(text));
     if (plan) plans.set(text, plan);
     return plan;
   }
 
+  /** The text to be run, if the document is trusted, or may run without a trace. */
+  function sourceOf(requested: RequestedDocument): string | undefined {
+    // Without a manifest, Apollo Server refuses its own form of ids.
+    if (requested.hash !== undefined && !trusted.knowsIds) return undefined;
+    const { text, stranger } = trusted.find(requested);
+    return stranger === undefined ? text : undefined;
+  }
+
   function planOf(request: PlainRequest | undefined): Plan | undefined {
-    const admitted = request && documents.get(request.query);
-    if (!admitted) return undefined;
+    const requested = request ? requestedDocument(request) : noDocument;
+    if (!request || typeof requested === 'string') return undefined;
+    const source = sourceOf(requested);
+    const admitted = source === undefined ? undefined : documents.get(source);
+    if (!admitted || source === undefined) return undefined;
     const { document, operation } = admitted;
     const variables = request.variables ?? {};
     const isNamed = !request.operationName || request.operationName === operation.name?.value;
     if (!isNamed) return undefined;
     const { fields: cost, refusal } = costs.assess(document, operation, variables);
     const isAccepted = !refusal && areAccepted(operation, variables);
-    return isAccepted ? { source: request.query, variables, cost } : undefined;
+    return isAccepted ? { requested, source, variables, cost } : undefined;
   }
 
   /** The compiler accepts more than GraphQL: a list for an input object, or null where only a default may stand. */
@@ -247,23 +262,30 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
 }
 
 interface PlainRequest {
-  readonly query: string;
+  readonly query?: unknown;
+  readonly documentId?: unknown;
+  readonly extensions?: unknown;
   readonly variables?: Readonly<Record<string, unknown>> | null;
   readonly operationName?: string | null;
 }
 
-const plainNames: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
+const plainNames: ReadonlySet<string> = new Set([
+  'query',
+  'documentId',
+  'variables',
+  'operationName',
+  'extensions',
+]);
 
 /** The request, if nothing in it needs Apollo Server. */
 function parsePlain(text: string): PlainRequest | undefined {
   const request: unknown = JSON.parse(text);
   if (!isObject(request)) return undefined;
-  const { query, variables, operationName, extensions } = request;
+  const { variables, operationName, extensions } = request;
   const plain =
-    typeof query === 'string' &&
     (variables == null || isObject(variables)) &&
     (operationName == null || typeof operationName === 'string') &&
-    (extensions == null || (isObject(extensions) && !('persistedQuery' in extensions))) &&
+    (extensions == null || isObject(extensions)) &&
     Object.keys(request).every((name) => plainNames.has(name));
-  return plain ? (request as unknown as PlainRequest) : undefined;
+  return plain ? (request as PlainRequest) : undefined;
 }

@@ -8,10 +8,15 @@ import {
 import type { Variables } from '../operation/cost/document-limits.js';
 import { declaredOf } from '../operation/cost/query-cost.js';
 import type { Rules } from '../operation/operation-rules.js';
+import { requestedDocument } from '../documents/requested-document.js';
+import type { TrustedDocuments } from '../documents/trusted-documents.js';
 
 /** An operation as a client names it. */
 export interface OperationPayload {
-  readonly query: string;
+  readonly query?: string | null | undefined;
+  /** Names a trusted document, as do Apollo's `extensions`. */
+  readonly documentId?: unknown;
+  readonly extensions?: unknown;
   readonly operationName?: string | null | undefined;
   readonly variables?: Variables | null | undefined;
 }
@@ -28,12 +33,17 @@ export interface LiveOperation {
 
 /** The query or subscription that a payload names, or why it is refused; `transport` is how messages name what it came by. */
 export function prepareLive(
-  rules: Rules,
-  { query, operationName: given, variables }: OperationPayload,
+  { rules, documents }: { readonly rules: Rules; readonly documents: TrustedDocuments },
+  payload: OperationPayload,
   transport: 'a websocket' | 'a stream',
 ): LiveOperation | readonly GraphQLError[] {
-  const operationName = given || null; // an empty one is none
-  const document = rules.prepare(query);
+  const requested = requestedDocument(payload);
+  if (typeof requested === 'string') return [refusal(requested)];
+  const verdict = documents.take(requested);
+  if (verdict.refusal) return [verdict.refusal];
+  const { variables } = payload;
+  const operationName = payload.operationName || null; // an empty one is none
+  const document = rules.prepare(verdict.text);
   if (!('kind' in document)) return document;
   const operation = getOperationAST(document, operationName);
   if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];

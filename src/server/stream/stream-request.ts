@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isObject } from '../../lib/json.js';
+import { noDocument, requestedDocument } from '../documents/requested-document.js';
 import type { OperationPayload } from '../live/live-operation.js';
 
 const badObject = (name: string) => `\`${name}\` must be a JSON object.`;
@@ -11,17 +12,20 @@ export function readOperation({ method, url, body }: FastifyRequest): OperationP
 
 function readParameters(url: string): OperationPayload | string {
   const { searchParams } = new URL(url, 'http://gateway');
-  const text = searchParams.get('variables');
-  let variables: unknown;
-  try {
-    variables = text ? JSON.parse(text) : undefined;
-  } catch {
-    return badObject('variables');
+  const objects: Record<string, unknown> = {};
+  for (const name of ['variables', 'extensions']) {
+    const text = searchParams.get(name);
+    try {
+      objects[name] = text ? JSON.parse(text) : undefined;
+    } catch {
+      return badObject(name);
+    }
   }
   return check({
     query: searchParams.get('query'),
+    documentId: searchParams.get('documentId') || undefined,
     operationName: searchParams.get('operationName') || undefined,
-    variables,
+    ...objects,
   });
 }
 
@@ -31,13 +35,13 @@ function readBody(body: unknown): OperationPayload | string {
     : 'Send the operation as a JSON object, with `Content-Type: application/json`.';
 }
 
-function check({
-  query,
-  operationName,
-  variables,
-}: Readonly<Record<string, unknown>>): OperationPayload | string {
-  if (typeof query !== 'string' || query === '') return '`query` must be a document, as a string.';
+function check(request: Readonly<Record<string, unknown>>): OperationPayload | string {
+  const { operationName, variables } = request;
+  const requested = requestedDocument(request);
+  if (typeof requested === 'string') return requested;
+  if (requested.text === '') return noDocument;
   if (operationName != null && typeof operationName !== 'string') return '`operationName` must be a string.';
   if (variables != null && !isObject(variables)) return badObject('variables');
-  return { query, operationName, variables };
+  const { query, documentId, extensions } = request as OperationPayload;
+  return { query, documentId, extensions, operationName, variables };
 }

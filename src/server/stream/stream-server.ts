@@ -16,6 +16,7 @@ import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { userCaller } from '../../lib/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Drain } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
@@ -46,6 +47,7 @@ export interface GraphqlStreams {
 export interface StreamOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
+  readonly documents: TrustedDocuments;
   readonly sessions: Sessions;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
@@ -138,7 +140,7 @@ async function run(
   const { request } = answer;
   const payload = readOperation(request);
   if (typeof payload === 'string') return answer.refuse(400, [toError(payload, 'BAD_REQUEST')]);
-  const prepared = prepareLive(rules, payload, 'a stream');
+  const prepared = prepareLive(options, payload, 'a stream');
   if (!('document' in prepared)) return refuseBy(options, answer, prepared);
   const { document, operation, variableValues, cost } = prepared;
   const isQuery = operation.operation === OperationTypeNode.QUERY;

@@ -13,6 +13,7 @@ import { tryAgainLater, type Connection } from './socket/connection.js';
 import type { Fanout, LiveSubscription } from '../live/fanout.js';
 import { prepareLive } from '../live/live-operation.js';
 import { WebsocketOutlet } from './websocket-outlet.js';
+import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import type { Rules } from '../operation/operation-rules.js';
@@ -38,6 +39,7 @@ export const maxRunning = 1_000;
 export interface ProtocolOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
+  readonly documents: TrustedDocuments;
   readonly sessions: Sessions;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
@@ -99,7 +101,7 @@ export function createProtocol(options: ProtocolOptions) {
   }
 
   function execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
-    const prepared = prepareLive(rules, payload, 'a websocket');
+    const prepared = prepareLive(options, payload, 'a websocket');
     if (!('document' in prepared)) return prepared;
     const { document, operation, variableValues, cost } = prepared;
     const ending = new LightAbortController(work.memory);

@@ -8,6 +8,8 @@ const correct =
   'Correct the operation or its variables. Mutations go over HTTP, subscriptions over a websocket.';
 const correctDocument = 'Correct the document, or pass an `operationName`.';
 const correctRequest = 'Correct the HTTP request: one operation as JSON, `POST` for mutations.';
+const sendText = 'This gateway has no manifest: send the text of the document.';
+const untrusted = 'Have the operator list the document among the [trusted ones](trusted-documents.md).';
 const retryLater =
   'A service behind the gateway failed. Retry later (after `extensions.retryAfter`, if given). A mutation of a note may have taken effect: check first.';
 
@@ -21,8 +23,9 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
   GRAPHQL_VALIDATION_FAILED: correctDocument,
   OPERATION_RESOLUTION_FAILURE: correctDocument,
   BAD_REQUEST: correctRequest,
-  PERSISTED_QUERY_NOT_SUPPORTED: correctRequest,
-  PERSISTED_QUERY_NOT_FOUND: correctRequest,
+  PERSISTED_QUERY_NOT_SUPPORTED: sendText,
+  PERSISTED_QUERY_NOT_FOUND: untrusted,
+  DOCUMENT_NOT_TRUSTED: untrusted,
   QUERY_TOO_COMPLEX:
     'Ask for less, as the message says. On a mutation, the message also says whether it may have been carried out.',
   CURSOR_EXPIRED: 'Query the list again, and subscribe from its `liveCursor`.',

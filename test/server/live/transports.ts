@@ -13,8 +13,13 @@ export interface Live {
 /** An operation is complete, refused (with the codes of its errors), or its session or server has ended. */
 export type Ending = 'complete' | 'cut' | { readonly codes: readonly unknown[] };
 
+/** The text of a document, or the members that name it. */
+type Document = string | { readonly documentId?: string; readonly extensions?: object };
+
 /** Runs one operation with this session's token. */
-export type OpenLive = (url: string, token: string, query: string, variables?: object) => Promise<Live>;
+export type OpenLive = (url: string, token: string, document: Document, variables?: object) => Promise<Live>;
+
+const namingOf = (document: Document) => (typeof document === 'string' ? { query: document } : document);
 
 interface Inbox {
   readonly live: Live;
@@ -58,14 +63,14 @@ interface Refusal {
 
 const codesOf = ({ errors }: Refusal) => ({ codes: errors.map(({ extensions }) => extensions['code']) });
 
-const overWebsocket: OpenLive = async (url, token, query, variables) => {
+const overWebsocket: OpenLive = async (url, token, document, variables) => {
   const socket = await openSocket(`${url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
   const inbox = createInbox(() => socket.close());
   void socket.closed.then(() => inbox.end('cut'));
   const first = await socket.next().catch(() => undefined);
   if (first?.type !== 'connection_ack') return inbox.live;
-  socket.send({ id: '1', type: 'subscribe', payload: { query, variables } });
+  socket.send({ id: '1', type: 'subscribe', payload: { query: '', ...namingOf(document), variables } });
   const read = async () => {
     for (;;) {
       const { type, payload } = await socket.next('1');
@@ -112,13 +117,13 @@ const parseParts: Parse = (text) => {
 };
 
 function overHttp(path: string, accept: string, parse: Parse): OpenLive {
-  return async (url, token, query, variables) => {
+  return async (url, token, document, variables) => {
     const leaving = new AbortController();
     const inbox = createInbox(() => leaving.abort());
     const response = await fetch(`${url}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept, authorization: `Bearer ${token}` },
-      body: JSON.stringify({ query, variables }),
+      body: JSON.stringify({ ...namingOf(document), variables }),
       signal: leaving.signal,
     });
     if (response.status !== 200) {

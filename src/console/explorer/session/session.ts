@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateA
 import { retrySoon } from './retry.js';
 import { isUnauthenticated, isOriginAllowed, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
+import { signInMutation, signOutMutation, viewerQuery } from './operations.js';
 
 /** The person who is signed in, as the page shows them. */
 export interface Viewer {
@@ -39,11 +40,6 @@ export interface Session extends State {
 
 /** Connects the explorer's windows, which share the cookie: each notifies the others of a sign-in or sign-out. */
 const windows = new BroadcastChannel(`trivium ${location.origin}`);
-
-const viewerQuery = 'query Viewer { viewer { email name grants } }';
-const signInMutation =
-  'mutation SignIn($input: SignInInput!) { signIn(input: $input) { errors { message } } }';
-const signOutMutation = 'mutation SignOut { signOut { signedOut } }';
 
 interface SignInData {
   readonly signIn: { readonly errors: readonly { readonly message: string }[] };

@@ -1,0 +1,22 @@
+/**
+ * Writes `src/generated/own-documents.ts`: the texts of the operations that the console and the client package send,
+ * which a gateway trusts always. A part of `npm run codegen`, run by tsx.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as client from '../src/client/generated/index.ts';
+import { textOf } from '../src/client/core/document.ts';
+import * as console from '../src/console/generated/index.ts';
+import * as explorer from '../src/console/explorer/session/operations.ts';
+
+const texts = [client, console, explorer]
+  .flatMap((module) => Object.entries(module))
+  .filter(([name, document]) => !name.endsWith('FragmentDoc') && typeof document !== 'function')
+  .map(([, document]) => textOf(document));
+
+writeFileSync(
+  join(import.meta.dirname, '../src/generated/own-documents.ts'),
+  `/** The operations of the console and of the client package. */
+export const ownDocuments: readonly string[] = ${JSON.stringify([...new Set(texts)], null, 2)};
+`,
+);

@@ -1,0 +1,60 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { ConfigError } from '../../config/environment.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { readManifest, type Manifest } from './manifest.js';
+import { TrustedDocuments, type TrustMode } from './trusted-documents.js';
+
+/** Where the manifest is, and what holds for all other documents. */
+interface TrustSettings {
+  readonly path: string;
+  readonly mode: TrustMode;
+}
+
+/** Trusted documents that follow their file. */
+export interface WatchedDocuments {
+  readonly documents: TrustedDocuments;
+  stop(): void;
+}
+
+const lookMs = 1_000;
+
+/**
+ * The trusted documents of a gateway, whose `own` are listed besides. The file is read anew when it changes; while it is
+ * wrong, what held before goes on. Throws a `ConfigError` if it cannot be used at the start.
+ */
+export async function watchDocuments(
+  settings: TrustSettings | undefined,
+  own: readonly string[],
+  telemetry: Telemetry,
+): Promise<WatchedDocuments> {
+  if (!settings) return { documents: new TrustedDocuments(telemetry), stop: () => undefined };
+  const { path, mode } = settings;
+  const { log } = telemetry;
+  const documents = new TrustedDocuments(telemetry, mode, await readOrRefuse(path, own));
+  log.info({ documents: documents.size, mode }, 'documents that are trusted were read');
+
+  let reading: Promise<void> = Promise.resolve();
+  const reread = async (): Promise<void> => {
+    try {
+      documents.replace(await readManifest(path, own));
+      log.info({ documents: documents.size }, 'the manifest of trusted documents was read anew');
+    } catch (err) {
+      log.error({ err }, 'TRUSTED_DOCUMENTS was changed and cannot be used: the documents stay as they were');
+    }
+  };
+  // By polling: a file that a volume of Kubernetes replaces is behind a link, which other ways of watching miss.
+  const listener = () => void (reading = reading.then(reread));
+  watchFile(path, { interval: lookMs, persistent: false }, listener);
+  return { documents, stop: () => unwatchFile(path, listener) };
+}
+
+/** The manifest at `path`; throws a `ConfigError` that names the setting if it cannot be used. */
+export async function readOrRefuse(path: string, own: readonly string[] = []): Promise<Manifest> {
+  return readManifest(path, own).catch((error: unknown) => {
+    throw new ConfigError([`TRUSTED_DOCUMENTS: ${path} ${reasonOf(error as NodeJS.ErrnoException)}`]);
+  });
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  return code === undefined ? message : `cannot be read (${code})`;
+}
