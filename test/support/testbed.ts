@@ -27,6 +27,8 @@ export const allGrants = [
 export interface TestbedOptions {
   readonly settings?: Environment;
   readonly upstreamTimeoutMs?: number;
+  /** How often a stream shows that it is alive. */
+  readonly streamBeatMs?: number;
   /** Whether repeated queries are compiled; they are by default. */
   readonly compiledQueries?: boolean;
   /** A sandbox that runs already; it is not stopped with the testbed. */
@@ -79,7 +81,7 @@ export async function startTestbed(options: TestbedOptions = {}): Promise<Testbe
     ...options.settings,
   };
   const config = readConfig(environment, () => '') as GatewayConfig;
-  const { upstreamTimeoutMs } = options;
+  const { upstreamTimeoutMs, streamBeatMs } = options;
   const gateway = await startGateway(config, {
     sandbox,
     clock: sandbox.clock,
@@ -87,6 +89,7 @@ export async function startTestbed(options: TestbedOptions = {}): Promise<Testbe
     compiledQueries: options.compiledQueries ?? true,
     writer: testWriter(),
     ...(upstreamTimeoutMs !== undefined && { upstreamTimeoutMs }),
+    ...(streamBeatMs !== undefined && { streamBeatMs }),
   });
   sandbox.deliverTo(gateway.url);
   const { url } = gateway;

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLFormattedError } from 'graphql';
 import { dataHeaders, noStore } from '../http/response-headers.js';
+import { refusalTypeFor } from '../operation/content-negotiation.js';
 import { againDelayMs, type StreamFormat } from './stream-format.js';
 
 /** The status of a refusal that stays, by its code: at it a browser stops for good. Of all other codes it is 400. */
@@ -82,7 +83,8 @@ export class Answer {
   /** A refusal that stays. */
   refuse(status: number, errors: readonly GraphQLFormattedError[]): void {
     if (this.#reply.sent) return;
-    void this.#reply.code(status).type('application/json; charset=utf-8').send({ errors });
+    const type = refusalTypeFor(this.request.headers.accept, status);
+    void this.#reply.code(status).type(type).send({ errors });
   }
 
   /** Refuses for these errors, by their codes. */

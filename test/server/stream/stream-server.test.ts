@@ -1,0 +1,318 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { scrape } from '../../support/metrics.js';
+import { startTestbed, type Testbed } from '../../support/testbed.js';
+import { openEventStream, type Block } from './event-stream.js';
+
+const SECRET_KEYS = randomBytes(32).toString('base64');
+const updates =
+  'subscription ($after: String, $filter: ShipmentUpdateFilter) { shipmentUpdates(after: $after, filter: $filter) { event { eventId } } }';
+const nobody = { email: 'nobody@example.com', password: 'word' };
+
+let testbed: Testbed;
+let token: string;
+
+beforeAll(async () => {
+  testbed = await startTestbed({ streamBeatMs: 100, settings: { SECRET_KEYS } });
+  testbed.sandbox.notes.addUser({ ...nobody, name: 'Nobody' });
+  token = await testbed.signIn();
+});
+afterAll(() => testbed.stop());
+
+const bearer = () => ({ authorization: `Bearer ${token}` });
+const open = (
+  query = updates,
+  variables = {},
+  headers: Record<string, string | string[]> = {},
+  url = testbed.url,
+) => openEventStream(url, { query, variables }, { headers: { ...bearer(), ...headers } });
+const send = async (id = 'shp') =>
+  (await testbed.sandbox.webhooks.emitShipment({ shipment: { id } })).eventId;
+const liveCursor = async (own = testbed) =>
+  (await own.ask('{ liveCursor }', {}, await own.signIn())).data.liveCursor as string;
+const eventIdOf = ({ data }: Block) => /"eventId":"([^"]+)"/.exec(data ?? '')?.[1];
+const streams = () => scrape(testbed.telemetry.metrics, 'trivium_streams');
+const codesIn = (body: string) =>
+  (JSON.parse(body) as { errors: { extensions: { code: string } }[] }).errors.map(
+    ({ extensions }) => extensions.code,
+  );
+
+describe('a stream', () => {
+  test('opens with an id alone, gives each update its cursor, and a heartbeat the place passed', async () => {
+    const stream = await open(updates, { filter: { shipmentIds: ['wanted'] } });
+    const first = await stream.next();
+    expect(first).toMatchObject({ id: expect.any(String), event: undefined, data: undefined });
+    await send('other');
+    await expect.poll(async () => (await stream.next()).id).not.toBe(first.id);
+    const wanted = await send('wanted');
+    const update = await stream.nextOf('next');
+    expect(eventIdOf(update)).toBe(wanted);
+    expect(await stream.next()).toEqual({
+      id: update.id,
+      event: undefined,
+      data: undefined,
+      retry: undefined,
+    });
+    stream.leave();
+    // From the heartbeat after the other event, nothing is repeated.
+    const again = await open(updates, {}, { 'last-event-id': update.id! });
+    expect(eventIdOf(await (await send(), again.nextOf('next')))).not.toBe(wanted);
+  });
+
+  test('is told to be neither kept nor gathered by proxies', async () => {
+    const { headers } = await open();
+    expect(headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-request-id': expect.any(String),
+    });
+  });
+
+  test('goes on from `Last-Event-ID`, even where `after` is another, or is not declared', async () => {
+    const after = await liveCursor();
+    const [, second] = [await send(), await send()];
+    const stream = await open(updates, { after });
+    const { id } = await stream.nextOf('next');
+    for (const [query, variables] of [
+      [updates, { after }],
+      ['subscription { shipmentUpdates { event { eventId } } }', {}],
+    ] as const)
+      expect(eventIdOf(await (await open(query, variables, { 'last-event-id': id! })).nextOf('next'))).toBe(
+        second,
+      );
+    // An empty one is none.
+    const empty = await open(updates, { after }, { 'last-event-id': '' });
+    expect((await empty.nextOf('next')).id).toBe(id);
+  });
+
+  test('of deliveries has no ids', async () => {
+    const stream = await open('subscription { webhookDeliveryUpdates { delivery { type } } }');
+    await send();
+    expect(await stream.nextOf('next')).toMatchObject({
+      id: undefined,
+      data: expect.stringContaining('shipment.'),
+    });
+  });
+
+  test('ends without a result when its session does, and is not asked for again', async () => {
+    const session = await testbed.signIn();
+    const stream = await open(updates, {}, { authorization: `Bearer ${session}` });
+    await stream.next();
+    await testbed.ask('mutation { signOut { signedOut } }', {}, session);
+    const end = (await stream.rest()).at(-1);
+    expect(end).toEqual({ id: 'complete', event: 'complete', data: '', retry: undefined });
+    expect((await open(updates, {}, { 'last-event-id': end!.id! })).status).toBe(204);
+  });
+
+  test.runIf(spawnSync('curl', ['--version']).error === undefined)('is shown by `curl -N`', async () => {
+    const authorization = `authorization: Bearer ${token}`;
+    const parameters = ['-G', '--data-urlencode', `query=${updates}`];
+    const url = `${testbed.url}/graphql/stream`;
+    const curl = spawn('curl', ['-sN', '-H', authorization, ...parameters, url]);
+    onTestFinished(() => void curl.kill());
+    let shown = '';
+    curl.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    await expect.poll(() => shown).toMatch(/^id: .+\n\n/);
+    const eventId = await send();
+    await expect.poll(() => shown).toContain(eventId);
+  });
+});
+
+describe('what is refused for good has a status', () => {
+  test.each([
+    ['of another gateway, or altered', () => 'x'.repeat(60), 400, 'CURSOR_INVALID'],
+    ['10 KB long', () => 'a'.repeat(10_000), 400, 'CURSOR_INVALID'],
+    ['sent twice', async () => [await liveCursor(), await liveCursor()], 400, 'CURSOR_INVALID'],
+  ])('a `Last-Event-ID` that is %s', async (_, id, status, code) => {
+    const { response, ...answer } = await open(updates, {}, { 'last-event-id': await id() });
+    expect([answer.status, answer.headers['content-type'], codesIn(await text(response))]).toEqual([
+      status,
+      'application/json; charset=utf-8',
+      [code],
+    ]);
+  });
+
+  test('a cursor of another log, as one that has expired', async () => {
+    const other = await startTestbed({ sandbox: testbed.sandbox, settings: { SECRET_KEYS } });
+    testbed.sandbox.deliverTo(testbed.url);
+    onTestFinished(() => other.stop());
+    const { response, status } = await open(updates, {}, { 'last-event-id': await liveCursor(other) });
+    expect([status, codesIn(await text(response))]).toEqual([410, ['CURSOR_EXPIRED']]);
+  });
+
+  test('a caller without a session, or without the grant', async () => {
+    const { status, response } = await open(updates, {}, { authorization: 'Bearer none' });
+    expect([status, codesIn(await text(response))]).toEqual([401, ['UNAUTHENTICATED']]);
+    const session = await testbed.signIn(nobody);
+    expect((await open(updates, {}, { authorization: `Bearer ${session}` })).status).toBe(403);
+  });
+
+  test.each([
+    ['a mutation', { query: 'mutation { signOut { signedOut } }' }, 'BAD_USER_INPUT'],
+    ['no query', {}, 'BAD_REQUEST'],
+    ['variables that are no object', { query: updates, variables: '[1]' }, 'BAD_REQUEST'],
+    ['variables that are no JSON', { query: updates, variables: '{' }, 'BAD_REQUEST'],
+  ])('%s', async (_, parameters, code) => {
+    const url = `${testbed.url}/graphql/stream?${new URLSearchParams(parameters)}`;
+    const response = await fetch(url, { headers: bearer() });
+    expect([response.status, codesIn(await response.text())]).toEqual([400, [code]]);
+  });
+
+  test.each(['HEAD', 'PUT', 'DELETE'])('the method %s', async (method) => {
+    const { status, headers } = await fetch(`${testbed.url}/graphql/stream?query={__typename}`, { method });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, POST']);
+  });
+});
+
+describe('the cookie counts', () => {
+  test.each([
+    ['from the page itself', { 'sec-fetch-site': 'same-origin' }, 200],
+    ['not from a page of the same site', { 'sec-fetch-site': 'same-site' }, 401],
+    ['not from another site', { 'sec-fetch-site': 'cross-site' }, 401],
+    ['not from who does not say', {}, 401],
+    ['from an allowed origin, by any site', { origin: 'own', 'sec-fetch-site': 'cross-site' }, 200],
+    ['not from a foreign origin', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }, 403],
+  ])('%s', async (_, { origin, ...headers }: Record<string, string>, status) => {
+    const stream = await openEventStream(
+      testbed.url,
+      { query: updates },
+      {
+        headers: {
+          ...headers,
+          ...(origin !== undefined && { origin: origin === 'own' ? testbed.url : origin }),
+          cookie: `trivium_session=${token}`,
+        },
+      },
+    );
+    expect(stream.status).toBe(status);
+  });
+});
+
+describe('what passes is asked for again', () => {
+  test('when one user has 1,000 streams, until one of them is left', { timeout: 60_000 }, async () => {
+    await expect.poll(streams).toBe(0);
+    const { port } = new URL(testbed.url);
+    const own = await testbed.signIn();
+    const path = `/graphql/stream?${new URLSearchParams({ query: updates })}`;
+    const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own}\r\n\r\n`;
+    const sockets: Socket[] = [];
+    onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+    while (sockets.length < 1_000) {
+      const more = Array.from({ length: 100 }, () => connect(Number(port), '127.0.0.1'));
+      sockets.push(...more);
+      await Promise.all(
+        more.map(async (socket) => {
+          socket.write(request);
+          await once(socket, 'data');
+          socket.resume();
+        }),
+      );
+    }
+    expect(await streams()).toBe(1_000);
+    const refused = await open();
+    expect([refused.status, await refused.rest()]).toEqual([
+      200,
+      [{ id: undefined, event: undefined, data: undefined, retry: expect.stringMatching(/^[1-5]\d{3}$/) }],
+    ]);
+    const parts = await fetch(`${testbed.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        ...bearer(),
+        'content-type': 'application/json',
+        accept: 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0',
+      },
+      body: JSON.stringify({ query: updates }),
+    });
+    expect([parts.status, parts.headers.get('retry-after'), codesIn(await parts.text())]).toEqual([
+      503,
+      '1',
+      ['RATE_LIMITED'],
+    ]);
+    const session = await testbed.signIn(nobody);
+    const answered = await open('{ viewer { email } }', {}, { authorization: `Bearer ${session}` });
+    expect((await answered.nextOf('next')).data).toContain(nobody.email);
+    sockets.pop()!.destroy();
+    await expect.poll(streams).toBe(999);
+    expect(await (await open()).next()).toMatchObject({ id: expect.any(String) });
+  });
+
+  test(
+    'when its reader stops reading, which keeps nobody else from reading',
+    { timeout: 60_000 },
+    async () => {
+      const query = 'subscription { paymentUpdates { event { eventId data } } }';
+      const [slow, quick] = [await open(query), await open(query)];
+      const { id } = await slow.next();
+      slow.response.pause();
+      const sent: string[] = [];
+      const got: (string | undefined)[] = [];
+      // Some 4 MiB are in the system's buffers, and 1 MiB waits.
+      for (let event = 0; event < 16; event += 1) {
+        const object = { id: 'pay', padding: 'x'.repeat(600_000) };
+        sent.push((await testbed.sandbox.webhooks.emitPayment({ object })).eventId);
+        got.push(eventIdOf(await quick.nextOf('next')));
+      }
+      expect(got).toEqual(sent);
+      await expect.poll(streams).toBeLessThan(2);
+      const blocks = await slow.rest().catch(() => []);
+      const last = blocks.findLast((block) => block.id !== undefined)?.id ?? id!;
+      const seen = blocks.flatMap((block) => eventIdOf(block) ?? []);
+      const resumed = await open(query, {}, { 'last-event-id': last });
+      while (seen.length < sent.length) seen.push(eventIdOf(await resumed.nextOf('next'))!);
+      expect(seen).toEqual(sent);
+    },
+  );
+
+  test('when the gateway stops', async () => {
+    const own = await startTestbed({ sandbox: testbed.sandbox });
+    testbed.sandbox.deliverTo(testbed.url);
+    const session = await own.signIn();
+    const mine = { authorization: `Bearer ${session}` };
+    const [stream, other] = [await open(updates, {}, mine, own.url), await open(updates, {}, mine, own.url)];
+    const stopped = own.stop();
+    for (const each of [stream, other])
+      expect((await each.rest()).at(-1)).toMatchObject({
+        event: undefined,
+        retry: expect.stringMatching(/^\d{4}$/),
+      });
+    await stopped;
+  });
+});
+
+describe('an unusual client', () => {
+  const path = `/graphql/stream?${new URLSearchParams({ query: updates })}`;
+  const raw = (version: string, end = false) => {
+    const socket = connect({
+      port: Number(new URL(testbed.url).port),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    });
+    onTestFinished(() => void socket.destroy());
+    const request = `GET ${path} HTTP/${version}\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    if (end) socket.end(request);
+    else socket.write(request);
+    return socket;
+  };
+
+  test('of HTTP/1.0 gets events without chunks, until the connection ends', async () => {
+    const socket = raw('1.0');
+    let got = '';
+    socket.on('data', (chunk: Buffer) => (got += chunk.toString()));
+    await expect.poll(() => got).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nid: \S+\n\n/);
+    expect(got).not.toMatch(/transfer-encoding/i);
+    const eventId = await send();
+    await expect.poll(() => got).toContain(eventId);
+  });
+
+  test('that half-closes leaves nothing behind', async () => {
+    await expect.poll(streams).toBe(0);
+    const socket = raw('1.1', true).resume();
+    await once(socket, 'close');
+    await expect.poll(streams).toBe(0);
+  });
+});
