@@ -1,18 +1,5 @@
 import type { CodegenConfig } from '@graphql-codegen/cli';
-
-const scalars = {
-  ID: 'string',
-  DateTime: 'string',
-  SafeInt: 'number',
-  JSON: 'unknown',
-};
-
-const common = {
-  scalars,
-  strictScalars: true,
-  useTypeImports: true,
-  immutableTypes: true,
-};
+import { config as common } from './src/client/codegen/codegen.js';
 
 const config: CodegenConfig = {
   schema: 'schema/*.graphql',

@@ -12,9 +12,11 @@ const entries = {
   '.': 'core/trivium',
   './operations': 'generated/index',
   './react': 'react/react',
+  './apollo': 'apollo/apollo',
+  './codegen': 'codegen/codegen',
 };
 
-const optionalPeers = { react: '>=18' };
+const optionalPeers = { react: '>=18', '@apollo/client': '^4.0.0' };
 
 function manifest() {
   const { version, license, engines } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -29,6 +31,7 @@ function manifest() {
     engines,
     exports: {
       ...Object.fromEntries(Object.entries(entries).map(([name, module]) => [name, target(module)])),
+      './fragments.graphql': './fragments.graphql',
       './operations.graphql': './operations.graphql',
       './schema.graphql': './schema.graphql',
       './package.json': './package.json',
@@ -103,7 +106,12 @@ run(
   '--logLevel',
   'warn',
 );
-cpSync('src/client/operations.graphql', join(folder, 'operations.graphql'));
+const operations = readFileSync('src/client/operations.graphql', 'utf8');
+writeFileSync(join(folder, 'operations.graphql'), operations);
+writeFileSync(
+  join(folder, 'fragments.graphql'),
+  `${operations.match(/^fragment [^]*?^\}/gm).join('\n\n')}\n`,
+);
 cpSync('src/generated/schema.graphql', join(folder, 'schema.graphql'));
 cpSync('src/client/README.md', join(folder, 'README.md'));
 cpSync('LICENSE', join(folder, 'LICENSE'));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-const modules = ['core/trivium', 'generated/index', 'react/react'];
+const modules = ['core/trivium', 'generated/index', 'react/react', 'apollo/apollo', 'codegen/codegen'];
 const root = join(import.meta.dirname, '../..');
 const fileOf = (module: string): string => join(import.meta.dirname, `${module}.ts`);
 

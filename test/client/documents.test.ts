@@ -1,12 +1,4 @@
 import { readFileSync } from 'node:fs';
-import {
-  ApolloClient,
-  HttpLink,
-  InMemoryCache,
-  type FieldMergeFunction,
-  type FieldPolicy,
-} from '@apollo/client';
-import { relayStylePagination } from '@apollo/client/utilities';
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { Client, fetchExchange } from '@urql/core';
 import { print } from 'graphql';
@@ -63,15 +55,6 @@ async function first<Data, Variables extends Record<string, unknown>>(
   await client.dispose();
   expect(value?.errors).toBeUndefined();
   return value!.data!;
-}
-
-/** Apollo Client with a session's token, and a cache with these policies for root fields. */
-function createApollo(fields: Readonly<Record<string, FieldPolicy>>) {
-  const headers = { authorization: `Bearer ${token}` };
-  return new ApolloClient({
-    link: new HttpLink({ uri: `${testbed.url}/graphql`, headers }),
-    cache: new InMemoryCache({ typePolicies: { Query: { fields } } }),
-  });
 }
 
 test('exports a document for each operation and fragment, and nothing else', () => {
@@ -190,37 +173,4 @@ test('lists payments, and follows their updates from the liveCursor of the list'
   const { paymentUpdates } = await first(PaymentUpdatesDocument, { after: liveCursor });
   const { payments } = await ask(PaymentsDocument, { first: 1 }, token);
   expect(payments.edges.map(({ node }) => node)).toEqual([paymentUpdates.payment]);
-});
-
-test("merges the pages of a list with Apollo Client's relayStylePagination", async () => {
-  for (const id of ['shp_page_1', 'shp_page_2'])
-    await testbed.sandbox.webhooks.emitShipment({ shipment: { id } });
-  const pages = createApollo({ shipments: relayStylePagination(['filter']) }).watchQuery({
-    query: ShipmentsDocument,
-    variables: { first: 1 },
-  });
-  const subscription = pages.subscribe({});
-  const list = () => pages.getCurrentResult().data?.shipments;
-  const shown = () => list()?.edges?.map((edge) => edge?.node?.shipmentId);
-  await expect.poll(shown).toEqual(['shp_page_2']);
-  await pages.fetchMore({ variables: { after: list()!.pageInfo!.endCursor! } });
-  await expect.poll(shown).toEqual(['shp_page_2', 'shp_page_1']);
-  subscription.unsubscribe();
-});
-
-test('keeps the first liveCursor in Apollo Client, with the merge function of the docs, until the store is reset', async () => {
-  const merge: FieldMergeFunction = (_, given: string, { storage }) => (storage['first'] ??= given) as string;
-  const apollo = createApollo({ liveCursor: { merge } });
-  const cursor = async () => (await apollo.query({ query: ShipmentsDocument })).data?.liveCursor;
-  const initial = await cursor();
-  await testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_between' } });
-  // Another part of the page queries it, too.
-  const { data } = await apollo.query({ query: PaymentsDocument });
-  expect([data?.liveCursor, await cursor()]).toEqual([initial, initial]);
-  const again = await apollo.watchQuery({ query: ShipmentsDocument }).refetch();
-  expect([again.data?.liveCursor, await cursor()]).toEqual([initial, initial]);
-  const { shipmentUpdates } = await first(ShipmentUpdatesDocument, { after: initial });
-  expect(shipmentUpdates.shipment.shipmentId).toBe('shp_between');
-  await apollo.resetStore();
-  expect(await cursor()).not.toBe(initial);
 });

@@ -61,6 +61,23 @@ test('has the same bytes when it is built again', async () => {
   expect(first!.equals(second!)).toBe(true);
 });
 
+/** What is only compiled: each entry, as a project uses it. */
+const entries = `
+import { createTrivium } from '@trivium/client';
+import { createApolloClient } from '@trivium/client/apollo';
+import { config, fragments, schema } from '@trivium/client/codegen';
+import { ShipmentsDocument } from '@trivium/client/operations';
+import { useLiveList } from '@trivium/client/react';
+
+const apollo = createApolloClient(createTrivium({ url: 'http://localhost:4000' }), { cache: { typePolicies: {} } });
+export const stages = async (): Promise<unknown[]> => {
+  const { data } = await apollo.query({ query: ShipmentsDocument, variables: { first: 1 } });
+  return data?.shipments.edges.map(({ node }) => node.stage satisfies string | null | undefined) ?? [];
+};
+export const useIds = (): string[] => useLiveList('payments', { first: 3 }).entities.map(({ paymentId }) => paymentId);
+export const codegen: { schema: string; documents: string[]; config: object } = { schema, documents: [fragments], config };
+`;
+
 const consumer = `
 import WebSocket from 'ws';
 import { createTrivium, TriviumError, type Session } from '@trivium/client';
@@ -93,6 +110,7 @@ test.for(['bundler', 'nodenext'])(
   'compiles under the strictest options, with moduleResolution %s',
   async (resolution) => {
     writeFileSync(join(root, 'main.ts'), consumer);
+    writeFileSync(join(root, 'entries.ts'), entries);
     writeFileSync(join(root, 'package.json'), '{"type":"module"}');
     const strict = [
       'strict',
@@ -120,11 +138,12 @@ test.for(['bundler', 'nodenext'])(
         '--outDir',
         join(root, resolution),
         'main.ts',
+        'entries.ts',
       ],
       { cwd: root },
     ).catch((error: unknown) => error as { stdout: string });
     // Only what this package says is looked at: others have faults of their own.
-    expect(stdout.split('\n').filter((line) => /main\.ts|@trivium/.test(line))).toEqual([]);
+    expect(stdout.split('\n').filter((line) => /(?:main|entries)\.ts|@trivium/.test(line))).toEqual([]);
   },
 );
 

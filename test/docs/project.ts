@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -9,16 +9,33 @@ import { onTestFinished } from 'vitest';
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 
+/** The entries of the client package, as in a project that installed it. */
+const entries = {
+  '.': './client/core/trivium.ts',
+  './operations': './client/generated/index.ts',
+  './react': './client/react/react.ts',
+  './apollo': './client/apollo/apollo.ts',
+  './codegen': './client/codegen/codegen.ts',
+};
+
 /**
- * Creates a project of a front-end developer: the same installed packages as here, and `src/client/` copied as the pages
- * say. It is removed after the test. Returns its folder.
+ * Creates a project of a front-end developer: the same installed packages as here, and the client package under its name
+ * (the project has that name itself, and its entries). It is removed after the test. Returns its folder.
  */
 export function createProject(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'trivium-docs-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  cpSync('src/client', join(folder, 'src/client'), { recursive: true });
-  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+  cpSync('src/client', join(folder, 'client'), { recursive: true });
+  cpSync('src/generated/schema.graphql', join(folder, 'client/schema.graphql'));
+  const operations = readFileSync('src/client/operations.graphql', 'utf8');
+  rmSync(join(folder, 'client/operations.graphql'));
+  writeFileSync(
+    join(folder, 'client/fragments.graphql'),
+    operations.match(/^fragment [^]*?^\}/gm)!.join('\n'),
+  );
+  const manifest = JSON.stringify({ type: 'module', name: '@trivium/client', exports: entries });
+  for (const [name, text] of Object.entries({ 'package.json': manifest, ...files })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }

@@ -9,8 +9,13 @@ export interface Entity {
 /** A filter of a list: each member that is given must be equal. */
 export type Filter = Readonly<Record<string, unknown>> | null | undefined;
 
+/** Whether all is known of an entity by which a list with this filter has it, or not. */
+export function isPlaceable(filter: Filter, entity: Entity): boolean {
+  return ['id', 'revision', 'updatedAt', ...Object.keys(filter ?? {})].every((field) => field in entity);
+}
+
 /** Whether a list with this filter has the entity. */
-function matches(filter: Filter, entity: Entity): boolean {
+export function matches(filter: Filter, entity: Entity): boolean {
   return Object.entries(filter ?? {}).every(([field, value]) => value == null || entity[field] === value);
 }
 
@@ -61,12 +66,20 @@ export function withEntity<State extends Entity>(
   filter: Filter,
   state: State,
 ): Stretch<State> {
-  const at = list.entities.findIndex(({ id }) => id === state.id);
-  const known = list.entities[at];
-  if (known && known.revision >= state.revision) return list;
-  const others = at < 0 ? list.entities : list.entities.filter((_, index) => index !== at);
+  const known = list.entities.find(({ id }) => id === state.id);
+  return known && known.revision >= state.revision ? list : replaced(list, filter, state);
+}
+
+/** A list after an entity went to its place, or left, whatever was known of it. */
+export function replaced<State extends Entity>(
+  list: Stretch<State>,
+  filter: Filter,
+  state: State,
+): Stretch<State> {
+  const others = list.entities.filter(({ id }) => id !== state.id);
+  const isKnown = others.length < list.entities.length;
   const isLater = list.hasMore && (!list.end || compare(list.end, state) < 0);
-  if (!matches(filter, state) || (isLater && !known)) return at < 0 ? list : { ...list, entities: others };
+  if (!matches(filter, state) || (isLater && !isKnown)) return isKnown ? { ...list, entities: others } : list;
   const place = others.findIndex((other) => compare(state, other) < 0);
   const index = place < 0 ? others.length : place;
   return { ...list, entities: [...others.slice(0, index), state, ...others.slice(index)] };

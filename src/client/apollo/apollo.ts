@@ -1,0 +1,146 @@
+import {
+  ApolloClient,
+  ApolloLink,
+  InMemoryCache,
+  Observable,
+  type FieldFunctionOptions,
+  type FieldPolicy,
+  type InMemoryCacheConfig,
+  type Reference,
+} from '@apollo/client';
+import { OperationTypeNode } from 'graphql';
+import type { Answer, Trivium } from '../core/trivium.js';
+import { canonical, createCoverage, edgeTypes, type Coverage, type CoveredList } from '../live/coverage.js';
+import { replaced, type Entity, type Filter } from '../live/order.js';
+import { onViewer } from '../live/viewer.js';
+
+/** What an Apollo Client may be given besides. */
+export interface ApolloOptions {
+  /** The application's own settings of the cache; the policies of the lists are added. */
+  readonly cache?: InMemoryCacheConfig;
+}
+
+/**
+ * An Apollo Client over `trivium`: one sign-in, operations over HTTP, subscriptions that resume. Its lists page by
+ * `fetchMore` with `after`. While a subscription to all `shipmentUpdates` or `paymentUpdates` is mounted, the family's
+ * lists are live: rows change, come, go, and take their places, and none goes back in time. For that, an operation selects
+ * `liveCursor` beside the list, and both select `id revision updatedAt`, the service's own id, and what is filtered by,
+ * as the documents of `/operations` do. The store is reset when somebody else signs in, and when the log can no longer be
+ * read from where the lists are.
+ *
+ * @example
+ * const client = createApolloClient(createTrivium({ url: 'http://localhost:4000' }));
+ */
+export function createApolloClient(trivium: Trivium, options: ApolloOptions = {}): ApolloClient {
+  const cache = createCache(options.cache);
+  const coverage = createCoverage({
+    trivium,
+    apply: (list, entity) => place(cache, list, entity),
+    expired: () => void client.resetStore().catch(() => {}),
+  });
+  const client = new ApolloClient({ link: createLink(coverage), cache });
+  onViewer(trivium, (isSignedIn) => {
+    coverage.clear();
+    void (isSignedIn ? client.resetStore() : client.clearStore()).catch(() => {});
+  });
+  return client;
+}
+
+async function answer(
+  awaited: Promise<Answer>,
+  observer: { next(result: ApolloLink.Result): void; error(cause: unknown): void; complete(): void },
+): Promise<void> {
+  try {
+    observer.next((await awaited) as ApolloLink.Result);
+    observer.complete();
+  } catch (error) {
+    observer.error(error);
+  }
+}
+
+function createLink(coverage: Coverage): ApolloLink {
+  return new ApolloLink(
+    ({ query, variables, operationType }) =>
+      new Observable((observer) => {
+        if (operationType === OperationTypeNode.SUBSCRIPTION)
+          return coverage.subscribe(query, variables, {
+            next: (update) => observer.next(update as ApolloLink.Result),
+            error: (failure) => observer.error(failure),
+            complete: () => observer.complete(),
+          });
+        const controller = new AbortController();
+        void answer(coverage.execute(query, variables, controller.signal), observer);
+        // A mutation that has begun takes place, whether or not anybody listens.
+        return operationType === OperationTypeNode.MUTATION ? undefined : () => controller.abort();
+      }),
+  );
+}
+
+interface CachedEdge {
+  readonly node: Reference;
+}
+
+interface CachedList {
+  readonly edges?: readonly CachedEdge[];
+  readonly pageInfo?: Readonly<Record<string, unknown>>;
+}
+
+/** A cache whose lists are kept apart by their filters, and page. */
+function createCache({ typePolicies = {}, ...config }: InMemoryCacheConfig = {}): InMemoryCache {
+  const { fields, ...query } = typePolicies['Query'] ?? {};
+  const names = ['notes', 'tags', 'appointments', 'shipments', 'payments'];
+  const lists = Object.fromEntries(names.map((name) => [name, pages]));
+  return new InMemoryCache({
+    ...config,
+    typePolicies: { ...typePolicies, Query: { ...query, fields: { ...lists, ...fields } } },
+  });
+}
+
+/**
+ * Joins pages: what comes with `after` goes to the end, with `before` to the start, and anything else takes the place of
+ * the list. A row that an update has brought meanwhile stays where it is.
+ */
+const pages: FieldPolicy<CachedList> = {
+  keyArgs: ['filter'],
+  merge(existing, incoming, { args, readField }) {
+    const isAfter = args?.['after'] != null;
+    if (!existing?.edges || !incoming.edges || (!isAfter && args?.['before'] == null)) return incoming;
+    const known = new Set(existing.edges.map(({ node }) => readField('id', node)));
+    const added = incoming.edges.filter(({ node }) => !known.has(readField('id', node)));
+    const edges = isAfter ? [...existing.edges, ...added] : [...added, ...existing.edges];
+    const ends = isAfter ? ['endCursor', 'hasNextPage'] : ['startCursor', 'hasPreviousPage'];
+    const moved = Object.entries(incoming.pageInfo ?? {}).filter(([name]) => ends.includes(name));
+    return { ...incoming, edges, pageInfo: { ...existing.pageInfo, ...Object.fromEntries(moved) } };
+  },
+};
+
+/** Puts an entity where it belongs in a cached list, or takes it out. */
+function place(cache: InMemoryCache, list: CoveredList, entity: Entity): void {
+  const modify = (existing: CachedList, options: FieldFunctionOptions) =>
+    isOf(options.storeFieldName, list.filter) ? withEdge(existing, list, entity, options) : existing;
+  cache.modify({ fields: { [list.family]: modify as never } });
+}
+
+/** Whether a field is stored for this filter: `shipments:{"filter":…}`, or without one. */
+function isOf(storeFieldName: string, filter: Filter): boolean {
+  const at = storeFieldName.indexOf(':');
+  const args = (at < 0 ? {} : JSON.parse(storeFieldName.slice(at + 1))) as { readonly filter?: Filter };
+  return canonical(args.filter) === canonical(filter);
+}
+
+function withEdge(
+  existing: CachedList,
+  { family, filter, end }: CoveredList,
+  entity: Entity,
+  { readField, toReference }: FieldFunctionOptions,
+): CachedList {
+  const fields = ['id', 'revision', 'updatedAt', 'shipmentId', 'paymentId'];
+  const read = (node: Reference) =>
+    Object.fromEntries(fields.map((name) => [name, readField(name, node)])) as unknown as Entity;
+  const edges = new Map((existing.edges ?? []).map((edge) => [readField('id', edge.node), edge]));
+  const entities = [...edges.values()].map(({ node }) => read(node));
+  const after = replaced({ entities, hasMore: end !== undefined, end }, filter, entity);
+  const node = toReference(entity as never, true)!;
+  const created = { __typename: edgeTypes[family], cursor: '', node };
+  return { ...existing, edges: after.entities.map(({ id }) => edges.get(id) ?? created) };
+}

@@ -1,0 +1,272 @@
+import { Kind, valueFromASTUntyped, type DocumentNode, type FieldNode } from 'graphql';
+import { cursorOf } from '../core/document.js';
+import type { Answer, TriviumError } from '../core/error.js';
+import type { Sink } from '../core/transport.js';
+import type { Trivium } from '../core/trivium.js';
+import { Freshest } from './freshest.js';
+import { isPlaceable, matches, type Entity, type Filter } from './order.js';
+import { createStreams, type Listener, type Part } from './streams.js';
+import type { Family } from './store.js';
+
+/** A list of a cache, and its place in the log. */
+export interface CoveredList {
+  readonly family: Family;
+  readonly filter: Filter;
+  /** The last entity of the pages that were asked for, as the gateway gave it. */
+  readonly end: Entity | undefined;
+}
+
+/** What the gateway says, made fit for a cache of another client: no row goes back in time, and no list misses an event. */
+export interface Coverage {
+  /**
+   * Runs a query or mutation. The answer is as the cache may have it: with the newest states that are known. The lists that
+   * it has are kept in mind if the operation selects `liveCursor` beside them, and are live from there while a
+   * subscription covers them. Rejects if there was no answer.
+   */
+  execute(document: DocumentNode, variables: object, signal?: AbortSignal): Promise<Answer>;
+  /**
+   * Subscribes. A subscription to all of a family (without a filter) covers the cache's lists of it: it begins where each
+   * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once.
+   */
+  subscribe(document: DocumentNode, variables: object, sink: Sink): () => void;
+  /** Forgets all: somebody else signed in. */
+  clear(): void;
+}
+
+export interface CoverageOptions {
+  readonly trivium: Trivium;
+  /** Puts an entity where it belongs in a cached list, or takes it out. */
+  readonly apply: (list: CoveredList, entity: Entity) => void;
+  /** The log can no longer be read from where some lists are: everything must be asked for again. */
+  readonly expired: () => void;
+}
+
+interface List extends CoveredList {
+  cursor: string;
+  end: Entity | undefined;
+}
+
+interface Page {
+  readonly edges?: readonly { readonly node: Entity }[];
+  readonly pageInfo?: { readonly hasNextPage?: boolean };
+}
+
+type Variables = Readonly<Record<string, unknown>>;
+
+const families: Readonly<Record<string, Family>> = {
+  shipments: 'shipments',
+  payments: 'payments',
+  shipmentUpdates: 'shipments',
+  paymentUpdates: 'payments',
+};
+
+/** The type of the edges of a family's lists. */
+export const edgeTypes: Readonly<Record<Family, string>> = {
+  shipments: 'ShipmentEdge',
+  payments: 'PaymentEdge',
+};
+
+/** How many events a subscription remembers, so as to tell each once. */
+const remembered = 1_000;
+
+/** Keeps the lists of a cache live, under whatever client has that cache. */
+export function createCoverage({ trivium, apply, expired }: CoverageOptions): Coverage {
+  const streams = createStreams(trivium.subscribe);
+  const freshest = new Freshest();
+  const lists = new Map<string, List>();
+  const covers = new Set<Cover>();
+
+  function take(list: List, { data }: Answer): void {
+    const entity = entityOf(data);
+    if (entity && isPlaceable(list.filter, entity)) apply(list, entity);
+  }
+
+  /** The log cannot be read from where a list is: all lists are asked for again. */
+  function expire(): void {
+    lists.clear();
+    for (const cover of covers) cover.startAgain();
+    expired();
+  }
+
+  /** Keeps in mind where a list of an answer is; returns it without what is known not to belong to it any more. */
+  function noteList(field: FieldNode, variables: object, page: Page, liveCursor: string): Page {
+    const family = families[field.name.value];
+    const { after, before, filter } = argumentsOf(field, variables) as { filter?: Filter } & Variables;
+    if (!family || !page?.edges) return page;
+    const key = JSON.stringify([family, canonical(filter)]);
+    const end = page.pageInfo?.hasNextPage ? page.edges.at(-1)?.node : undefined;
+    const known = lists.get(key);
+    if (after == null && before == null) {
+      const list: List = { family, filter, end, cursor: liveCursor };
+      for (const cover of covers) if (known) cover.leave(known);
+      lists.set(key, list);
+      for (const cover of covers) cover.join(list);
+    } else if (known && after != null) known.end = end;
+    const belongs = ({ node }: { readonly node: Entity }) =>
+      !isPlaceable(filter, node) || matches(filter, node);
+    return { ...page, edges: page.edges.filter(belongs) };
+  }
+
+  /** An answer's data as the cache may have it. */
+  function fit(document: DocumentNode, variables: object, given: unknown): unknown {
+    const data = freshest.refresh(given) as Record<string, unknown>;
+    const { liveCursor } = data;
+    if (typeof liveCursor !== 'string') return data;
+    const fields = rootFields(document).filter((field) => families[field.name.value]);
+    const noted = fields.map((field) => {
+      const name = (field.alias ?? field.name).value;
+      return [name, noteList(field, variables, data[name] as Page, liveCursor)];
+    });
+    return { ...data, ...Object.fromEntries(noted) };
+  }
+
+  return {
+    async execute(document, variables, signal) {
+      const answer = await trivium.execute(document, variables, signal);
+      return answer.data == null ? answer : { ...answer, data: fit(document, variables, answer.data) };
+    },
+    subscribe(document, variables, sink) {
+      const [field] = rootFields(document);
+      const family = field && families[field.name.value];
+      const { filter } = field ? argumentsOf(field, variables) : {};
+      const next = (answer: Answer) => sink.next(freshest.refresh(answer));
+      const error = (failure: TriviumError) => sink.error(failure);
+      const complete = () => sink.complete();
+      if (!family || Object.values(filter ?? {}).some((value) => value != null))
+        return trivium.subscribe(document, variables, { next, error, complete });
+      const stop = () => {
+        covers.delete(cover);
+        cover.stop();
+      };
+      const cover = new Cover(family, {
+        next,
+        complete,
+        join: (list, listener) => streams.join(document, withoutAfter(variables), list.cursor, listener),
+        alone: (alone) => trivium.subscribe(document, variables, alone),
+        take: (list, answer) => take(list, freshest.refresh(answer)),
+        fail(failure) {
+          if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') return expire();
+          stop();
+          return error(failure);
+        },
+      });
+      covers.add(cover);
+      cover.start([...lists.values()]);
+      return stop;
+    },
+    clear() {
+      lists.clear();
+      freshest.clear();
+      for (const cover of covers) cover.startAgain();
+    },
+  };
+}
+
+interface CoverOptions {
+  readonly next: (answer: Answer) => void;
+  readonly complete: () => void;
+  readonly join: (list: List, listener: Listener) => Part;
+  readonly alone: (sink: Sink) => () => void;
+  readonly take: (list: List, answer: Answer) => void;
+  readonly fail: (failure: TriviumError) => void;
+}
+
+/** A subscription to all of a family, that takes the lists of it along. */
+class Cover {
+  readonly #family: Family;
+  readonly #options: CoverOptions;
+  readonly #parts = new Map<List, Part>();
+  readonly #heard = new Set<string>();
+  #leaveAlone: (() => void) | undefined;
+
+  constructor(family: Family, options: CoverOptions) {
+    this.#family = family;
+    this.#options = options;
+  }
+
+  /** Begins where each list is; where there is none, now. */
+  start(lists: readonly List[]): void {
+    for (const list of lists) this.join(list);
+    if (this.#parts.size > 0) return;
+    const { alone, complete, fail } = this.#options;
+    this.#leaveAlone = alone({ next: (answer) => this.#tell(answer), error: fail, complete });
+  }
+
+  /** Leaves the lists, which nobody has any more. */
+  startAgain(): void {
+    this.#leaveAll();
+    if (!this.#leaveAlone) this.start([]);
+  }
+
+  stop(): void {
+    this.#leaveAll();
+    this.#leaveAlone?.();
+  }
+
+  join(list: List): void {
+    if (list.family !== this.#family) return;
+    const listener = {
+      next: (answer: Answer) => {
+        this.#tell(answer);
+        this.#options.take(list, answer);
+      },
+      error: this.#options.fail,
+    };
+    this.#parts.set(list, this.#options.join(list, listener));
+  }
+
+  /** Leaves a list, which keeps its place. */
+  leave(list: List): void {
+    const part = this.#parts.get(list);
+    if (!part) return;
+    list.cursor = part.cursor;
+    part.stop();
+    this.#parts.delete(list);
+  }
+
+  #leaveAll(): void {
+    for (const list of this.#parts.keys()) this.leave(list);
+  }
+
+  #tell(answer: Answer): void {
+    const cursor = cursorOf(answer.data);
+    if (cursor !== undefined && this.#heard.has(cursor)) return;
+    if (cursor !== undefined) this.#heard.add(cursor);
+    const [oldest] = this.#heard;
+    if (this.#heard.size > remembered && oldest !== undefined) this.#heard.delete(oldest);
+    this.#options.next(answer);
+  }
+}
+
+function withoutAfter(variables: object): object {
+  const { after: _, ...others } = variables as Variables;
+  return others;
+}
+
+/** The shipment or payment of an update. */
+function entityOf(data: unknown): Entity | undefined {
+  const [update] = Object.values((data ?? {}) as Record<string, Record<string, Entity> | null>);
+  return update?.['shipment'] ?? update?.['payment'];
+}
+
+/** A filter in one way of writing it. */
+export function canonical(filter: Filter): string {
+  const given = Object.entries(filter ?? {}).filter(([, value]) => value != null);
+  return JSON.stringify(given.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function rootFields(document: DocumentNode): readonly FieldNode[] {
+  return document.definitions.flatMap((definition) =>
+    definition.kind === Kind.OPERATION_DEFINITION
+      ? definition.selectionSet.selections.filter((selection) => selection.kind === Kind.FIELD)
+      : [],
+  );
+}
+
+function argumentsOf(field: FieldNode, variables: object): Variables {
+  const named = (field.arguments ?? []).map(({ name, value }) => [
+    name.value,
+    valueFromASTUntyped(value, variables as Record<string, unknown>),
+  ]);
+  return Object.fromEntries(named) as Variables;
+}

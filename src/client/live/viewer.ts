@@ -1,0 +1,16 @@
+import type { Trivium } from '../core/trivium.js';
+
+/** Calls `listener` when a cache is no longer of who is signed in: somebody else signed in, or the session has ended. */
+export function onViewer(trivium: Trivium, listener: (isSignedIn: boolean) => void): void {
+  /** Undefined while it is not known yet who is signed in. */
+  let viewer = known(trivium);
+  trivium.onSession(() => {
+    const before = viewer;
+    viewer = known(trivium);
+    if (before !== undefined && viewer !== before) listener(viewer !== null);
+  });
+}
+
+function known({ session }: Trivium): string | null | undefined {
+  return session.status === 'unknown' ? undefined : (session.viewer?.id ?? null);
+}

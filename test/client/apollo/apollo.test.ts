@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { createApolloClient } from '../../../src/client/apollo/apollo.js';
+import {
+  CreateNoteDocument,
+  NotesDocument,
+  ShipmentsDocument,
+  ShipmentUpdatesDocument,
+  type ShipmentFilter,
+} from '../../../src/client/generated/index.js';
+import type { Trivium } from '../../../src/client/core/trivium.js';
+import { testCache, type CachingClient, type ShownList } from '../live/cache-contract.js';
+import { useProxiedGateway } from '../proxied-gateway.js';
+
+function createCaching(trivium: Trivium): CachingClient {
+  const apollo = createApolloClient(trivium);
+  return {
+    show(filter: ShipmentFilter, changed): ShownList {
+      const query = apollo.watchQuery({ query: ShipmentsDocument, variables: { first: 3, filter } });
+      const watching = query.subscribe({
+        next: ({ data }) => changed((data?.shipments?.edges ?? []).map((edge) => edge.node as never)),
+        error: () => {},
+      });
+      const list = () => query.getCurrentResult().data?.shipments;
+      return {
+        rows: () => list()?.edges?.map((edge) => edge.node as never),
+        hasMore: () => list()?.pageInfo?.hasNextPage ?? false,
+        more: async () =>
+          void (await query.fetchMore({ variables: { after: list()!.pageInfo!.endCursor! } })),
+        stop: () => watching.unsubscribe(),
+      };
+    },
+    subscribe() {
+      const updates = apollo.subscribe({ query: ShipmentUpdatesDocument });
+      const following = updates.subscribe({ error: () => {} });
+      return () => following.unsubscribe();
+    },
+    stop: () => apollo.stop(),
+  };
+}
+
+testCache(createCaching);
+
+const proxied = useProxiedGateway();
+
+test('asks and writes by the same session, and forgets everything when it ends', async () => {
+  const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
+  await trivium.refresh();
+  const apollo = createApolloClient(trivium);
+  const input = { title: 'By Apollo', content: 'Text' };
+  const { data } = await apollo.mutate({ mutation: CreateNoteDocument, variables: { input } });
+  expect(data?.createNote.note?.title).toBe('By Apollo');
+  const notes = await apollo.query({ query: NotesDocument, variables: { first: 5 } });
+  expect(notes.data?.notes.edges.map(({ node }) => node.title)).toContain('By Apollo');
+  await trivium.signOut();
+  await expect.poll(() => Object.keys(apollo.cache.extract() as object)).toEqual([]);
+  await expect(apollo.query({ query: NotesDocument })).rejects.toMatchObject({
+    errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
+  });
+});

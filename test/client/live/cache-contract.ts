@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Trivium } from '../../../src/client/core/trivium.js';
+import type { ShipmentFilter } from '../../../src/client/generated/index.js';
+import { useProxiedGateway, type ProxiedGateway } from '../proxied-gateway.js';
+
+/** A row as a page shows it. */
+export interface Row {
+  readonly shipmentId: string;
+  readonly revision: number;
+}
+
+/** A list of shipments that a page shows. */
+export interface ShownList {
+  /** Undefined while nothing has come. */
+  rows(): readonly Row[] | undefined;
+  hasMore(): boolean;
+  more(): Promise<void>;
+  stop(): void;
+}
+
+/** A client with a cache, under which the client of the gateway is. */
+export interface CachingClient {
+  /** Shows the first three shipments of a list, and calls `changed` whenever it changes. */
+  show(filter: ShipmentFilter, changed: (rows: readonly Row[]) => void): ShownList;
+  /** Subscribes to all shipment updates. */
+  subscribe(): () => void;
+  stop(): void;
+}
+
+const types = ['created', 'in_transit', 'out_for_delivery', 'delivery_failed', 'delivered'];
+const filters: readonly ShipmentFilter[] = [{}, { stage: 'IN_TRANSIT' }, { carrier: 'ups' }];
+
+let emitted = 0;
+async function emit(proxied: ProxiedGateway, shipment: number, type: number, age: number): Promise<void> {
+  await proxied.testbed.sandbox.webhooks.emitShipment({
+    id: `evt_cache_${emitted++}`,
+    type: `shipment.${types[type]}`,
+    created_at: new Date(Date.UTC(2030, 0, 1) + emitted * 1_000 - age * 7_000).toISOString(),
+    shipment: { id: `shp_cache_${shipment}`, carrier: shipment % 2 ? 'ups' : 'dhl' },
+  });
+}
+
+/** The gateway's own list. */
+async function listed({ testbed, token }: ProxiedGateway, filter: ShipmentFilter): Promise<readonly Row[]> {
+  const { data } = await testbed.ask(
+    'query ($filter: ShipmentFilter) { shipments(filter: $filter, first: 100) { nodes { shipmentId revision } } }',
+    { filter },
+    token,
+  );
+  return data.shipments.nodes;
+}
+
+const written = (rows: readonly Row[]) =>
+  rows.map(({ shipmentId, revision }) => `${shipmentId} ${revision}`).join();
+
+/** Whether a list shows what the gateway's own has; all of it, if it says that there is no more. */
+async function isRight(proxied: ProxiedGateway, list: ShownList, filter: ShipmentFilter): Promise<string> {
+  const theirs = await listed(proxied, filter);
+  const shown = list.rows();
+  if (!shown) return 'nothing';
+  const wanted = list.hasMore() ? theirs.slice(0, shown.length) : theirs;
+  return written(shown) === written(wanted) ? 'right' : `${written(shown)} instead of ${written(wanted)}`;
+}
+
+/** Shows a list as a page does; fails if a row's revision ever falls, or a row is there twice. */
+function observe(client: CachingClient, filter: ShipmentFilter): ShownList {
+  const greatest = new Map<string, number>();
+  return client.show(filter, (rows) => {
+    expect(new Set(rows.map(({ shipmentId }) => shipmentId)).size).toBe(rows.length);
+    for (const { shipmentId, revision } of rows) {
+      expect(revision).toBeGreaterThanOrEqual(greatest.get(shipmentId) ?? 0);
+      greatest.set(shipmentId, revision);
+    }
+  });
+}
+
+type Step =
+  | { readonly kind: 'emit'; readonly shipment: number; readonly type: number; readonly age: number }
+  | { readonly kind: 'show' | 'hide' | 'more'; readonly list: number }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'subscribe' }
+  | { readonly kind: 'unsubscribe' };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('emit' as const),
+      shipment: fc.nat(7),
+      type: fc.nat(4),
+      age: fc.nat(3),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('show', 'hide', 'more'), list: fc.nat(2) }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<Step>({ kind: 'cut' }, { kind: 'subscribe' }, { kind: 'unsubscribe' }),
+  },
+);
+
+async function play(proxied: ProxiedGateway, client: CachingClient, steps: readonly Step[]): Promise<void> {
+  const shown = filters.map(() => undefined as ShownList | undefined);
+  let leave: (() => void) | undefined;
+  for (const one of steps) {
+    if (one.kind === 'emit') await emit(proxied, one.shipment, one.type, one.age);
+    else if (one.kind === 'cut') proxied.proxy.cut();
+    else if (one.kind === 'subscribe') leave ??= client.subscribe();
+    else if (one.kind === 'unsubscribe') leave = leave?.() as undefined;
+    else if (one.kind === 'show') shown[one.list] ??= observe(client, filters[one.list]!);
+    else if (one.kind === 'hide') shown[one.list] = shown[one.list]?.stop() as undefined;
+    else if (shown[one.list]?.hasMore()) await shown[one.list]!.more().catch(() => {});
+  }
+  // An answer that was cut off is an error to whoever asked, who asks again.
+  for (const [index, list] of shown.entries())
+    if (list && !list.rows()) shown[index] = list.stop() as undefined;
+  leave ??= client.subscribe();
+  for (const [index, filter] of filters.entries()) {
+    shown[index] ??= observe(client, filter);
+    const right = () => isRight(proxied, shown[index]!, filter);
+    await expect.poll(right, { timeout: 20_000, interval: 100 }).toBe('right');
+  }
+  leave();
+  for (const list of shown) list?.stop();
+}
+
+/** Runs the tests that every client with a cache has to pass. */
+export function testCache(create: (trivium: Trivium) => CachingClient): void {
+  const proxied = useProxiedGateway();
+
+  test('pages, and rows change, come and take their places, also while the connection was cut', async () => {
+    for (let shipment = 0; shipment < 5; shipment++) await emit(proxied, shipment, 0, 0);
+    const client = create(proxied.connect());
+    const list = observe(client, {});
+    await expect.poll(() => list.rows()?.length).toBe(3);
+    expect(list.hasMore()).toBe(true);
+    await list.more();
+    await expect.poll(() => list.rows()?.length).toBeGreaterThanOrEqual(5);
+    const leave = client.subscribe();
+    await emit(proxied, 2, 1, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_2');
+    proxied.proxy.cut();
+    await emit(proxied, 77, 0, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_77');
+    expect(await isRight(proxied, list, {})).toBe('right');
+    leave();
+    list.stop();
+    client.stop();
+  });
+
+  test('what happened while nobody was subscribed is caught up with, and nothing else is told again', async () => {
+    const client = create(proxied.connect());
+    let changes = 0;
+    const list = client.show({}, () => changes++);
+    await expect.poll(() => list.rows()?.length).toBe(3);
+    client.subscribe()();
+    await emit(proxied, 3, 2, 0);
+    const before = changes;
+    const leave = client.subscribe();
+    await expect.poll(() => isRight(proxied, list, {})).toBe('right');
+    expect(changes - before).toBeLessThanOrEqual(2);
+    leave();
+    list.stop();
+    client.stop();
+  });
+
+  test("random events, lists, pages and cuts: at rest each list is the gateway's own, and no revision ever fell", async () => {
+    for (let shipment = 0; shipment < 8; shipment++) await emit(proxied, shipment, 0, 0);
+    const seed = Number(process.env['SEED'] ?? 34);
+    const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const client = create(proxied.connect());
+      await play(proxied, client, steps).finally(() => client.stop());
+    });
+    const played = fc.assert(property, { seed, numRuns: 6, endOnFailure: true });
+    await expect(played).resolves.toBeUndefined();
+  });
+}
