@@ -21,6 +21,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await build({
     configFile: false,
     logLevel: 'warn',
+    // Kysely alone has some 300 files.
+    ssr: { noExternal: true, external: ['@photostructure/sqlite'] },
     build: { ssr: 'test/support/sqlite-writer.ts', outDir, emptyOutDir: false },
   });
   project.provide('sqliteWriter', pathToFileURL(join(outDir, 'sqlite-writer.js')).href);
