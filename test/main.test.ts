@@ -106,7 +106,7 @@ test.runIf(existsSync('/dev/full'))('starts, serves and ends with a log on a ful
   const gateway = spawnGateway({ ...(await talkative()), PORT: String(port) }, { options });
   onTestFinished(async () => void (await gateway.end('SIGKILL')));
   const url = `http://127.0.0.1:${port}`;
-  await vi.waitFor(() => fetch(url), 10_000);
+  await vi.waitFor(() => fetch(url), 60_000);
   const { send } = createSender({ url });
   expect((await send()).status).toBe(200);
   expect((await send()).status).toBe(200);

@@ -53,7 +53,7 @@ async function runUntilEnough(run: Omit<RunOptions, 'seed'>): Promise<readonly s
 describe('despite kills, cuts, delays and database restarts', () => {
   test.concurrent(
     'an embedded database loses nothing and delivers nothing twice',
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     async () => {
       expect(await runUntilEnough({ engine: 'sqlite', ...short })).toEqual([]);
     },
@@ -63,7 +63,7 @@ describe('despite kills, cuts, delays and database restarts', () => {
     .skipIf(noPostgres)
     .concurrent(
       'three replicas on one Postgres lose nothing and deliver nothing twice',
-      { timeout: 240_000 },
+      { timeout: 600_000 },
       async () => {
         expect(await runUntilEnough({ engine: 'postgres', ...short, postgres: postgres! })).toEqual([]);
       },
@@ -93,7 +93,7 @@ describe('a run detects', () => {
     return found;
   }
 
-  test.concurrent('a gateway that acknowledges before it commits', { timeout: 240_000 }, async () => {
+  test.concurrent('a gateway that acknowledges before it commits', { timeout: 600_000 }, async () => {
     const run = { engine: 'sqlite', ...broken('acknowledge-before-commit'), kills: 3, rate: 200 } as const;
     const expected = ['acknowledged and lost'];
     expect([...(await faultsOf(run, expected))]).toEqual(expect.arrayContaining(expected));
@@ -114,7 +114,7 @@ describe('a run detects', () => {
 
   test.skipIf(noPostgres).concurrent.each(onPostgres)(
     '%s',
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     async (_, variant, expected) => {
       const run = { engine: 'postgres', ...broken(variant), kills: 0, postgres: postgres! } as const;
       expect([...(await faultsOf(run, expected))]).toEqual(expect.arrayContaining([...expected]));

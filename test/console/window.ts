@@ -17,34 +17,40 @@ export function windowTests(explorer: Explorer): void {
 
   const scrolled = () => explorer.page.evaluate(() => document.documentElement.scrollTop);
 
-  test.each([
-    { width: 320, height: 568 },
-    { width: 640, height: 400 },
-    { width: 667, height: 375 },
-    { width: 740, height: 500 },
-    { width: 1024, height: 380 },
-  ])('scrolls rather than overlap at $width × $height', async (viewport) => {
-    await explorer.page.setViewportSize(viewport);
-    const [tool, editors, answer, page] = await Promise.all([
-      bottomOf('.graphiql-editor-tool'),
-      bottomOf('.graphiql-editors'),
-      bottomOf('.graphiql-response'),
-      size(),
-    ]);
-    expect(tool).toBeLessThanOrEqual(editors);
-    expect(answer).toBeLessThanOrEqual(page.height);
-    expect(page.width).toBe(viewport.width);
+  test('scrolls rather than overlap in a small window', async () => {
+    for (const viewport of [
+      { width: 320, height: 568 },
+      { width: 640, height: 400 },
+      { width: 667, height: 375 },
+      { width: 740, height: 500 },
+      { width: 1024, height: 380 },
+    ]) {
+      await explorer.page.setViewportSize(viewport);
+      const [tool, editors, answer, page] = await Promise.all([
+        bottomOf('.graphiql-editor-tool'),
+        bottomOf('.graphiql-editors'),
+        bottomOf('.graphiql-response'),
+        size(),
+      ]);
+      expect(tool).toBeLessThanOrEqual(editors);
+      expect(answer).toBeLessThanOrEqual(page.height);
+      expect(page.width).toBe(viewport.width);
+    }
   });
 
-  test.each([
-    { width: 375, height: 667 },
-    { width: 390, height: 844 },
-    { width: 760, height: 600 },
-    { width: 1280, height: 800 },
-  ])('fits into $width × $height', async (viewport) => {
-    await explorer.page.setViewportSize(viewport);
-    expect(await bottomOf('.graphiql-editor-tool')).toBeLessThanOrEqual(await bottomOf('.graphiql-editors'));
-    expect(await size()).toEqual(viewport);
+  test('fits into the window of a phone, a tablet and a laptop', async () => {
+    for (const viewport of [
+      { width: 375, height: 667 },
+      { width: 390, height: 844 },
+      { width: 760, height: 600 },
+      { width: 1280, height: 800 },
+    ]) {
+      await explorer.page.setViewportSize(viewport);
+      expect(await bottomOf('.graphiql-editor-tool')).toBeLessThanOrEqual(
+        await bottomOf('.graphiql-editors'),
+      );
+      expect(await size()).toEqual(viewport);
+    }
   });
 
   test.each([
@@ -61,30 +67,31 @@ export function windowTests(explorer: Explorer): void {
     expect(await bottomOf('.bar-person button')).toBeLessThanOrEqual((await main())?.y ?? 0);
   });
 
-  test.each([320, 390, 1280])('shows all settings in a window %s pixels wide', async (width) => {
-    await explorer.page.setViewportSize({ width, height: 800 });
+  test('shows all settings in windows of all widths', async () => {
     await explorer.page.getByLabel('Open settings dialog').click();
-    const dialog = await explorer.page.getByRole('dialog').boundingBox();
-    for (const name of ['Off', 'Dark', 'Clear data']) {
-      const button = await explorer.page.getByRole('button', { name, exact: true }).boundingBox();
-      expect((button?.x ?? width) + (button?.width ?? 0)).toBeLessThanOrEqual(
-        (dialog?.x ?? 0) + (dialog?.width ?? 0),
-      );
+    for (const width of [320, 390, 1280]) {
+      await explorer.page.setViewportSize({ width, height: 800 });
+      const dialog = await explorer.page.getByRole('dialog').boundingBox();
+      for (const name of ['Off', 'Dark', 'Clear data']) {
+        const button = await explorer.page.getByRole('button', { name, exact: true }).boundingBox();
+        expect((button?.x ?? width) + (button?.width ?? 0)).toBeLessThanOrEqual(
+          (dialog?.x ?? 0) + (dialog?.width ?? 0),
+        );
+      }
+      expect(dialog?.x).toBeGreaterThanOrEqual(0);
     }
-    expect(dialog?.x).toBeGreaterThanOrEqual(0);
   });
 
-  test.each(['.graphiql-query-editor', '.graphiql-editor-tool', '.graphiql-response'])(
-    'scrolls the page of a small window by the wheel over %s',
-    async (part) => {
-      await explorer.page.setViewportSize({ width: 667, height: 375 });
-      await explorer.replaceAndRun('query { __typename }');
+  test('scrolls the page of a small window by the wheel over each editor', async () => {
+    await explorer.page.setViewportSize({ width: 667, height: 375 });
+    await explorer.replaceAndRun('query { __typename }');
+    for (const part of ['.graphiql-query-editor', '.graphiql-editor-tool', '.graphiql-response']) {
       await explorer.page.locator(`${part} .monaco-editor`).filter({ visible: true }).hover();
       const before = await scrolled();
       await explorer.page.mouse.wheel(0, before > 0 ? -100 : 100);
       await expect.poll(scrolled, soon).not.toBe(before);
-    },
-  );
+    }
+  });
 
   test('scrolls the text of an editor before the page', async () => {
     await explorer.page.setViewportSize({ width: 667, height: 375 });
@@ -113,9 +120,8 @@ export function windowTests(explorer: Explorer): void {
     expect(titles).toEqual(expect.arrayContaining(['docs icon', 'close icon', 'play icon']));
   });
 
-  test.each(['light', 'dark'] as const)('has documentation that stands out (%s)', async (colorScheme) => {
+  test('has documentation that stands out, light and dark', async () => {
     const { page } = explorer;
-    await page.emulateMedia({ colorScheme });
     await page.getByLabel('Show Documentation Explorer').click();
     await page.getByText('Mutation', { exact: true }).click();
     const texts = page.locator(
@@ -124,10 +130,16 @@ export function windowTests(explorer: Explorer): void {
     await page.getByText('signIn', { exact: true }).waitFor();
     const colors = () =>
       texts.evaluateAll((elements) => elements.map((element) => getComputedStyle(element).color));
-    const background = luminance(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(33, 42, 59)');
-    for (const color of await colors()) {
-      const [dark = 0, light = 0] = [luminance(color), background].toSorted((one, two) => one - two);
-      expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
+    for (const [colorScheme, paper] of [
+      ['light', 'rgb(255, 255, 255)'],
+      ['dark', 'rgb(33, 42, 59)'],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      const background = luminance(paper);
+      for (const color of await colors()) {
+        const [dark = 0, light = 0] = [luminance(color), background].toSorted((one, two) => one - two);
+        expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
+      }
     }
   });
 

@@ -69,7 +69,7 @@ test.runIf(hasNginx)(
       const text = await body.text();
       return statusCode === 200 && text.includes('Mutation') ? undefined : `${statusCode} ${text}`;
     };
-    await vi.waitFor(async () => expect(await ask()).toBeUndefined(), 10_000);
+    await vi.waitFor(async () => expect(await ask()).toBeUndefined(), 60_000);
 
     const total = Number(process.env['TRIVIUM_TEST_REQUESTS'] ?? 500);
     const lost: unknown[] = [];
