@@ -11,7 +11,7 @@ async function startWith(log: string) {
   const database = await createTestFile();
   const options = ['--import', `./test/bench/servers/${log}`];
   const settings = { ...settingsFor(sandbox, database), GRANTS: '{"*":["payments:read"]}' };
-  const gateway = await start(settings, { main: 'dist/main.js', options });
+  const gateway = await start(settings, { options });
   return { database, gateway, sender: createSender(gateway) };
 }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noPostgres } from '../support/engines.js';
 import { startPostgres, type TestPostgres } from '../support/postgres-server.js';
@@ -16,7 +15,6 @@ const short = { seed, kills: 3, retrySpeedup: 3_000, patienceMs: 2_000 };
 let postgres: TestPostgres | undefined;
 
 beforeAll(async () => {
-  execFileSync(process.execPath, ['.ci/build.js', '--if-stale']);
   if (!noPostgres) postgres = await startPostgres();
 }, 120_000);
 afterAll(() => postgres?.stop());

@@ -43,7 +43,7 @@ export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
   /** Restarts it as an orchestrator does: a gateway exits if it starts while its database is unreachable. */
   async function start(failures = 0): Promise<void> {
     try {
-      gateway = await startGatewayProcess(settings, { main: 'dist/main.js', options, onLine });
+      gateway = await startGatewayProcess(settings, { options, onLine });
     } catch (error) {
       if (failures === maxFailures) throw error;
       await sleep(restartDelayMs);

@@ -81,7 +81,7 @@ test('a backup made under load has every event acknowledged before, and opens wi
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());
   const settings = { ...settingsFor(sandbox, database), SECRET_KEYS: '' }; // the key beside the database
-  const gateway = await start(settings, { main: 'dist/main.js' });
+  const gateway = await start(settings);
   const { acknowledged, send } = createSender(gateway);
   let loading = true;
   const load = (async () => {
@@ -99,7 +99,7 @@ test('a backup made under load has every event acknowledged before, and opens wi
   expect(readFileSync(`${file}.key`, 'utf8')).toBe(readFileSync(`${database.slice(7)}.key`, 'utf8'));
   expect(await gateway.end()).toBe(0);
 
-  const restored = await start({ ...settings, DATABASE_URL: `sqlite:${file}` }, { main: 'dist/main.js' });
+  const restored = await start({ ...settings, DATABASE_URL: `sqlite:${file}` });
   expect(await restored.end()).toBe(0);
   const ids = await stored(`sqlite:${file}`);
   for (const id of before) expect(ids).toContain(id);

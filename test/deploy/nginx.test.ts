@@ -50,7 +50,7 @@ test.runIf(hasNginx)(
     );
     const ports = replicas.map(({ PORT }) => Number(PORT));
     const start = async (at: number) => {
-      const gateway = await startGatewayProcess(replicas[at]!, { main: 'dist/main.js' });
+      const gateway = await startGatewayProcess(replicas[at]!);
       onTestFinished(async () => void (await gateway.end('SIGKILL')));
       return gateway;
     };

@@ -17,8 +17,6 @@ export interface GatewayProcess {
 }
 
 export interface ProcessOptions {
-  /** The entry point; by default that of the sources. */
-  readonly main?: string;
   /** Options for Node.js. */
   readonly options?: readonly string[];
   /** Whether it may not write where the modes of files forbid it, even if the tests are run by root. */
@@ -32,11 +30,10 @@ const maxLines = 200;
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** Starts a process, which may end before it listens. */
+/** Starts a process of the built gateway (`npm test` builds it), which may end before it listens. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
-  const { main = 'src/main.ts', obedient = false, onLine } = options;
-  const loader = main.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  const command = [process.execPath, [...loader, ...(options.options ?? []), main]] as const;
+  const { obedient = false, onLine } = options;
+  const command = [process.execPath, [...(options.options ?? []), 'dist/main.js']] as const;
   const [program, args] = obedient ? unprivileged(...command) : command;
   const child = spawn(program, args, {
     cwd: root,
