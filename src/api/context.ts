@@ -65,6 +65,8 @@ export interface OperationRequest {
   /** The client's address, as trusted proxies report it; absent where nobody can sign in. */
   readonly ip?: string;
   readonly requestId: string;
+  /** When it came, by `performance.now()`, if its session had to be looked up since. */
+  readonly began?: number;
   readonly cookie?: Context['cookie'];
   /** The request's headers, which may say which trace it belongs to. */
   readonly headers?: IncomingHttpHeaders;
@@ -111,7 +113,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     cost: Context['cost'] = undefined;
     readonly requestId: string;
     readonly logPlace = shared.feed.place();
-    readonly began = performance.now();
+    readonly began: number;
     private readonly request: OperationRequest;
     private readonly token: string;
     private madeSignal: LightAbortController | undefined;
@@ -126,6 +128,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
       this.request = request;
       this.token = request.session?.notesToken ?? '';
       this.caller = request.session?.caller ?? null;
+      this.began = request.began ?? performance.now();
       this.requestId = request.requestId;
     }
 

@@ -143,7 +143,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onCutOff: (requests) =>
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
-  const { metrics } = telemetry;
   const admission = createAdmission(telemetry, ledger);
   const networkCaller = createNetworkCaller(options.trustProxy);
   const connections = createClientConnections(ledger, telemetry);
@@ -161,11 +160,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
           connections.protect(request.socket);
           return userCaller(caller.userId);
         },
-        makeContext(request, response, work) {
+        makeContext(request, response, work, began) {
           const found = callers.find(request.headers);
           const make = (session: Session | undefined) =>
             options.makeContext({
               session,
+              began,
               signal: () => operationSignal(response, work.work?.memory),
               requestId: requestId(request.headers['x-request-id']),
               headers: request.headers,
@@ -230,10 +230,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     meter,
   });
 
-  const fanout = createFanout({ schema, rules, feed: options.feed, metrics });
+  const fanout = createFanout({ schema, rules, feed: options.feed, metrics: telemetry.metrics });
   const live = { ...options, drain, rules, callers, fanout, meter, admission, networkCaller };
   const streams = createStreams(live);
-  metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
+  telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie);
   await setHeaders(app, { compiledQueries, publicUrl, callers });
@@ -253,13 +253,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveClientPackage(routes, { ...options, callers });
     if (options.metricsPort === undefined)
       serveReading(routes, '/metrics', async (_, reply) =>
-        reply.type(textFormat).send(await metrics.recentText()),
+        reply.type(textFormat).send(await telemetry.metrics.recentText()),
       );
-    serveHealth(routes, { drain, database });
+    serveHealth(routes, { drain, database, metrics: telemetry.metrics });
     await serveDocs(routes, options.docs);
   });
   const sockets = createGraphqlSockets({ ...live, server: app.server, connections, hostFault });
-  metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
+  telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
     ({ port: actualPort } = app.server.address() as AddressInfo);

@@ -130,7 +130,13 @@ describe.each([true, false])('operations over HTTP, with compiled queries: %s', 
 test('websockets, their operations, subscriptions and updates are counted', async () => {
   const own = await start();
   const session = await own.signIn();
-  const names = ['websockets', 'subscriptions', 'subscription_groups', 'updates_total', 'log_position'];
+  const names = [
+    'websockets',
+    'subscriptions',
+    'subscription_groups',
+    'updates_total{kind="live"}',
+    'log_position',
+  ];
   const counts = async () => {
     const series = seriesIn(await own.telemetry.metrics.text());
     return names.map((name) => series.get(`trivium_${name}`));
@@ -184,4 +190,52 @@ test('deliveries are counted by what became of them, and timed until they are du
     ['_duration_seconds_count{family="shipments"}', 2],
     ['_duration_seconds_count{family="payments"}', 2],
   ]);
+  const accepted = (family: string, endpoint: string) =>
+    scrape(
+      own.telemetry.metrics,
+      `trivium_webhook_last_accepted_timestamp_seconds{family="${family}",endpoint="${endpoint}"}`,
+    );
+  expect(await accepted('shipments', 'sub_demo')).toBeCloseTo(own.sandbox.clock.now() / 1_000, -1);
+  expect(await accepted('payments', 'pe_demo')).toBeCloseTo(own.sandbox.clock.now() / 1_000, -1);
+});
+
+test('updates that are sent again after a cursor count apart from live ones', async () => {
+  const own = await start();
+  const session = await own.signIn();
+  const { data } = await own.ask('{ liveCursor }', {}, session);
+  await own.sandbox.webhooks.emitShipment();
+  await own.sandbox.webhooks.emitShipment();
+  const client = own.socket(session);
+  onTestFinished(() => client.dispose());
+  const query = 'subscription ($after: String) { shipmentUpdates(after: $after) { cursor } }';
+  const updates = client.iterate({ query, variables: { after: data!['liveCursor'] } });
+  await updates.next();
+  await updates.next();
+  const count = (kind: string) => scrape(own.telemetry.metrics, `trivium_updates_total{kind="${kind}"}`);
+  expect([await count('replayed'), await count('live')]).toEqual([2, 0]);
+  await own.sandbox.webhooks.emitShipment();
+  await updates.next();
+  expect([await count('replayed'), await count('live')]).toEqual([2, 1]);
+});
+
+test('the gauge of readiness says what /readyz said', async () => {
+  const own = await start();
+  const ready = () => scrape(own.telemetry.metrics, 'trivium_ready');
+  await fetch(`${own.url}/readyz`);
+  expect(await ready()).toBe(1);
+});
+
+test('durations are in seconds, with buckets from a millisecond to half a minute; costs are in fields', async () => {
+  const text = await testbed.telemetry.metrics.text();
+  const bounds = (name: string) => [
+    ...new Set(
+      Array.from(text.matchAll(new RegExp(`^trivium_${name}_bucket\\{.*le="(.+?)"`, 'gm')), ([, le]) => le),
+    ),
+  ];
+  const seconds = '0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 +Inf'.split(' ');
+  for (const name of ['operation_duration_seconds', 'upstream_call_duration_seconds'])
+    expect(bounds(name)).toEqual(seconds);
+  expect(bounds('operation_cost_fields')).toEqual(
+    '1 3 10 30 100 300 1000 3000 10000 30000 50000 +Inf'.split(' '),
+  );
 });

@@ -65,7 +65,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const warn = createWarnings(telemetry);
   const tellFault = createWarnings(telemetry, { level: 'error' });
   const families = new Map(options.families.map((family) => [family.name, family]));
-  const { webhooksRefused, webhookSeconds } = telemetry.metrics;
+  const { webhooksRefused, webhookSeconds, webhookAccepted } = telemetry.metrics;
   // At zero, so that Prometheus sees the first one as an increase.
   for (const name of families.keys())
     for (const reason of [...Object.keys(signatureMessages), 'UNAVAILABLE']) webhooksRefused.of(name, reason);
@@ -84,6 +84,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       traceDelivery(delivery, received.traced);
       const outcome = await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
       recorder.accepted(delivery, outcome);
+      webhookAccepted.of(family.name, request.endpointId).value = clock.now() / 1_000;
       return family.name;
     } finally {
       release?.();
@@ -172,7 +173,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   return {
     async receive(request) {
-      const began = performance.now();
+      const { began = performance.now() } = request;
       const received: Received = {};
       const traceparent = headerValues(request, 'traceparent')[0];
       const traced = traceArrival('delivery', { traceparent }, began);

@@ -10,6 +10,8 @@ export interface WebhookRequest {
   readonly rawHeaders: readonly string[];
   /** The raw bytes; left unread if the request is refused before its body is needed. */
   readonly body: Readable;
+  /** When it came, by `performance.now()`, if it has had to wait for its turn. */
+  readonly began?: number;
 }
 
 /** The refusal of a delivery; the message is for the sender. */

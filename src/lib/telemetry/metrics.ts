@@ -68,7 +68,7 @@ class Family<Labels extends readonly string[], Member> {
     const key = values.join();
     const known = this.#members.get(key);
     if (known) return known[1];
-    const written = this.#labels.map((label, at) => `${label}="${values[at]}"`).join();
+    const written = this.#labels.map((label, at) => `${label}=${JSON.stringify(values[at])}`).join();
     const member = this.#create();
     this.#members.set(key, [written, member]);
     return member;
@@ -142,7 +142,7 @@ export function createMetrics() {
   return {
     operationSeconds: histograms(
       'trivium_operation_duration_seconds',
-      'Time of a query or mutation that was answered with data, from when its session is known until its result.',
+      'Time of a query or mutation that was run, from before its session is looked up until its result, withheld or not.',
       ['transport', 'type'],
     ),
     operationCost: histograms(
@@ -154,7 +154,7 @@ export function createMetrics() {
     operationErrors: values(
       'counter',
       'trivium_operation_errors_total',
-      'Operations whose answer has an error of this code. Requests refused before GraphQL saw them do not count.',
+      'Operations whose answer has an error of this code. What is refused before GraphQL sees it counts only where the session cannot be looked up.',
       ['transport', 'code'],
     ),
     untrustedDocuments: values(
@@ -205,8 +205,20 @@ export function createMetrics() {
     ),
     webhookSeconds: histograms(
       'trivium_webhook_duration_seconds',
-      'Time of a delivery from when its turn comes until its event is durable.',
+      'Time of a delivery from its arrival, before it has its turn, until its event is durable.',
       ['family'],
+    ),
+    webhookAccepted: values(
+      'gauge',
+      'trivium_webhook_last_accepted_timestamp_seconds',
+      'When this process last accepted a delivery of the endpoint, in seconds since 1970; absent before the first.',
+      ['family', 'endpoint'],
+    ),
+    updates: values(
+      'counter',
+      'trivium_updates_total',
+      'Updates that were sent to subscribers, as they happened (live) or after the cursor of one that came back (replayed).',
+      ['kind'],
     ),
 
     /** Has the value of a gauge read at each scrape; it takes the place of one with the same name. */

@@ -16,7 +16,8 @@ import { cookieNameOf, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import { readDocument } from './document-of-request.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
-import type { Meter } from '../operation/operation-metrics.js';
+import type { Session } from '../../domains/sessions/session.js';
+import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
 import { operationSignal } from '../operation/operation-deadline.js';
@@ -103,14 +104,26 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
   await apollo.start();
 
   async function begin(request: FastifyRequest, reply: FastifyReply, taken: Taken): Promise<Context> {
+    const began = performance.now();
     return makeContext({
-      session: await callers.find(request.headers),
+      session: await findSession(request),
+      began,
       signal: () => operationSignal(reply.raw, taken.work?.memory),
       ip: addressOf(request),
       requestId: request.id,
       headers: request.headers,
       ...(callers.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
     });
+  }
+
+  /** Counts where it cannot be looked up, so that an alert sees that the database is away. */
+  async function findSession({ headers }: FastifyRequest): Promise<Session | undefined> {
+    try {
+      return await callers.find(headers);
+    } catch (error) {
+      meter.refused('http', [lookUpFailed]);
+      throw error;
+    }
   }
 
   function cookieOf({ headers }: FastifyRequest, reply: FastifyReply): NonNullable<Context['cookie']> {
@@ -223,7 +236,8 @@ function operationPlugin(
           // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
           const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
           if (http.status === 200 && !('data' in body.singleResult) && !isLegacy) http.status = 400;
-          const { data = null } = body.singleResult;
+          const executed = body.singleResult.data;
+          const data = executed ?? null;
           const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);
           const all = refusal ? [refusal] : refusals;
           if (all.length > 0) {
@@ -237,7 +251,7 @@ function operationPlugin(
           const extensions = costReport(request.http?.headers.get(costHeader), contextValue);
           if (extensions) Object.assign(body.singleResult, { extensions });
           const how = { transport: 'http', type: operation?.operation, operation } as const;
-          meter.answered(how, contextValue, body.singleResult);
+          meter.answered(how, contextValue, { data: executed, errors: body.singleResult.errors });
         },
       };
     },

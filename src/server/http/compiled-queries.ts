@@ -53,8 +53,13 @@ export interface CompiledQueriesOptions {
   readonly documents: TrustedDocuments;
   readonly admission: Admission;
   readonly meter: Meter;
-  /** Makes the context of one operation; what is read for it is charged to the memory of `work`. */
-  makeContext(request: IncomingMessage, response: ServerResponse, work: Work): Context | Promise<Context>;
+  /** Makes the context of an operation that `began` now; what is read for it is charged to the memory of `work`. */
+  makeContext(
+    request: IncomingMessage,
+    response: ServerResponse,
+    work: Work,
+    began: number,
+  ): Context | Promise<Context>;
   /** Who is charged. */
   callerOf(request: IncomingMessage, context: Context): string;
   /** Whether requests may be taken now. */
@@ -173,7 +178,7 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     if (admitted.compiled === undefined) admitted.compiled = compileOnce(admitted);
     const compiled = admitted.compiled instanceof Promise ? await admitted.compiled : admitted.compiled;
     if (!compiled) return false;
-    const making = makeContext(request, response, work);
+    const making = makeContext(request, response, work, performance.now());
     const context = making instanceof Promise ? await making : making;
     work.context = context;
     context.cost = plan.cost;
@@ -185,11 +190,13 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
     if ((admitted.repeats || work.work.memory.held > muchRead) && isTooLong(result)) return false;
+    const ended = performance.now();
     const text = JSON.stringify(result);
     if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
     send(response, headers, context, text);
     work.work.end();
-    meter.answered({ transport: 'http', type: 'query', operation: admitted.operation }, context, result);
+    const how = { transport: 'http', type: 'query', operation: admitted.operation } as const;
+    meter.answered(how, context, result, ended);
     return true;
   }
 
@@ -269,13 +276,7 @@ interface PlainRequest {
   readonly operationName?: string | null;
 }
 
-const plainNames: ReadonlySet<string> = new Set([
-  'query',
-  'documentId',
-  'variables',
-  'operationName',
-  'extensions',
-]);
+const plainNames = new Set(['query', 'documentId', 'variables', 'operationName', 'extensions']);
 
 /** The request, if nothing in it needs Apollo Server. */
 function parsePlain(text: string): PlainRequest | undefined {

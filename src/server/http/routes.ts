@@ -20,6 +20,7 @@ import type { GraphqlStreams } from '../stream/stream-server.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
 import type { Answer } from './request-guards.js';
+import type { Metrics } from '../../lib/telemetry/metrics.js';
 import { dataHeaders, noStore, requestId } from './response-headers.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import type { Pages } from '../pages/pages.js';
@@ -175,11 +176,25 @@ export function serveSchema(
 /** `/livez`: the process is up. `/readyz`: it can serve. */
 export function serveHealth(
   routes: FastifyInstance,
-  { drain, database }: { readonly drain: Drain; readonly database: Database },
+  {
+    drain,
+    database,
+    metrics,
+  }: { readonly drain: Drain; readonly database: Database; readonly metrics: Metrics },
 ): void {
+  let status = 'ok';
+  const check = async () => (status = drain.begun ? 'draining' : await databaseStatus(database));
+  metrics.gauge(
+    'trivium_ready',
+    'What `/readyz` said when it was last asked, or last scraped: 1 is ready.',
+    () => {
+      void check();
+      return status === 'ok' ? 1 : 0;
+    },
+  );
   serveReading(routes, '/livez', (_, reply) => reply.send({ status: 'ok' }));
   serveReading(routes, '/readyz', async (_, reply) => {
-    const status = drain.begun ? 'draining' : await databaseStatus(database);
+    await check();
     return reply.code(status === 'ok' ? 200 : 503).send({ status });
   });
 }

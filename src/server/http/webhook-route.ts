@@ -13,7 +13,7 @@ const maxPerTurn = 8;
 export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
   const pace = createPace(maxPerTurn);
 
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function take(request: IncomingMessage, response: ServerResponse, began: number): Promise<void> {
     // A slash at the end changes nothing.
     const path = request.url!.split('?', 1)[0]!.replace(/\/$/, '');
     const [, , family = '', id = '', ...more] = path.split('/');
@@ -23,13 +23,15 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
       method: request.method!,
       rawHeaders: request.rawHeaders,
       body: request,
+      began,
     });
     respond(request, response, answered);
   }
 
   return (request, response) => {
-    if (request.url!.startsWith(webhookPrefix)) pace(() => void take(request, response));
-    else next(request, response);
+    if (!request.url!.startsWith(webhookPrefix)) return next(request, response);
+    const began = performance.now();
+    return pace(() => void take(request, response, began));
   };
 }
 

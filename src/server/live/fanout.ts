@@ -17,7 +17,7 @@ import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/subscription-group.js';
 import { isObject } from '../../lib/json.js';
 import { createHoldings, weigh } from './subscription-quota.js';
-import type { Metrics } from '../../lib/telemetry/metrics.js';
+import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
 import type { Place } from '../../events/log/log-position.js';
 import type { Rules } from '../operation/operation-rules.js';
@@ -39,7 +39,8 @@ export interface Fanout {
 
 /** How many updates were sent, by all. */
 interface Sent {
-  updates: number;
+  readonly live: Value;
+  readonly replayed: Value;
 }
 
 const ignore = (): void => undefined;
@@ -56,17 +57,12 @@ export function createFanout(options: {
   const { multicast } = feed;
   const sharingOf = createSharingAnalysis(schema);
   const holdings = createHoldings();
-  const sent: Sent = { updates: 0 };
+  const sent: Sent = { live: metrics.updates.of('live'), replayed: metrics.updates.of('replayed') };
   metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => holdings.size);
   metrics.gauge(
     'trivium_subscription_groups',
     'Groups of equal subscriptions: each renders an event once.',
     () => multicast.size,
-  );
-  metrics.counter(
-    'trivium_updates_total',
-    'Updates that were sent to subscribers, replayed ones included.',
-    () => sent.updates,
   );
 
   /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
@@ -166,7 +162,7 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   }
 
   replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean> {
-    this.#sent.updates += payloads.length;
+    this.#sent.replayed.value += payloads.length;
     return new Promise((resolve) => {
       this.#outlet.send(payloads, places, (error) => resolve(!error));
     });
@@ -174,7 +170,7 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
 
   deliver(payloads: readonly string[], places: readonly Place[]): boolean {
     if (!this.#outlet.hasRoom()) return false;
-    this.#sent.updates += payloads.length;
+    this.#sent.live.value += payloads.length;
     this.#outlet.send(payloads, places);
     return true;
   }

@@ -1,13 +1,16 @@
 import type { GraphQLFormattedError, OperationDefinitionNode, OperationTypeNode } from 'graphql';
 import type { Context } from '../../api/context.js';
-import { secondsSince, type Histogram } from '../../lib/telemetry/metrics.js';
+import type { Histogram } from '../../lib/telemetry/metrics.js';
 import { failSpan } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
 /** Measures operations, in the same way whatever runs them. */
 export interface Meter {
-  /** An operation has this result. One without `data`, refused or withheld, counts only by its errors. */
-  answered(how: Measured, context: Measurable, result: Result): void;
+  /**
+   * An operation has had this result since `ended`, by `performance.now()`. `data` is what it came to, even if that is
+   * withheld; without any, it counts only by its errors.
+   */
+  answered(how: Measured, context: Measurable, result: Result, ended?: number): void;
   /** An answer, or the end of a stream, has these errors. */
   refused(transport: Transport, errors: Errors): void;
 }
@@ -26,6 +29,9 @@ interface Result {
   readonly data?: unknown;
   readonly errors?: Errors | undefined;
 }
+
+/** What counts where a session cannot be looked up. */
+export const lookUpFailed = { extensions: { code: 'INTERNAL_SERVER_ERROR' } };
 
 type Errors = readonly Pick<GraphQLFormattedError, 'extensions'>[];
 type OperationType = `${OperationTypeNode}`;
@@ -77,13 +83,13 @@ export function createMeter({ metrics, log }: Telemetry): Meter {
   }
 
   return {
-    answered(how, context, { data, errors }) {
+    answered(how, context, { data, errors }, ended = performance.now()) {
       const { transport, type } = how;
       const { began, cost } = context;
       if (isDebugging) logOperation(how, context, errors);
       endTrace(how, context, errors);
       if (type && data !== undefined) {
-        durations[transport][type]?.add(secondsSince(began));
+        durations[transport][type]?.add((ended - began) / 1_000);
         if (cost !== undefined) costs[type].add(cost);
       }
       if (errors) refused(transport, errors);

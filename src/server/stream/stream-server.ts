@@ -24,7 +24,7 @@ import { overloaded, type Admission, type Work } from '../operation/admission.js
 import { foreignOrigin, type Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
-import type { Meter } from '../operation/operation-metrics.js';
+import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
 import type { Rules } from '../operation/operation-rules.js';
 import { Answer } from './answer.js';
 import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
@@ -108,7 +108,10 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
         return answer.refuse(403, [toError(foreignOrigin, 'FORBIDDEN')]);
       if (drain.begun) return answer.again();
       const session = await findSession(options, request).catch(() => 'unknown' as const);
-      if (session === 'unknown') return answer.again();
+      if (session === 'unknown') {
+        options.meter.refused('stream', [lookUpFailed]);
+        return answer.again();
+      }
       const caller = session ? userCaller(session.caller.userId) : networkCaller(request.raw);
       const stream = openStream(answer, caller);
       if (!stream) return answer.again();
@@ -156,8 +159,10 @@ async function run(
   const { operationName } = payload;
   const args = { schema, document, operationName, variableValues, contextValue };
   if (!isQuery) return follow(options, answer, stream, session, args);
-  const result = rules.showResult(await execute(args), contextValue);
-  meter.answered({ transport: 'stream', type: 'query', operation }, contextValue, result);
+  const executed = await execute(args);
+  const result = rules.showResult(executed, contextValue);
+  const how = { transport: 'stream', type: 'query', operation } as const;
+  meter.answered(how, contextValue, { data: executed.data, errors: result.errors });
   if (result.data === undefined) return answer.refuseAll(result.errors ?? []);
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
   const extensions = costReport(request.headers[costHeader], contextValue);

@@ -14,7 +14,7 @@ import type { Fanout, LiveSubscription } from '../live/fanout.js';
 import { prepareLive } from '../live/live-operation.js';
 import { WebsocketOutlet } from './websocket-outlet.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
-import type { Meter } from '../operation/operation-metrics.js';
+import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import type { Rules } from '../operation/operation-rules.js';
 
@@ -63,6 +63,7 @@ export function createProtocol(options: ProtocolOptions) {
     try {
       session = await callers.find(headers, given);
     } catch (err) {
+      meter.refused('websocket', [lookUpFailed]);
       telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');
       socket.close(tryAgainLater, 'Try again later');
       return false;
@@ -130,10 +131,11 @@ export function createProtocol(options: ProtocolOptions) {
     subscribe: (args) => fanout.subscribe(args as LiveSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext(_, __, ___, { contextValue, document, operationName }, result) {
+      const { data } = result as ExecutionResult;
       const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
       const operation = getOperationAST(document, operationName) ?? undefined;
       const how = { transport: 'websocket', type: 'query', operation } as const;
-      meter.answered(how, contextValue as Context, shown);
+      meter.answered(how, contextValue as Context, { data, errors: shown.errors });
       return shown;
     },
     // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which no longer needs them.
