@@ -6,22 +6,23 @@ import {
   trace,
   type Context,
   type Span,
+  type Tracer,
 } from '@opentelemetry/api';
 
 /**
  * Spans by OpenTelemetry's API; they go nowhere until an SDK is registered (`tracing-sdk.ts`), and then only what is
  * safe to show is in them: never a token, a body, an address or a path with an id.
  */
-const tracer = trace.getTracer('trivium');
 
 /** Headers of W3C Trace Context. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-let enabled = false;
+/** Taken only once an SDK is registered: that may be by another copy of the API, of which an earlier tracer hears nothing. */
+let tracer: Tracer | undefined;
 
 /** Called once an SDK is registered: until then no spans are made, which costs nothing. */
 export function enableTracing(): void {
-  enabled = true;
+  tracer = trace.getTracer('trivium');
 }
 
 /** A span that others can be made below, and that can be sent along. */
@@ -40,7 +41,7 @@ export function traceArrival(
   headers: Headers | undefined,
   startedAt = performance.now(),
 ): TracedWork | undefined {
-  if (!enabled) return undefined;
+  if (!tracer) return undefined;
   const parent = propagation.extract(ROOT_CONTEXT, headers ?? {});
   const options = { kind: SpanKind.SERVER, startTime: performance.timeOrigin + startedAt };
   const span = tracer.startSpan(name, options, parent);
@@ -53,7 +54,7 @@ export function traceCall(
   method: string,
   parent: Context | undefined,
 ): TracedWork | undefined {
-  if (!enabled) return undefined;
+  if (!tracer) return undefined;
   const context = parent ?? ROOT_CONTEXT;
   const attributes = { 'trivium.upstream': upstream, 'http.request.method': method };
   const span = tracer.startSpan(`${method} ${upstream}`, { kind: SpanKind.CLIENT, attributes }, context);
@@ -77,7 +78,7 @@ export function traceDelivery(delivery: object, work: TracedWork | undefined): v
 
 /** Begins a span for a commit of these deliveries, to which theirs are linked; undefined while tracing is off. */
 export function traceCommit(batch: readonly object[]): Span | undefined {
-  if (!enabled) return undefined;
+  if (!tracer) return undefined;
   const attributes = { 'trivium.deliveries': batch.length };
   const span = tracer.startSpan('commit', { kind: SpanKind.INTERNAL, attributes, root: true });
   for (const delivery of batch) deliveries.get(delivery)?.addLink({ context: span.spanContext() });
