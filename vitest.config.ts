@@ -9,7 +9,7 @@ export default defineConfig({
     // One more than the cores of a small machine: with as many, a sixth of the time is waiting.
     maxWorkers: 3,
     // Long enough for a machine with much else to do: what never comes is told a little later.
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 30_000 } },
   },

@@ -52,7 +52,7 @@ export function useConsole(): Console {
   async function openPage(options: BrowserContextOptions): Promise<void> {
     const context = await browser.newContext(options);
     page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(60_000);
     faults = faultsOf(page, testbed.url);
   }
   const button = (name: string | RegExp) => page.getByRole('button', { name });

@@ -1,6 +1,6 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import { readConfig, type GatewayConfig } from '../../src/config/config.js';
 import type { Environment } from '../../src/config/environment.js';
@@ -45,7 +45,7 @@ export interface Explorer {
 }
 
 /** Options to poll for what takes a moment in a browser. */
-export const soon = { timeout: 30_000, interval: 200 };
+export const soon = { timeout: 60_000, interval: 200 };
 
 /** High enough for every line of an answer: the editor renders only visible lines. */
 const viewport = { width: 1280, height: 1200 };
@@ -55,7 +55,6 @@ export function useExplorer(): Explorer {
   let sandbox: Sandbox;
   let gateway: Gateway;
   let browser: Browser;
-  let context: BrowserContext;
   let page: Page;
   let faults: string[];
 
@@ -66,7 +65,6 @@ export function useExplorer(): Explorer {
     gateway = await startGateway(configure(sandbox), { writer: testWriter() });
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
-    context = await browser.newContext({ viewport });
   });
 
   afterAll(async () => {
@@ -76,18 +74,12 @@ export function useExplorer(): Explorer {
   });
 
   beforeEach(async () => {
-    page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page = await browser.newPage({ viewport });
+    page.setDefaultTimeout(60_000);
     faults = faultsOf(page, new URL(gateway.url).host);
     await page.goto(`${gateway.url}/graphql`);
     await awaitEditor(page);
-    // One context for all tests, which keeps the compiled scripts: only what a visit leaves behind goes.
-    return async () => {
-      await page.goto(`${gateway.url}/livez`);
-      await page.evaluate(() => localStorage.clear());
-      await context.clearCookies();
-      await page.close();
-    };
+    return () => page.close();
   });
 
   const button = (name: string) => page.getByRole('button', { name });
