@@ -1,7 +1,9 @@
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
+import { cursorOf, takesAfter } from '../../client/core/document.js';
 import { pingEveryMs, watchLiveness } from '../../client/core/liveness.js';
+import { createPauses } from '../../client/core/pause.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './session/gateway.js';
 import type { Session } from './session/session.js';
 import { stoppable } from './stoppable.js';
@@ -62,18 +64,34 @@ function isOnlySigning({ data }: Answer): boolean {
   return Object.keys(data ?? {}).every((member) => ['signIn', 'signOut'].includes(member));
 }
 
-/** Opens one connection per subscription, so that each uses the current cookie and headers. */
+/**
+ * Opens one connection per subscription, so that each uses the current cookie and headers. Once the connection is lost,
+ * a subscription that has `$after`, and the `cursor` of an update, goes on after it by itself; any other would miss what
+ * happened meanwhile, and ends.
+ */
 function subscribe(operation: Operation, headers: Headers, session: SessionHooks): AsyncIterable<Answer> {
+  /** Sent again, with the last cursor, by each new connection. */
+  const variables: Record<string, unknown> = { ...operation.variables };
+  const resumes = takesAfter(operation.query);
+  const pauses = createPauses();
   const liveness = watchLiveness(() => client.terminate());
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}${path}`,
     connectionParams: headers,
-    // The library would subscribe again with the same variables, and so miss what happened meanwhile.
-    retryAttempts: 0,
+    retryAttempts: Infinity,
+    shouldRetry: (cause) => isClose(cause) && resumes && variables['after'] != null,
+    retryWait: pauses.wait,
     keepAlive: pingEveryMs,
-    on: liveness.on,
+    on: {
+      ...liveness.on,
+      message(message) {
+        liveness.on.message?.(message);
+        const cursor = message.type === 'next' ? cursorOf(message.payload.data) : undefined;
+        if (resumes && cursor !== undefined) variables['after'] = cursor;
+      },
+    },
   });
-  const iterator = answers(client.iterate({ ...operation }), session);
+  const iterator = answers(client.iterate({ ...operation, variables }), session);
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
@@ -109,7 +127,7 @@ function isClose(cause: unknown): cause is CloseEvent | TerminatedCloseEvent {
   return cause instanceof CloseEvent || cause instanceof TerminatedCloseEvent;
 }
 
-const resume = 'Run it again with `after` set to the last cursor: nothing is lost.';
+const resume = 'Declare `$after` and select `cursor`: then it goes on by itself, and nothing is lost.';
 
 const closings: Readonly<Record<number, string>> = {
   4290: `The updates came faster than this page could take them. ${resume}`,
