@@ -55,6 +55,11 @@ describe.each(transports)('over %s', (_, openLive) => {
     ['a mutation', 'mutation { signOut { signedOut } }', 'BAD_USER_INPUT'],
     ['a syntax error', '{', 'GRAPHQL_PARSE_FAILED'],
     ['an unknown field', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'what asks for too much',
+      '{ shipments(first: 100) { nodes { events(first: 100) { nodes { id stage status carrier eventId } } } } }',
+      'QUERY_TOO_COMPLEX',
+    ],
     ['a cursor that is none', 'subscription { shipmentUpdates(after: "x") { cursor } }', 'CURSOR_INVALID'],
   ])('%s is refused', async (__, query, code) => {
     const live = await open(query);
@@ -123,6 +128,27 @@ describe.each(transports)('over %s', (_, openLive) => {
     other.leave();
   });
 
+  test.each([
+    [
+      'the notes service rejects the token of its session',
+      (session: string) => {
+        testbed.sandbox.notes.revokeTokens();
+        return testbed.ask('{ tags { nodes { name } } }', {}, session);
+      },
+    ],
+    ['its session expires', () => testbed.sandbox.clock.advance(24 * 60 * 60 * 1000)],
+    ['its user has fewer grants', () => testbed.gateway.regrant(new Map())],
+  ])('a subscription ends when %s', async (__, act) => {
+    const session = await testbed.signIn();
+    const live = await open(shipmentUpdates, {}, session);
+    await send();
+    await take(live, 1);
+    await act(session);
+    expect(['complete', 'cut']).toContain(await live.ended);
+    testbed.gateway.regrant(new Map([[demo.email, ['SHIPMENTS_READ', 'PAYMENTS_READ']]]));
+    token = await testbed.signIn();
+  });
+
   test('nothing is left of a subscription that its client leaves', async () => {
     await expect.poll(subscriptions, { timeout: 5_000 }).toBe('0');
     const live = await open(shipmentUpdates);
@@ -141,4 +167,15 @@ test('every transport gets the same bytes of an event', async () => {
   const results = await Promise.all(all.map((live) => live.next()));
   expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
   all.forEach((live) => live.leave());
+});
+
+test('a gateway that stops cuts subscriptions on every transport, and completes none', async () => {
+  const own = await startTestbed({ sandbox: testbed.sandbox });
+  testbed.sandbox.deliverTo(testbed.url);
+  const session = await own.signIn();
+  const all = await Promise.all(
+    transports.map(([, openLive]) => openLive(own.url, session, shipmentUpdates)),
+  );
+  await own.stop();
+  expect(await Promise.all(all.map(({ ended }) => ended))).toEqual(all.map(() => 'cut'));
 });
