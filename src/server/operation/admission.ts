@@ -25,8 +25,8 @@ export interface Work {
 }
 
 /** How many operations of a user, or of a network whose users are not known, are in progress at once. */
-const perUser = 8;
-const perNetwork = 32;
+export const perUser = 8;
+export const perNetwork = 32;
 /** What an operation takes in the heap besides what it was given. */
 const operationBytes = 4_000;
 

@@ -14,6 +14,7 @@ import {
   operationMs,
   parseOptions,
 } from '../../../src/server/operation/cost/document-limits.js';
+import { perNetwork, perUser } from '../../../src/server/operation/admission.js';
 import { stalledMs } from '../../../src/server/server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
@@ -63,6 +64,12 @@ const operations = [
 ];
 
 const requests = [
+  ['operations of one user in progress', count(perUser), 'the others wait for their turn'],
+  [
+    'operations in progress of one network, for those who are not signed in',
+    count(perNetwork),
+    'the others wait for their turn',
+  ],
   ['body of a request, of a webhook too', mebibytes(maxBodyBytes), '`413`'],
   ['time in which nothing of an answer goes out', minutes(stalledMs), 'the connection is closed'],
 ];
