@@ -1,13 +1,17 @@
 import type { CodegenConfig } from '@graphql-codegen/cli';
 import { config as common } from './src/client/codegen/codegen.js';
 
+/** Without what only routers of a supergraph ask for. */
+const schema = 'schema/!(federation).graphql';
+
 const config: CodegenConfig = {
-  schema: 'schema/*.graphql',
   generates: {
     'src/generated/resolvers.ts': {
+      schema: 'schema/*.graphql',
       plugins: ['typescript', 'typescript-resolvers'],
       config: {
         ...common,
+        scalars: { ...common.scalars, _Any: 'unknown' },
         enumsAsTypes: true,
         mappers: {
           User: '../models/user.js#User as UserModel',
@@ -28,16 +32,19 @@ const config: CodegenConfig = {
       },
     },
     'src/client/generated/index.ts': {
+      schema,
       documents: 'src/client/operations.graphql',
       plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
       config: { ...common, documentNodeImport: '../core/document.js#TypedDocumentNode' },
     },
     'src/console/generated/index.ts': {
+      schema,
       documents: 'src/console/operations.graphql',
       plugins: [{ add: { content: '/* eslint-disable */' } }, 'typescript-operations', 'typed-document-node'],
       config: { ...common, documentMode: 'string' },
     },
     'src/generated/schema.graphql': {
+      schema,
       plugins: ['schema-ast'],
       config: { includeDirectives: true },
     },

@@ -22,6 +22,7 @@ import { createPaymentFamily } from './domains/payments/webhook.js';
 import { procedure as recording } from './api/recording.js';
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
+import { clientSdl } from './api/schema-text.js';
 import { MemoryLedger } from './lib/memory-ledger.js';
 import { createSealer } from './lib/sealer.js';
 import type { SandboxInfo } from './server/pages/pages.js';
@@ -206,7 +207,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         documents: trusted.documents,
         docs: modules.docs,
         streamBeatMs,
-        schema: countLists(createSchema(modules.schema)),
+        schema: countLists(createSchema(modules.schema, config.introspection)),
+        sdl: clientSdl(modules.schema),
         makeContext,
         sessions,
         receiver,

@@ -1,42 +1,24 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { GraphQLError, Kind, type GraphQLScalarType, type GraphQLSchema, type ValueNode } from 'graphql';
 import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
-import { appointmentNodes, appointmentsResolvers } from '../domains/appointments/resolvers.js';
+import { appointmentsResolvers } from '../domains/appointments/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
 import type { Context } from './context.js';
+import { federationResolvers } from './federation.js';
+import { eachOrError, findNode } from './nodes.js';
+import { readSdl, subgraphSdl } from './schema-text.js';
 import { GatewayError } from '../graphql/errors.js';
-import type { Resolvers, ResolversTypes } from '../generated/resolvers.js';
+import type { Resolvers } from '../generated/resolvers.js';
 import { instant } from '../lib/iso-instant.js';
-import { noteNodes, notesResolvers } from '../domains/notes/resolvers.js';
-import { paymentNodes, paymentsResolvers } from '../domains/payments/resolvers.js';
-import { fromGlobalId, maxPageSize } from '../graphql/relay/relay.js';
-import { sessionNodes, sessionsResolvers } from '../domains/sessions/resolvers.js';
-import { shipmentNodes, shipmentsResolvers } from '../domains/shipments/resolvers.js';
-import { webhookNodes, webhooksResolvers } from '../domains/webhooks/resolvers.js';
-
-type Node = Awaited<ResolversTypes['Node']>;
-type FindNode = (id: string, context: Context) => Promise<Node | null>;
-
-/** How `node(id)` finds an object of each type, by the type's name; the domains supply these. */
-const nodes = new Map<string, FindNode>(
-  Object.entries({
-    ...sessionNodes,
-    ...noteNodes,
-    ...appointmentNodes,
-    ...shipmentNodes,
-    ...paymentNodes,
-    ...webhookNodes,
-  }),
-);
+import { notesResolvers } from '../domains/notes/resolvers.js';
+import { paymentsResolvers } from '../domains/payments/resolvers.js';
+import { maxPageSize } from '../graphql/relay/relay.js';
+import { sessionsResolvers } from '../domains/sessions/resolvers.js';
+import { shipmentsResolvers } from '../domains/shipments/resolvers.js';
+import { webhooksResolvers } from '../domains/webhooks/resolvers.js';
 
 /** As many as a page may have: `server/cost-estimate.ts` bounds both alike when it estimates an operation's cost. */
 const maxNodes = maxPageSize;
-
-function findNode(globalId: string, context: Context): Promise<Node | null> {
-  const named = fromGlobalId(globalId);
-  return (named && nodes.get(named.type)?.(named.id, context)) ?? Promise.resolve(null);
-}
 
 function toDateTime(value: unknown, node: ValueNode | null = null): string {
   if (typeof value === 'string' && instant(value) !== undefined) return value;
@@ -64,6 +46,7 @@ const scalars = {
   },
   SafeInt: conversionsOf(GraphQLSafeInt),
   JSON: conversionsOf(GraphQLJSON),
+  _Any: conversionsOf(GraphQLJSON),
 } satisfies Record<string, Conversions>;
 
 const baseResolvers: Resolvers<Context> = {
@@ -80,11 +63,7 @@ const baseResolvers: Resolvers<Context> = {
           'BAD_USER_INPUT',
           `\`ids\` has ${ids.length} ids; at most ${maxNodes} are allowed.`,
         );
-      const found = ids.map((id) => findNode(id, context));
-      // Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item.
-      const foundOrError = () =>
-        Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
-      return Promise.all(found).catch(foundOrError);
+      return eachOrError(ids.map((id) => findNode(id, context)));
     },
     liveCursor(_, __, context) {
       requireCaller(context);
@@ -105,11 +84,11 @@ const resolvers: readonly Resolvers<Context>[] = [
 ];
 
 /** The SDL files in `folder` and the domains' resolvers as one executable schema. */
-export function createSchema(folder: URL): GraphQLSchema {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.graphql'));
+export function createSchema(folder: URL, introspection = true): GraphQLSchema {
+  const federation = federationResolvers(subgraphSdl(folder), introspection);
   return makeExecutableSchema({
-    typeDefs: files.toSorted().map((name) => readFileSync(new URL(name, folder), 'utf8')),
-    resolvers: [...resolvers, scalars],
+    typeDefs: [...readSdl(folder)],
+    resolvers: [...resolvers, federation, scalars],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
   });
 }

@@ -29,6 +29,8 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
   /** An integer between -(2^53 - 1) and 2^53 - 1: wider than `Int`, and exact in JavaScript. */
   SafeInt: { input: number; output: number; }
+  /** A representation of an entity, as a router of a supergraph sends it: an object with `__typename` and the fields of a key. */
+  _Any: { input: unknown; output: unknown; }
 };
 
 /** An appointment booked through this gateway. */
@@ -505,6 +507,13 @@ export type PaymentUpdateFilter = {
 export type Query = {
   readonly __typename?: 'Query';
   /**
+   * The entities with these keys, in the same order; null for each that does not exist, is not the caller's, or requires a
+   * grant that the caller lacks.
+   */
+  readonly _entities: ReadonlyArray<Maybe<_Entity>>;
+  /** The schema for the composition of a supergraph. */
+  readonly _service: _Service;
+  /**
    * The appointments booked through this gateway, newest booking first: the caller's own or, with the grant
    * `APPOINTMENTS_READ`, everybody's. Others cannot be listed: the appointment service has no call to read them.
    */
@@ -541,6 +550,12 @@ export type Query = {
   readonly webhookDeliveries: WebhookDeliveryConnection;
   /** The subscriptions and endpoints that are configured. Requires the grant `WEBHOOKS_READ`. */
   readonly webhookEndpoints: ReadonlyArray<WebhookEndpoint>;
+};
+
+
+/** The entry points for reading. */
+export type Query_EntitiesArgs = {
+  representations: ReadonlyArray<Scalars['_Any']['input']>;
 };
 
 
@@ -1142,6 +1157,16 @@ export type WebhookOutcome =
   /** It was a new event: it is in the log, in the state of its shipment or payment, and was sent to subscribers. */
   | 'STORED';
 
+/** What a router may resolve by its key. */
+export type _Entity = Appointment | Note | Payment | PaymentEvent | Shipment | ShipmentEvent | Tag | User | WebhookEndpoint;
+
+/** This gateway as a subgraph of Apollo Federation. */
+export type _Service = {
+  readonly __typename?: '_Service';
+  /** The schema with the directives of Federation 2. */
+  readonly sdl: Scalars['String']['output'];
+};
+
 
 
 export type ResolverTypeWrapper<T> = Promise<T> | T;
@@ -1211,6 +1236,20 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 
 
 
+/** Mapping of union types */
+export type ResolversUnionTypes<_RefType extends Record<string, unknown>> = {
+  _Entity:
+    | ( AppointmentModel )
+    | ( NoteModel )
+    | ( PaymentModel )
+    | ( PaymentEventModel )
+    | ( ShipmentModel )
+    | ( ShipmentEventModel )
+    | ( TagModel )
+    | ( UserModel )
+    | ( WebhookEndpointModel )
+  ;
+};
 
 /** Mapping of interface types */
 export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = {
@@ -1306,6 +1345,9 @@ export type ResolversTypes = {
   WebhookEndpoint: ResolverTypeWrapper<WebhookEndpointModel>;
   WebhookFamily: WebhookFamily;
   WebhookOutcome: WebhookOutcome;
+  _Any: ResolverTypeWrapper<Scalars['_Any']['output']>;
+  _Entity: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['_Entity']>;
+  _Service: ResolverTypeWrapper<_Service>;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -1378,6 +1420,9 @@ export type ResolversParentTypes = {
   WebhookDeliveryFilter: WebhookDeliveryFilter;
   WebhookDeliveryUpdate: Omit<WebhookDeliveryUpdate, 'delivery'> & { delivery: ResolversParentTypes['WebhookDelivery'] };
   WebhookEndpoint: WebhookEndpointModel;
+  _Any: Scalars['_Any']['output'];
+  _Entity: ResolversUnionTypes<ResolversParentTypes>['_Entity'];
+  _Service: _Service;
 };
 
 export type AppointmentResolvers<ContextType = any, ParentType extends ResolversParentTypes['Appointment'] = ResolversParentTypes['Appointment']> = {
@@ -1538,6 +1583,8 @@ export type PaymentUpdateResolvers<ContextType = any, ParentType extends Resolve
 };
 
 export type QueryResolvers<ContextType = any, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  _entities?: Resolver<ReadonlyArray<Maybe<ResolversTypes['_Entity']>>, ParentType, ContextType, RequireFields<Query_EntitiesArgs, 'representations'>>;
+  _service?: Resolver<ResolversTypes['_Service'], ParentType, ContextType>;
   appointments?: Resolver<ResolversTypes['AppointmentConnection'], ParentType, ContextType, Partial<QueryAppointmentsArgs>>;
   liveCursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
@@ -1731,6 +1778,18 @@ export type WebhookEndpointResolvers<ContextType = any, ParentType extends Resol
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
+export interface _AnyScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['_Any'], any> {
+  name: '_Any';
+}
+
+export type _EntityResolvers<ContextType = any, ParentType extends ResolversParentTypes['_Entity'] = ResolversParentTypes['_Entity']> = {
+  __resolveType: TypeResolveFn<'Appointment' | 'Note' | 'Payment' | 'PaymentEvent' | 'Shipment' | 'ShipmentEvent' | 'Tag' | 'User' | 'WebhookEndpoint', ParentType, ContextType>;
+};
+
+export type _ServiceResolvers<ContextType = any, ParentType extends ResolversParentTypes['_Service'] = ResolversParentTypes['_Service']> = {
+  sdl?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
 export type Resolvers<ContextType = any> = {
   Appointment?: AppointmentResolvers<ContextType>;
   AppointmentConnection?: AppointmentConnectionResolvers<ContextType>;
@@ -1780,5 +1839,8 @@ export type Resolvers<ContextType = any> = {
   WebhookDeliveryEdge?: WebhookDeliveryEdgeResolvers<ContextType>;
   WebhookDeliveryUpdate?: WebhookDeliveryUpdateResolvers<ContextType>;
   WebhookEndpoint?: WebhookEndpointResolvers<ContextType>;
+  _Any?: GraphQLScalarType;
+  _Entity?: _EntityResolvers<ContextType>;
+  _Service?: _ServiceResolvers<ContextType>;
 };
 

@@ -80,6 +80,7 @@ export interface ServerOptions {
   /** Where `/metrics` is served by itself; undefined for at `port`, with the rest. */
   readonly metricsPort: number | undefined;
   readonly schema: GraphQLSchema;
+  readonly sdl: string;
   readonly makeContext: MakeContext;
   readonly sessions: Sessions;
   readonly receiver: Receiver;
@@ -229,7 +230,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     networkCaller,
     meter,
   });
-
   const fanout = createFanout({ schema, rules, feed: options.feed, metrics: telemetry.metrics });
   const live = { ...options, drain, rules, callers, fanout, meter, admission, networkCaller };
   const streams = createStreams(live);

@@ -92,6 +92,8 @@ export interface PageArguments {
 /** The maximum size of a page, and its default, for every connection. */
 export const maxPageSize = 100;
 export const defaultPageSize = 20;
+/** The maximum number of entities that a router may ask for at once: it does not divide what it needs. */
+export const maxEntities = 1_000;
 
 /** How many rows from which end: `first`/`last` outside 0…100, or both at once, is `BAD_USER_INPUT`. */
 export function pageSize({ first, last }: PageArguments): {

@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Callers } from '../operation/authenticate.js';
-import { printSchema, type GraphQLSchema } from 'graphql';
 import { isCompressed } from '../../events/webhooks/request.js';
 import type { Database } from '../../store/database.js';
 import { heapOfJson } from '../../lib/json-size.js';
@@ -159,12 +158,13 @@ function notUtf8(): Fault {
 export function serveSchema(
   routes: FastifyInstance,
   options: {
-    readonly schema: GraphQLSchema;
+    /** The schema as clients see it. */
+    readonly sdl: string;
     readonly introspection: boolean;
     readonly callers: Pick<Callers, 'find'>;
   },
 ): void {
-  const sdl = `${printSchema(options.schema)}\n`;
+  const { sdl } = options;
   serveReading(routes, '/schema.graphql', async (request, reply) => {
     const isShown =
       options.introspection || (await options.callers.find(request.headers, undefined, true)) !== undefined;

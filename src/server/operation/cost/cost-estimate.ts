@@ -20,7 +20,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { maxPageSize, defaultPageSize } from '../../../graphql/relay/relay.js';
+import { maxEntities, maxPageSize, defaultPageSize } from '../../../graphql/relay/relay.js';
 import type { Variables } from './document-limits.js';
 
 /** What an operation asks for, in fields. */
@@ -127,6 +127,7 @@ export class CostEstimate {
     const takes = (name: string) => field.args.some((argument) => argument.name === name);
     if (takes('first')) return pageOf([given('first'), given('last')]);
     if (takes('ids')) return bounded(toList(given('ids')).length);
+    if (takes('representations')) return Math.min(toList(given('representations')).length, maxEntities);
     return isOpenList(field, parent) ? this.openRows : 1;
   }
 }
@@ -141,6 +142,9 @@ export function costOfRow(info: GraphQLResolveInfo): number {
   return count.ofSet({ kind: Kind.SELECTION_SET, selections }, type).fields;
 }
 
+/** Arguments that tell how long a list is. */
+const sizing: ReadonlySet<string> = new Set(['first', 'ids', 'representations']);
+
 /** Whether the length of this list is unknown beforehand; a page's, or that of `nodes(ids:)`, is in the arguments. */
 export function isOpenList(
   { type, args }: GraphQLField<unknown, unknown>,
@@ -148,7 +152,7 @@ export function isOpenList(
 ): boolean {
   const isList = isListType(getNullableType(type)) && isCompositeType(getNamedType(type));
   const isPart = parent.name.endsWith('Connection') || parent.name.startsWith('__');
-  return isList && !isPart && !args.some(({ name }) => name === 'first' || name === 'ids');
+  return isList && !isPart && !args.some(({ name }) => sizing.has(name));
 }
 
 function pageOf(sizes: readonly unknown[]): number {

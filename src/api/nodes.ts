@@ -1,0 +1,47 @@
+import { appointmentNodes } from '../domains/appointments/resolvers.js';
+import { noteNodes } from '../domains/notes/resolvers.js';
+import { paymentNodes } from '../domains/payments/resolvers.js';
+import { sessionNodes } from '../domains/sessions/resolvers.js';
+import { shipmentNodes } from '../domains/shipments/resolvers.js';
+import { webhookNodes } from '../domains/webhooks/resolvers.js';
+import type { ResolversTypes } from '../generated/resolvers.js';
+import { fromGlobalId } from '../graphql/relay/relay.js';
+import type { Context } from './context.js';
+
+/** An object with a global id. */
+export type Node = Awaited<ResolversTypes['Node']>;
+type FindNode = (id: string, context: Context) => Promise<Node | null>;
+
+/** How an object of each type is found, by the type's name; the domains supply these. */
+const nodes = new Map<string, FindNode>(
+  Object.entries({
+    ...sessionNodes,
+    ...noteNodes,
+    ...appointmentNodes,
+    ...shipmentNodes,
+    ...paymentNodes,
+    ...webhookNodes,
+  }),
+);
+
+/** Whether objects of this type have global ids. */
+export function isNodeType(type: string): boolean {
+  return nodes.has(type);
+}
+
+/** The object of this type with this id, as within a global id; null if the caller may not see it. */
+export function findByType(type: string, id: string, context: Context): Promise<Node | null> {
+  return nodes.get(type)?.(id, context) ?? Promise.resolve(null);
+}
+
+/** The object with this global id. */
+export function findNode(globalId: string, context: Context): Promise<Node | null> {
+  const named = fromGlobalId(globalId);
+  return named ? findByType(named.type, named.id, context) : Promise.resolve(null);
+}
+
+/** All that is found. Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item. */
+export function eachOrError(found: readonly Promise<Node | null>[]): Promise<readonly (Node | null)[]> {
+  const foundOrError = () => Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
+  return Promise.all(found).catch(foundOrError);
+}
