@@ -91,6 +91,25 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.expectAccessible();
   });
 
+  test('the sandbox does what it is told, and says what the gateway answered', async () => {
+    await ui.open('#/sandbox');
+    await ui.page.getByLabel('Id (a new one').fill('shp_told');
+    await ui.page.getByLabel('How').selectOption('twice');
+    await exactly('Send').click();
+    await ui.page.getByText('The gateway answered 200, then 200.').waitFor();
+    await ui.page.getByLabel('How').selectOption('wrong-signature');
+    await exactly('Send').click();
+    await ui.page.getByText('The gateway answered 401.').waitFor();
+    await exactly('Fail').click();
+    await ui.page.getByText('The next request will meet it.').waitFor();
+    await exactly('End all faults').click();
+    await ui.page.getByText('The services work as usual again.').waitFor();
+    await ui.expectAccessible();
+    await ui.open('#/shipments/shp_told');
+    await ui.page.getByText('shp_told').first().waitFor();
+    expect(ui.faults.filter((fault) => !fault.includes('/control/'))).toEqual([]);
+  });
+
   test('the gateway says whether it serves', async () => {
     await ui.open('#/gateway');
     await ui.page.getByText('Ready, with its database').waitFor();
@@ -100,7 +119,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
 
   test('all of them fit a phone, in the dark', async () => {
     await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
-    for (const view of ['notes', 'appointments', 'webhooks', 'webhooks/endpoints', 'gateway']) {
+    for (const view of ['notes', 'appointments', 'webhooks', 'webhooks/endpoints', 'gateway', 'sandbox']) {
       await ui.open(`#/${view}`);
       await ui.page.getByRole('heading', { level: 1 }).waitFor();
       await ui.expectAccessible();

@@ -9,6 +9,7 @@ export const views = [
   'appointments',
   'webhooks',
   'gateway',
+  'sandbox',
 ] as const;
 
 /** A view's name in its address. */

@@ -4,6 +4,7 @@ import { LiveView } from '../views/live/live-view.js';
 import { PaymentsView } from '../views/payments/payments-view.js';
 import { ShipmentsView } from '../views/shipments/shipments-view.js';
 import { ConnectionLight } from './connection-light.js';
+import { pageSettings } from './page-settings.js';
 import { hrefOf, usePlace, views, type Place, type View } from './router.js';
 import { useSession, type Viewer } from './session.js';
 
@@ -20,6 +21,7 @@ const titles: Readonly<Record<View, string>> = {
   appointments: 'Appointments',
   webhooks: 'Webhooks',
   gateway: 'This gateway',
+  sandbox: 'Sandbox',
 };
 
 const icons: Readonly<Record<View, IconName>> = {
@@ -30,6 +32,7 @@ const icons: Readonly<Record<View, IconName>> = {
   appointments: 'calendar',
   webhooks: 'hook',
   gateway: 'server',
+  sandbox: 'play',
 };
 
 const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
@@ -40,7 +43,11 @@ const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
   appointments: lazy(() => import('../views/appointments/appointments-view.js')),
   webhooks: lazy(() => import('../views/webhooks/webhooks-view.js')),
   gateway: lazy(() => import('../views/gateway/gateway-view.js')),
+  sandbox: lazy(() => import('../views/sandbox/sandbox-view.js')),
 };
+
+/** The views that there are something for here. */
+const shown = views.filter((view) => view !== 'sandbox' || pageSettings.sandbox);
 
 /** The navigation beside the view that the address names. */
 export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
@@ -74,7 +81,7 @@ function Navigation({ current }: { readonly current: View }): ReactElement {
   return (
     <nav aria-label="Views">
       <ul>
-        {views.map((view) => (
+        {shown.map((view) => (
           <li key={view}>
             <a href={hrefOf(view)} aria-current={view === current ? 'page' : undefined}>
               <Icon name={icons[view]} />
