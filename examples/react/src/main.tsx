@@ -1,0 +1,37 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createTrivium } from '@trivium/client';
+import { TriviumProvider, useSession } from '@trivium/client/react';
+import { LiveList } from './live-list.tsx';
+import { Notes } from './notes.tsx';
+import { SignIn } from './sign-in.tsx';
+
+const url: string = import.meta.env['VITE_TRIVIUM_URL'] ?? 'http://127.0.0.1:4000';
+const trivium = createTrivium({ url });
+
+function App() {
+  const { status, viewer, ended, signOut } = useSession();
+  if (status === 'unknown') return <p>One moment …</p>;
+  if (status === 'signed-out') return <SignIn hint={ended ? 'Your session has ended.' : undefined} />;
+  return (
+    <main>
+      <header>
+        {viewer?.name} <button onClick={() => void signOut()}>Sign out</button>
+      </header>
+      <Notes />
+      <LiveList family="shipments" describe={({ shipmentId, stage }) => `${shipmentId} ${stage}`} />
+      <LiveList
+        family="payments"
+        describe={({ paymentId, amount, currency }) => `${paymentId} ${amount} ${currency}`}
+      />
+    </main>
+  );
+}
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <TriviumProvider trivium={trivium}>
+      <App />
+    </TriviumProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,50 @@
+import { useEffect, useState, type FormEvent } from 'react';
+import { CreateNoteDocument, NotesDocument, type NotesQuery } from '@trivium/client/operations';
+import { useTrivium } from '@trivium/client/react';
+
+type Page = NotesQuery['notes'];
+
+/** Notes, a page at a time, and a form for a new one. */
+export function Notes() {
+  const trivium = useTrivium();
+  const [page, setPage] = useState<Page>();
+  const [problem, setProblem] = useState<string>();
+
+  async function load(after?: string | null) {
+    const { notes } = await trivium.query(NotesDocument, { first: 3, ...(after != null && { after }) });
+    setPage((before) => (after && before ? { ...notes, edges: [...before.edges, ...notes.edges] } : notes));
+  }
+
+  async function create(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const title = String(new FormData(form).get('title'));
+    const { createNote } = await trivium.mutate(CreateNoteDocument, { input: { title, content: title } });
+    setProblem(createNote.errors[0]?.message);
+    if (!createNote.noteEdge) return;
+    const edge = createNote.noteEdge;
+    setPage((before) => before && { ...before, edges: [edge, ...before.edges] });
+    form.reset();
+  }
+
+  const tell = (error: unknown) => setProblem(String(error));
+  useEffect(() => void load().catch(tell), [trivium]);
+
+  return (
+    <section id="notes">
+      <h2>notes</h2>
+      <form onSubmit={(event) => void create(event).catch(tell)}>
+        <input name="title" placeholder="A new note" /> <button>Add</button>
+      </form>
+      {problem && <p role="alert">{problem}</p>}
+      <ul>
+        {page?.edges.map(({ node }) => (
+          <li key={node.id}>{node.title}</li>
+        ))}
+      </ul>
+      {page?.pageInfo.hasNextPage && (
+        <button onClick={() => void load(page.pageInfo.endCursor).catch(tell)}>More</button>
+      )}
+    </section>
+  );
+}

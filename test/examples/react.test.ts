@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { build, preview, type PreviewServer } from 'vite';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { openProxy, type Proxy } from '../client/proxy.js';
+import { launchBrowser, skipBrowserTests } from '../support/browser.js';
+import { startTestbed, type Testbed } from '../support/testbed.js';
+
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+
+const SECRET_KEYS = randomBytes(32).toString('base64');
+let root: string;
+let sandbox: Sandbox;
+let testbed: Testbed;
+let proxy: Proxy;
+let server: PreviewServer;
+let browser: Browser;
+
+/** The example as it is after `npm install`, beside the client package of this tree. */
+async function install(): Promise<void> {
+  cpSync('examples/react', root, { recursive: true });
+  await run(process.execPath, ['.ci/client-package.js', join(root, 'built')]);
+  const folder = join(root, 'node_modules/@trivium/client');
+  mkdirSync(dirname(folder), { recursive: true });
+  cpSync(join(root, 'built/client'), folder, { recursive: true });
+  for (const name of readdirSync('node_modules').filter((entry) => !entry.startsWith('.')))
+    symlinkSync(resolve('node_modules', name), join(root, 'node_modules', name));
+}
+
+const addressOf = (running: PreviewServer) => new URL(running.resolvedUrls!.local[0]!).origin;
+
+const startGateway = () =>
+  startTestbed({
+    sandbox,
+    folder: join(root, 'data'),
+    settings: { SECRET_KEYS, ALLOWED_ORIGINS: addressOf(server) },
+  });
+
+beforeAll(async () => {
+  if (skipBrowserTests) return;
+  root = mkdtempSync(join(tmpdir(), 'trivium-example-'));
+  mkdirSync(join(root, 'data'));
+  await install();
+  sandbox = await startSandbox();
+  proxy = await openProxy(sandbox.url);
+  process.env['VITE_TRIVIUM_URL'] = proxy.url;
+  await build({ root, logLevel: 'warn' });
+  delete process.env['VITE_TRIVIUM_URL'];
+  server = await preview({ root, preview: { port: 0 }, logLevel: 'warn' });
+  testbed = await startGateway();
+  proxy.redirectTo(testbed.url);
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+  await proxy?.stop();
+  await testbed?.stop();
+  await sandbox?.stop();
+  if (root) rmSync(root, { recursive: true, force: true });
+});
+
+const rows = (page: Page, section: string) => page.locator(`#${section} li`).allTextContents();
+const emit = (id: string, type: string) =>
+  sandbox.webhooks.emitShipment({ type: `shipment.${type}`, shipment: { id } });
+
+test.skipIf(skipBrowserTests)('compiles as it is', async () => {
+  const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+  const { stdout } = await run(process.execPath, [tsc], { cwd: root }).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  expect(stdout).toBe('');
+});
+
+test.skipIf(skipBrowserTests)(
+  'signs in, pages and writes notes, and stays live while the network is cut and the gateway is restarted',
+  async () => {
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(String(error)));
+    await page.goto(addressOf(server));
+    await page.getByPlaceholder('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByPlaceholder('Password').fill('demo-password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+
+    await expect.poll(() => rows(page, 'notes')).toHaveLength(3);
+    await page.locator('#notes').getByRole('button', { name: 'More' }).click();
+    await expect.poll(async () => (await rows(page, 'notes')).length).toBeGreaterThan(3);
+    await page.getByPlaceholder('A new note').fill('From the example');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await expect.poll(async () => (await rows(page, 'notes'))[0]).toBe('From the example');
+
+    await emit('shp_example', 'created');
+    await expect.poll(async () => (await rows(page, 'shipments'))[0]).toBe('shp_example CREATED');
+    await sandbox.webhooks.emitPayment();
+    await expect.poll(async () => (await rows(page, 'payments')).length).toBeGreaterThan(0);
+
+    proxy.shut(true);
+    proxy.cut();
+    await emit('shp_example', 'in_transit');
+    proxy.shut(false);
+    await expect.poll(() => rows(page, 'shipments')).toContain('shp_example IN_TRANSIT');
+
+    await testbed.stop();
+    testbed = await startGateway();
+    proxy.redirectTo(testbed.url);
+    await emit('shp_example', 'delivered');
+    await expect.poll(() => rows(page, 'shipments'), { timeout: 30_000 }).toContain('shp_example DELIVERED');
+    expect((await rows(page, 'shipments')).filter((row) => row.startsWith('shp_example'))).toHaveLength(1);
+
+    await page.reload();
+    await expect.poll(() => rows(page, 'shipments'), { timeout: 30_000 }).toContain('shp_example DELIVERED');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByPlaceholder('Password').waitFor();
+    expect(faults).toEqual([]);
+  },
+);
