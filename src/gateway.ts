@@ -183,7 +183,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
         notes: createNotesAccess({ client: notesClient, cursors }),
-        notesLimit: notesClient.limitOf,
+        notesLimit: (token) => notesClient.limitOf(token),
         stored(signal) {
           const reads = new Reads(signal);
           return {
@@ -194,7 +194,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           };
         },
         tally: createTally,
-        endSession: sessions.revoke,
+        endSession: (sessionId) => sessions.revoke(sessionId),
       },
     );
 

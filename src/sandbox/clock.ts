@@ -25,65 +25,73 @@ const maxWait = 2 ** 31 - 1;
 
 /** A clock that starts at the present time. */
 export function createClock(): Clock {
-  const timers = new Set<Timer>();
-  let ahead = 0;
-  let stopped = false;
-  let alarm: NodeJS.Timeout | undefined;
+  return new SettableClock();
+}
 
-  const now = () => Date.now() + ahead;
+class SettableClock implements Clock {
+  readonly #timers = new Set<Timer>();
+  #ahead = 0;
+  #stopped = false;
+  #alarm: NodeJS.Timeout | undefined;
 
-  function next(): Timer | undefined {
+  now(): number {
+    return Date.now() + this.#ahead;
+  }
+
+  async advance(ms: number): Promise<void> {
+    const target = this.now() + ms;
+    for (let timer = this.#next(); timer && timer.due <= target; timer = this.#next()) {
+      this.#moveTo(timer.due);
+      await this.#fire(timer);
+    }
+    this.#moveTo(target);
+    this.#arm();
+  }
+
+  setTimeout(task: Task, ms: number): () => void {
+    if (this.#stopped) return () => {};
+    const timer = { due: this.now() + ms, task };
+    this.#timers.add(timer);
+    this.#arm();
+    return () => void this.#timers.delete(timer);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timers.clear();
+    clearTimeout(this.#alarm);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise<void>((resolve) => this.setTimeout(resolve, ms));
+  }
+
+  #next(): Timer | undefined {
     let first: Timer | undefined;
-    for (const timer of timers) if (!first || timer.due < first.due) first = timer;
+    for (const timer of this.#timers) if (!first || timer.due < first.due) first = timer;
     return first;
   }
 
-  function arm(): void {
-    clearTimeout(alarm);
-    const timer = next();
+  #arm(): void {
+    clearTimeout(this.#alarm);
+    const timer = this.#next();
     if (!timer) return;
-    alarm = setTimeout(ring, Math.min(Math.max(timer.due - now(), 0), maxWait));
-    alarm.unref();
+    this.#alarm = setTimeout(this.#ring, Math.min(Math.max(timer.due - this.now(), 0), maxWait));
+    this.#alarm.unref();
   }
 
-  function ring(): void {
-    for (let timer = next(); timer && timer.due <= now(); timer = next()) void fire(timer);
-    arm();
-  }
+  readonly #ring = (): void => {
+    for (let timer = this.#next(); timer && timer.due <= this.now(); timer = this.#next())
+      void this.#fire(timer);
+    this.#arm();
+  };
 
-  async function fire(timer: Timer): Promise<void> {
-    timers.delete(timer);
+  async #fire(timer: Timer): Promise<void> {
+    this.#timers.delete(timer);
     await timer.task();
   }
 
-  function moveTo(moment: number): void {
-    ahead += Math.max(0, moment - now());
+  #moveTo(moment: number): void {
+    this.#ahead += Math.max(0, moment - this.now());
   }
-
-  async function advance(ms: number): Promise<void> {
-    const target = now() + ms;
-    for (let timer = next(); timer && timer.due <= target; timer = next()) {
-      moveTo(timer.due);
-      await fire(timer);
-    }
-    moveTo(target);
-    arm();
-  }
-
-  function setTimer(task: Task, ms: number): () => void {
-    if (stopped) return () => {};
-    const timer = { due: now() + ms, task };
-    timers.add(timer);
-    arm();
-    return () => void timers.delete(timer);
-  }
-
-  function stop(): void {
-    stopped = true;
-    timers.clear();
-    clearTimeout(alarm);
-  }
-
-  const sleep = (ms: number) => new Promise<void>((resolve) => setTimer(resolve, ms));
-  return { now, advance, setTimeout: setTimer, sleep, stop };
 }

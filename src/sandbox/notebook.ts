@@ -55,70 +55,60 @@ export type TagSpelling = 'first' | 'given';
 
 /** An empty notebook, which enforces the rules of apis/notes.md §2, §3 and §8. */
 export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
-  const active: Entry[] = [];
-  const deleted = new Set<Entry>();
-  const spellings = new Map<string, string>();
-  let sequence = 0;
+  return new SandboxNotebook(clock, tagSpelling);
+}
 
-  function spell(tags: readonly string[]): readonly string[] {
-    if (tagSpelling() === 'given') return tags;
-    const kept = tags.map((tag) => {
-      const key = foldName(tag);
-      if (!spellings.has(key)) spellings.set(key, tag);
-      return spellings.get(key) ?? tag;
-    });
-    return [...new Set(kept)];
-  }
+class SandboxNotebook {
+  readonly #clock: Clock;
+  readonly #tagSpelling: () => TagSpelling;
+  readonly #active: Entry[] = [];
+  readonly #deleted = new Set<Entry>();
+  readonly #spellings = new Map<string, string>();
+  #sequence = 0;
 
-  function find(id: string): Entry {
-    const entry = active.find(({ note }) => note.id === id);
-    if (!entry) throw httpError(404, 'not_found', 'There is no such note.');
-    return entry;
-  }
-
-  function allowPin(): void {
-    if (active.filter(({ note }) => note.is_pinned).length >= maxPinned)
-      throw httpError(422, 'too_many_pinned', `At most ${maxPinned} notes can be pinned.`);
+  constructor(clock: Clock, tagSpelling: () => TagSpelling) {
+    this.#clock = clock;
+    this.#tagSpelling = tagSpelling;
   }
 
   /** Adds a note; 422 if that would exceed the limit of pinned notes. */
-  function add(fields: NoteFields, createdAt = clock.now()): Note {
-    if (fields.is_pinned) allowPin();
+  add(fields: NoteFields, createdAt = this.#clock.now()): Note {
+    if (fields.is_pinned) this.#allowPin();
     const at = new Date(createdAt).toISOString();
-    const tags = spell(fields.tags);
+    const tags = this.#spell(fields.tags);
     const note = { id: `note_${randomUUID()}`, ...fields, tags, created_at: at, updated_at: at };
-    const entry = { place: { createdAt, sequence: sequence++ }, note };
-    const index = active.findIndex(({ place }) => comesBefore(entry.place, place));
-    active.splice(index < 0 ? active.length : index, 0, entry);
+    const entry = { place: { createdAt, sequence: this.#sequence++ }, note };
+    const index = this.#active.findIndex(({ place }) => comesBefore(entry.place, place));
+    this.#active.splice(index < 0 ? this.#active.length : index, 0, entry);
     return note;
   }
 
   /** Changes only the fields given; 404 if there is no such note. */
-  function change(id: string, fields: Partial<NoteFields>): Note {
-    const entry = find(id);
-    if (fields.is_pinned && !entry.note.is_pinned) allowPin();
-    const tags = fields.tags ? spell(fields.tags) : entry.note.tags;
-    entry.note = { ...entry.note, ...fields, tags, updated_at: new Date(clock.now()).toISOString() };
+  change(id: string, fields: Partial<NoteFields>): Note {
+    const entry = this.#find(id);
+    if (fields.is_pinned && !entry.note.is_pinned) this.#allowPin();
+    const tags = fields.tags ? this.#spell(fields.tags) : entry.note.tags;
+    entry.note = { ...entry.note, ...fields, tags, updated_at: new Date(this.#clock.now()).toISOString() };
     return entry.note;
   }
 
   /** Marks a note as deleted; after 30 days it is gone for good. 404 if there is no such note. */
-  function remove(id: string): void {
-    const entry = find(id);
-    active.splice(active.indexOf(entry), 1);
-    deleted.add(entry);
-    clock.setTimeout(() => void deleted.delete(entry), recoveryWindowMs);
+  remove(id: string): void {
+    const entry = this.#find(id);
+    this.#active.splice(this.#active.indexOf(entry), 1);
+    this.#deleted.add(entry);
+    this.#clock.setTimeout(() => void this.#deleted.delete(entry), recoveryWindowMs);
   }
 
   /** One page, the cursor from which the next one would start, and whether there is a next one now. */
-  function page({ tag, pinned, cursor, limit }: PageQuery): {
+  page({ tag, pinned, cursor, limit }: PageQuery): {
     notes: Note[];
     next: string | undefined;
     more: boolean;
   } {
     const after = cursor === undefined ? undefined : decodeCursor(cursor);
     const wanted = tag === undefined ? undefined : foldName(tag);
-    const fitting = active.filter(
+    const fitting = this.#active.filter(
       ({ note, place }) =>
         (!after || comesBefore(after, place)) &&
         (pinned === undefined || note.is_pinned === pinned) &&
@@ -134,24 +124,46 @@ export function createNotebook(clock: Clock, tagSpelling: () => TagSpelling) {
   }
 
   /** Every tag in use, with the number of notes that carry it. */
-  function tagCounts(): { name: string; count: number }[] {
+  tagCounts(): { name: string; count: number }[] {
     const counts = new Map<string, number>();
-    const names = active.flatMap(({ note }) => note.tags);
-    const listed = tagSpelling() === 'first' ? names : names.map((name) => foldName(name));
+    const names = this.#active.flatMap(({ note }) => note.tags);
+    const listed = this.#tagSpelling() === 'first' ? names : names.map((name) => foldName(name));
     for (const tag of listed) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     return [...counts].map(([name, count]) => ({ name, count }));
   }
 
-  return {
-    add,
-    change,
-    remove,
-    page,
-    tagCounts,
-    find: (id: string): Note => find(id).note,
-    count: () => active.length,
-    deletedCount: () => deleted.size,
-  };
+  find(id: string) {
+    return this.#find(id).note;
+  }
+
+  count() {
+    return this.#active.length;
+  }
+
+  deletedCount() {
+    return this.#deleted.size;
+  }
+
+  #spell(tags: readonly string[]): readonly string[] {
+    if (this.#tagSpelling() === 'given') return tags;
+    const kept = tags.map((tag) => {
+      const key = foldName(tag);
+      if (!this.#spellings.has(key)) this.#spellings.set(key, tag);
+      return this.#spellings.get(key) ?? tag;
+    });
+    return [...new Set(kept)];
+  }
+
+  #find(id: string): Entry {
+    const entry = this.#active.find(({ note }) => note.id === id);
+    if (!entry) throw httpError(404, 'not_found', 'There is no such note.');
+    return entry;
+  }
+
+  #allowPin(): void {
+    if (this.#active.filter(({ note }) => note.is_pinned).length >= maxPinned)
+      throw httpError(422, 'too_many_pinned', `At most ${maxPinned} notes can be pinned.`);
+  }
 }
 
 function comesBefore(one: Place, other: Place): boolean {

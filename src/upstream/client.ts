@@ -2,13 +2,14 @@ import { Pool } from 'undici';
 import { isSendable } from '../lib/header-token.js';
 import type { Clock } from '../lib/clock.js';
 import { jsonIn } from '../lib/json.js';
+import type { Histogram } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { type Compartment, createBulkhead } from './bulkhead.js';
-import { createFailureLog } from './failure-log.js';
+import { createFailureLog, type LogFailure } from './failure-log.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './transport.js';
 import { UpstreamError, type UpstreamName } from './errors.js';
-import { createGuard } from './circuit-breaker.js';
+import { createGuard, type Guard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createRecords } from './per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
@@ -16,7 +17,7 @@ import { heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
-import { failSpan, traceCall, traceHeaders } from '../lib/telemetry/tracing.js';
+import { failSpan, traceCall, traceHeaders, type TracedWork } from '../lib/telemetry/tracing.js';
 
 /** One service that the gateway calls. */
 export interface Upstream {
@@ -101,138 +102,91 @@ const longest = { hourly: 3_600, other: 86_400 };
 
 /** A client of one service: a deadline for each call, retried GETs, a breaker that no 4xx or departing client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const {
-    name,
-    baseUrl,
-    telemetry,
-    timeoutMs = 10_000,
-    callsPerHour = Infinity,
-    callsAtOnce = Infinity,
-    sharedToken = false,
-    circuit = name,
-    clock,
-  } = options;
-  const longestWait = callsPerHour < Infinity ? longest.hourly : longest.other;
-  const { metrics } = telemetry;
-  const durations = metrics.upstreamSeconds.of(name);
-  const { origin, pathname } = new URL(baseUrl);
-  const prefix = pathname.replace(/\/+$/, '');
-  // Every call has its own deadline, so undici's timeouts, which take a timer for each response, are off.
-  const pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
-  const isDebugging = telemetry.log.isLevelEnabled('debug');
-  const openAccount = createQuota({ perHour: callsPerHour, clock });
-  const compartmentOf = createRecords(createBulkhead(name, callsAtOnce));
-  const holderOf = createRecords((token): Holder => ({
-    account: openAccount(),
-    headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
-  }));
-  const logFailure = createFailureLog(telemetry);
-  const guard = createGuard(name, telemetry, circuit);
+  return new UpstreamClient(options);
+}
 
-  function report({ method, path }: Exchange, status: string, started: number): void {
-    const ms = performance.now() - started;
-    metrics.upstreamCalls.of(name, status).value += 1;
-    durations.add(ms / 1_000);
-    if (!isDebugging) return;
-    const [route] = path.split('?');
-    telemetry.log.debug({ upstream: name, method, route, status, ms: Math.round(ms) }, 'upstream call');
+class UpstreamClient implements Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #timeoutMs: number;
+  readonly #sharedToken: boolean;
+  /** In seconds. */
+  readonly #longestWait: number;
+  readonly #durations: Histogram;
+  /** The path of the base address, before that of each call. */
+  readonly #prefix: string;
+  readonly #pool: Pool;
+  readonly #isDebugging: boolean;
+  readonly #compartmentOf: (caller: string) => Compartment;
+  readonly #holderOf: (token: string) => Holder;
+  readonly #logFailure: LogFailure;
+  readonly #guard: Guard;
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    const {
+      name,
+      baseUrl,
+      telemetry,
+      timeoutMs = 10_000,
+      callsPerHour = Infinity,
+      callsAtOnce = Infinity,
+      sharedToken = false,
+      circuit = name,
+      clock,
+    } = options;
+    this.#timeoutMs = timeoutMs;
+    this.#sharedToken = sharedToken;
+    this.#longestWait = callsPerHour < Infinity ? longest.hourly : longest.other;
+    this.#durations = telemetry.metrics.upstreamSeconds.of(name);
+    const { origin, pathname } = new URL(baseUrl);
+    this.#prefix = pathname.replace(/\/+$/, '');
+    // Every call has its own deadline, so undici's timeouts, which take a timer for each response, are off.
+    this.#pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
+    this.#isDebugging = telemetry.log.isLevelEnabled('debug');
+    const openAccount = createQuota({ perHour: callsPerHour, clock });
+    this.#compartmentOf = createRecords(createBulkhead(name, callsAtOnce));
+    this.#holderOf = createRecords((token): Holder => ({
+      account: openAccount(),
+      headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
+    }));
+    this.#logFailure = createFailureLog(telemetry);
+    this.#guard = createGuard(name, telemetry, circuit);
   }
 
-  const limited = (retryAfter: number) => new UpstreamError(name, 'limited', { retryAfter });
-
-  function attempt(
-    sent: Exchange,
-    account: Account | undefined,
-    deadline: Deadline,
-    memory: Holding | undefined,
-  ): Promise<Reply> {
-    const wait = account?.take();
-    if (wait !== undefined) return Promise.reject(limited(wait));
-    const started = performance.now();
-    memory?.release();
-    return exchange(pool, sent, deadline, memory).then(
-      (reply) => {
-        report(sent, String(reply.status), started);
-        if (reply.status >= 500) throw failing(reply);
-        return reply;
-      },
-      (error: unknown) => {
-        report(sent, error instanceof UpstreamError ? error.reason : 'broken', started);
-        throw error;
-      },
-    );
-  }
-
-  function failing(reply: Reply): UpstreamError {
-    const told = secondsToWait(reply, clock.now(), longestWait);
-    const retryAfter = told ? Math.ceil(told) : undefined;
-    return new UpstreamError(name, 'failing', {
-      uncertain: true,
-      retryAfter,
-      cause: { status: reply.status },
-    });
-  }
-
-  function accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
-    const { status, body } = reply;
-    if (status >= 300 && status < 400)
-      throw new UpstreamError(name, 'redirected', {
-        uncertain: !sentElsewhere.includes(status),
-        cause: { status },
-      });
-    if (!isLimit(reply, account !== undefined)) {
-      const location = status === 201 ? reply.headers.location : undefined;
-      return { status, body: jsonIn(body), bytes: body.length, location };
-    }
-    const told = secondsToWait(reply, clock.now(), longestWait);
-    account?.pause(told ?? (sharedToken ? 0 : defaultLimitSeconds));
-    throw limited(Math.max(Math.ceil(told ?? defaultLimitSeconds), 1));
-  }
-
-  async function ask<T>(
-    { method, path, body, token, caller = token, signal }: UpstreamRequest,
-    read: (answer: UpstreamAnswer) => T | undefined,
-  ): Promise<T> {
-    const holder = token === undefined ? undefined : holderOf(token);
-    const headers = holder?.headers ?? defaultHeaders;
+  async ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T> {
+    const { name } = this.#options;
+    const { method, token, caller = token, signal } = request;
+    const holder = token === undefined ? undefined : this.#holderOf(token);
     const traced = traceCall(name, method, signal?.origin?.trace);
-    const sent: Exchange = {
-      upstream: name,
-      method,
-      path: `${prefix}${path}`,
-      headers: {
-        ...headers,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(signal?.origin && { 'x-request-id': signal.origin.requestId }),
-        ...(traced && traceHeaders(traced)),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-    };
+    const sent = this.#toExchange(request, holder?.headers ?? defaultHeaders, traced);
     const started = performance.now();
-    const deadline = startDeadline(timeoutMs, signal);
+    const deadline = startDeadline(this.#timeoutMs, signal);
     // A write that has begun is never given up for want of memory.
     const memory = method === 'GET' ? signal?.memory?.open() : undefined;
     let entered: Compartment | undefined;
     try {
       if (holder && !holder.headers) throw new UpstreamError(name, 'unsendable');
       // Before the breaker: a call that never gets its turn says nothing about the service.
-      const compartment = caller === undefined ? undefined : compartmentOf(caller);
+      const compartment = caller === undefined ? undefined : this.#compartmentOf(caller);
       const entering = compartment?.enter(deadline);
       if (entering) await entering;
       entered = compartment;
       // Before the breaker, too: a call that is not made must not be its trial call.
       const wait = holder?.account.wait();
-      if (wait !== undefined) throw limited(wait);
+      if (wait !== undefined) throw this.#limited(wait);
       const guarded = { repeatable: method === 'GET', caller };
-      const reply = await guard(guarded, () => attempt(sent, holder?.account, deadline, memory));
+      const reply = await this.#guard(guarded, () => this.#attempt(sent, holder?.account, deadline, memory));
       if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
-      const answer = accept(reply, holder?.account);
+      const answer = this.#accept(reply, holder?.account);
       traced?.span.setAttribute('http.response.status_code', answer.status);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
-      throw new UpstreamError(name, 'misshapen', { uncertain: true, cause: { status: answer.status } });
+      throw new UpstreamError(name, 'misshapen', {
+        uncertain: true,
+        cause: { status: answer.status },
+      });
     } catch (error) {
-      logFailure(sent, error, started);
+      this.#logFailure(sent, error, started);
       failSpan(traced?.span, error instanceof UpstreamError ? error.reason : 'broken');
       throw error;
     } finally {
@@ -243,12 +197,95 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
   }
 
-  return {
-    ask,
-    limitOf(token) {
-      if (callsPerHour === Infinity) return undefined;
-      return { name, quota: callsPerHour, windowSeconds: 3_600, ...holderOf(token).account.left() };
-    },
-    stop: () => pool.destroy(),
-  };
+  limitOf(token: string): RateLimit | undefined {
+    const { name, callsPerHour: quota = Infinity } = this.#options;
+    if (quota === Infinity) return undefined;
+    return { name, quota, windowSeconds: 3_600, ...this.#holderOf(token).account.left() };
+  }
+
+  stop(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  #toExchange(
+    { method, path, body, signal }: UpstreamRequest,
+    headers: Exchange['headers'],
+    traced: TracedWork | undefined,
+  ): Exchange {
+    return {
+      upstream: this.#options.name,
+      method,
+      path: `${this.#prefix}${path}`,
+      headers: {
+        ...headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(signal?.origin && { 'x-request-id': signal.origin.requestId }),
+        ...(traced && traceHeaders(traced)),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    };
+  }
+
+  #report({ method, path }: Exchange, status: string, started: number): void {
+    const { name, telemetry } = this.#options;
+    const ms = performance.now() - started;
+    telemetry.metrics.upstreamCalls.of(name, status).value += 1;
+    this.#durations.add(ms / 1_000);
+    if (!this.#isDebugging) return;
+    const [route] = path.split('?');
+    telemetry.log.debug({ upstream: name, method, route, status, ms: Math.round(ms) }, 'upstream call');
+  }
+
+  #limited(retryAfter: number) {
+    return new UpstreamError(this.#options.name, 'limited', { retryAfter });
+  }
+
+  #attempt(
+    sent: Exchange,
+    account: Account | undefined,
+    deadline: Deadline,
+    memory: Holding | undefined,
+  ): Promise<Reply> {
+    const wait = account?.take();
+    if (wait !== undefined) return Promise.reject(this.#limited(wait));
+    const started = performance.now();
+    memory?.release();
+    return exchange(this.#pool, sent, deadline, memory).then(
+      (reply) => {
+        this.#report(sent, String(reply.status), started);
+        if (reply.status >= 500) throw this.#failing(reply);
+        return reply;
+      },
+      (error: unknown) => {
+        this.#report(sent, error instanceof UpstreamError ? error.reason : 'broken', started);
+        throw error;
+      },
+    );
+  }
+
+  #failing(reply: Reply): UpstreamError {
+    const told = secondsToWait(reply, this.#options.clock.now(), this.#longestWait);
+    const retryAfter = told ? Math.ceil(told) : undefined;
+    return new UpstreamError(this.#options.name, 'failing', {
+      uncertain: true,
+      retryAfter,
+      cause: { status: reply.status },
+    });
+  }
+
+  #accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
+    const { status, body } = reply;
+    if (status >= 300 && status < 400)
+      throw new UpstreamError(this.#options.name, 'redirected', {
+        uncertain: !sentElsewhere.includes(status),
+        cause: { status },
+      });
+    if (!isLimit(reply, account !== undefined)) {
+      const location = status === 201 ? reply.headers.location : undefined;
+      return { status, body: jsonIn(body), bytes: body.length, location };
+    }
+    const told = secondsToWait(reply, this.#options.clock.now(), this.#longestWait);
+    account?.pause(told ?? (this.#sharedToken ? 0 : defaultLimitSeconds));
+    throw this.#limited(Math.max(Math.ceil(told ?? defaultLimitSeconds), 1));
+  }
 }

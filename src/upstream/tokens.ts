@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Database } from '../store/database.js';
 import { withLease } from '../store/leases.js';
 import { UpstreamError, type UpstreamName } from './errors.js';
-import { createFlights } from './shared-calls.js';
+import { createFlights, type Flights } from './shared-calls.js';
 import { LightAbortController, whenAborted, type Signal } from '../lib/async/abort.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
@@ -46,101 +46,121 @@ const leaseMs = 10_000;
 /** The fraction of a token's life after which it is renewed, and the random jitter of that. */
 const renewal = { at: 0.9, jitter: 0.05 };
 
-/** Tokens under one `key`, which identifies issuer, client and scope. */
-export function createTokens(options: {
+interface TokensOptions {
   readonly issuer: UpstreamName;
   readonly key: string;
   readonly keyv: Keyv;
   readonly database: Database;
   readonly clock: Clock;
   readonly obtain: (signal: Signal) => Promise<Issued>;
-}): Tokens {
-  const { issuer, key, keyv, database, clock, obtain } = options;
-  const flights = createFlights<string>(issuer);
-  let trusted: { readonly token: string; readonly until: number } | undefined;
-  let refused: string | undefined;
-  let suspected: string | undefined;
-  /** The old token that is used since the issuer failed. */
-  let reserve: { readonly token: string; readonly until: number } | undefined;
-  const stopping = new LightAbortController();
+}
 
-  async function look(): Promise<Kept | undefined> {
-    const kept = await keyv.get<Kept>(key);
-    return kept?.token === refused ? undefined : kept;
+/** Tokens under one `key`, which identifies issuer, client and scope. */
+export function createTokens(options: TokensOptions): Tokens {
+  return new SharedTokens(options);
+}
+
+class SharedTokens implements Tokens {
+  readonly #options: TokensOptions;
+  readonly #flights: Flights<string>;
+  #trusted: { readonly token: string; readonly until: number } | undefined;
+  #refused: string | undefined;
+  #suspected: string | undefined;
+  /** The old token that is used since the issuer failed. */
+  #reserve: { readonly token: string; readonly until: number } | undefined;
+  readonly #stopping = new LightAbortController();
+
+  constructor(options: TokensOptions) {
+    this.#options = options;
+    const { issuer } = options;
+    this.#flights = createFlights<string>(issuer);
   }
 
-  const isYoung = ({ token, renewAt }: Kept) => token !== suspected && clock.now() < renewAt;
+  async get(signal?: Signal): Promise<string> {
+    if (this.#trusted && this.#options.clock.now() < this.#trusted.until) return this.#trusted.token;
+    return this.#flights.share(this.#options.key, this.#options.key, this.#findAndTrust, signal);
+  }
 
-  const isReserve = ({ token }: Kept) => token === reserve?.token && clock.now() < reserve.until;
+  discard(token: string): void {
+    if (token === this.#refused) return;
+    this.#refused = token;
+    if (this.#trusted?.token === token) this.#trusted = undefined;
+    // A call in flight may return the very token that is refused.
+    this.#flights.drop(this.#options.key);
+  }
+
+  suspect(token: string): void {
+    this.#suspected = token;
+    if (this.#trusted?.token === token) this.#trusted = undefined;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #look(): Promise<Kept | undefined> {
+    const kept = await this.#options.keyv.get<Kept>(this.#options.key);
+    return kept?.token === this.#refused ? undefined : kept;
+  }
+
+  #isYoung({ token, renewAt }: Kept) {
+    return token !== this.#suspected && this.#options.clock.now() < renewAt;
+  }
+
+  #isReserve({ token }: Kept) {
+    return token === this.#reserve?.token && this.#options.clock.now() < this.#reserve.until;
+  }
 
   /** Keeps a token that is still valid for a while; returns whether it is. */
-  function keepInReserve({ token, expiresAt }: Kept): boolean {
-    const now = clock.now();
-    if (token === refused || expiresAt <= now) return false;
-    reserve = { token, until: Math.min(now + reserveMs, expiresAt) };
+  #keepInReserve({ token, expiresAt }: Kept): boolean {
+    const now = this.#options.clock.now();
+    if (token === this.#refused || expiresAt <= now) return false;
+    this.#reserve = { token, until: Math.min(now + reserveMs, expiresAt) };
     return true;
   }
 
-  async function renew(signal: Signal): Promise<Kept> {
-    const asked = clock.now();
-    const { token, lifetimeSeconds } = await obtain(signal);
+  async #renew(signal: Signal): Promise<Kept> {
+    const asked = this.#options.clock.now();
+    const { token, lifetimeSeconds } = await this.#options.obtain(signal);
     const lifeMs = lifetimeSeconds * 1000;
     const part = renewal.at + renewal.jitter * (2 * Math.random() - 1);
     const kept = { token, renewAt: asked + lifeMs * part, expiresAt: asked + lifeMs };
-    await keyv.set(key, kept, lifeMs);
-    if (token === refused) refused = undefined;
-    if (token === suspected) suspected = undefined;
+    await this.#options.keyv.set(this.#options.key, kept, lifeMs);
+    if (token === this.#refused) this.#refused = undefined;
+    if (token === this.#suspected) this.#suspected = undefined;
     return kept;
   }
 
-  async function find(signal: Signal): Promise<Kept> {
-    const old = await look();
-    if (old && (isYoung(old) || isReserve(old))) return old;
+  async #find(signal: Signal): Promise<Kept> {
+    const old = await this.#look();
+    if (old && (this.#isYoung(old) || this.#isReserve(old))) return old;
     const waiting = new AbortController();
-    const unwatch = [signal, stopping].map((end) => whenAborted(end, () => waiting.abort()));
+    const unwatch = [signal, this.#stopping].map((end) => whenAborted(end, () => waiting.abort()));
     try {
       return await withLease(
-        database,
-        `token ${key}`,
+        this.#options.database,
+        `token ${this.#options.key}`,
         { ttlMs: leaseMs, signal: waiting.signal },
         async () => {
           // The previous holder of the lease has renewed it, most likely.
-          const kept = await look();
-          return kept && isYoung(kept) ? kept : renew(signal);
+          const kept = await this.#look();
+          return kept && this.#isYoung(kept) ? kept : this.#renew(signal);
         },
       );
     } catch (error) {
       // The last tenth of a token's life is a reserve for when the issuer fails; so is a token that is only suspected.
-      if (old && keepInReserve(old)) return old;
-      throw waiting.signal.aborted ? new UpstreamError(issuer, 'abandoned') : error;
+      if (old && this.#keepInReserve(old)) return old;
+      throw waiting.signal.aborted ? new UpstreamError(this.#options.issuer, 'abandoned') : error;
     } finally {
       for (const cancel of unwatch) cancel();
     }
   }
 
-  async function findAndTrust(signal: Signal): Promise<string> {
-    const { token, expiresAt } = await find(signal);
+  readonly #findAndTrust = async (signal: Signal): Promise<string> => {
+    const { token, expiresAt } = await this.#find(signal);
     // It may have been discarded meanwhile.
-    if (token !== refused) trusted = { token, until: Math.min(clock.now() + trustMs, expiresAt) };
+    if (token !== this.#refused)
+      this.#trusted = { token, until: Math.min(this.#options.clock.now() + trustMs, expiresAt) };
     return token;
-  }
-
-  return {
-    async get(signal) {
-      if (trusted && clock.now() < trusted.until) return trusted.token;
-      return flights.share(key, key, findAndTrust, signal);
-    },
-    discard(token) {
-      if (token === refused) return;
-      refused = token;
-      if (trusted?.token === token) trusted = undefined;
-      // A call in flight may return the very token that is refused.
-      flights.drop(key);
-    },
-    suspect(token) {
-      suspected = token;
-      if (trusted?.token === token) trusted = undefined;
-    },
-    stop: () => stopping.abort(),
   };
 }

@@ -43,69 +43,87 @@ const recheckedAtOnce = 500;
 const collectMs = 100;
 
 /** Watchers, at first none; until `stop`, looks for expired sessions every second, and for ended ones every three. */
-export function createWatchers({ standing, onEnded, clock, telemetry }: WatchersOptions): Watchers {
-  const watchers = new Set<Watcher>();
-  /** They may have ended between being found and being watched. */
-  const newlyWatched = new Set<string>();
-  let checking: Promise<void> | undefined;
+export function createWatchers(options: WatchersOptions): Watchers {
+  return new SessionWatchers(options);
+}
 
-  function tellEnded(isOver: (session: Session) => boolean): void {
-    for (const watcher of watchers) {
+/** Looks for expired sessions every second, and for ended ones every three. */
+class SessionWatchers implements Watchers {
+  readonly #options: WatchersOptions;
+  readonly #watchers = new Set<Watcher>();
+  /** They may have ended between being found and being watched. */
+  readonly #newlyWatched = new Set<string>();
+  #checking: Promise<void> | undefined;
+  readonly #sweep: NodeJS.Timeout;
+  // A signal may be lost without anybody noticing.
+  readonly #slowCheck = setInterval(() => void this.#checkWatched(), recheckMs).unref();
+
+  constructor(options: WatchersOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#sweep = setInterval(
+      () => this.#tellEnded(({ expiresAt }) => expiresAt <= clock.now()),
+      sweepMs,
+    ).unref();
+  }
+
+  watch(session: Session, changed: (change: WatchedChange) => void): () => void {
+    const watcher = { session, changed };
+    this.#watchers.add(watcher);
+    if (this.#newlyWatched.size === 0) setTimeout(this.#checkNewlyWatched, collectMs).unref();
+    this.#newlyWatched.add(session.caller.sessionId);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  tell(sessionId: string): void {
+    this.#tellEnded(({ caller }) => caller.sessionId === sessionId);
+  }
+
+  tellRestricted(isRestricted: (session: Session) => boolean): void {
+    for (const { session, changed } of this.#watchers) if (isRestricted(session)) changed('restricted');
+  }
+
+  recheck(): void {
+    // A check under way may have read the store before what was missed.
+    void (this.#checking ?? Promise.resolve()).then(this.#checkWatched);
+  }
+
+  stop(): void {
+    clearInterval(this.#sweep);
+    clearInterval(this.#slowCheck);
+    this.#newlyWatched.clear();
+    this.#watchers.clear();
+  }
+
+  #tellEnded(isOver: (session: Session) => boolean): void {
+    for (const watcher of this.#watchers) {
       if (!isOver(watcher.session)) continue;
-      watchers.delete(watcher);
+      this.#watchers.delete(watcher);
       watcher.changed('ended');
     }
   }
 
-  async function check(ids: readonly string[]): Promise<void> {
+  async #check(ids: readonly string[]): Promise<void> {
     try {
       for (let from = 0; from < ids.length; from += recheckedAtOnce) {
         const asked = ids.slice(from, from + recheckedAtOnce);
-        const left = await standing(asked);
-        for (const id of asked) if (!left.has(id)) onEnded(id);
+        const left = await this.#options.standing(asked);
+        for (const id of asked) if (!left.has(id)) this.#options.onEnded(id);
       }
     } catch (err) {
-      telemetry.log.warn({ err }, 'sessions could not be checked');
+      this.#options.telemetry.log.warn({ err }, 'sessions could not be checked');
     }
   }
 
-  function checkNewlyWatched(): void {
-    const ids = [...newlyWatched];
-    newlyWatched.clear();
-    void check(ids);
-  }
+  readonly #checkNewlyWatched = (): void => {
+    const ids = [...this.#newlyWatched];
+    this.#newlyWatched.clear();
+    void this.#check(ids);
+  };
 
-  function checkWatched(): Promise<void> {
-    const ids = new Set(Array.from(watchers, ({ session }) => session.caller.sessionId));
-    checking ??= check([...ids]).finally(() => (checking = undefined));
-    return checking;
-  }
-
-  const sweep = setInterval(() => tellEnded(({ expiresAt }) => expiresAt <= clock.now()), sweepMs).unref();
-  // A signal may be lost without anybody noticing.
-  const slowCheck = setInterval(() => void checkWatched(), recheckMs).unref();
-
-  return {
-    watch(session, changed) {
-      const watcher = { session, changed };
-      watchers.add(watcher);
-      if (newlyWatched.size === 0) setTimeout(checkNewlyWatched, collectMs).unref();
-      newlyWatched.add(session.caller.sessionId);
-      return () => watchers.delete(watcher);
-    },
-    tell: (sessionId) => tellEnded(({ caller }) => caller.sessionId === sessionId),
-    tellRestricted(isRestricted) {
-      for (const { session, changed } of watchers) if (isRestricted(session)) changed('restricted');
-    },
-    recheck() {
-      // A check under way may have read the store before what was missed.
-      void (checking ?? Promise.resolve()).then(checkWatched);
-    },
-    stop() {
-      clearInterval(sweep);
-      clearInterval(slowCheck);
-      newlyWatched.clear();
-      watchers.clear();
-    },
+  readonly #checkWatched = (): Promise<void> => {
+    const ids = new Set(Array.from(this.#watchers, ({ session }) => session.caller.sessionId));
+    this.#checking ??= this.#check([...ids]).finally(() => (this.#checking = undefined));
+    return this.#checking;
   };
 }

@@ -3,23 +3,18 @@ import { ExponentialBackoff, handleAll, retry } from 'cockatiel';
 import type { Clock } from '../../lib/clock.js';
 import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { IssuedToken, NotesClient } from '../notes/service/client.js';
-import { foldAscii } from '../../lib/case-fold.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
-import type { RateLimit } from '../../lib/rate-limit.js';
 import type { Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
-import { createKeyv } from '../../store/sealed-keyv.js';
-import { UpstreamError } from '../../upstream/errors.js';
-import { createFamiliarNetworks } from './familiar-networks.js';
 import type { Grants } from './grants.js';
 import type { User } from '../../models/user.js';
 import { networkOf } from './network.js';
 import type { Session } from './session.js';
-import { createStoredSessions } from './stored-sessions.js';
-import { createThrottle } from './sign-in-throttle.js';
+import { createStoredSessions, type StoredSessions } from './stored-sessions.js';
+import { ThrottledSignIn, type SignInAttempt } from './throttled-sign-in.js';
 import { toUser } from './user.js';
 import { createWatchers, type Watchers } from './session-watchers.js';
 
@@ -36,10 +31,8 @@ interface Credentials {
   readonly signal: Signal;
 }
 
-interface SignInOrigin {
+interface SignInOrigin extends Pick<SignInAttempt, 'onLimits'> {
   readonly ip: string;
-  /** Called with what is left of the limits of failures, once the attempt counts, however it ends. */
-  readonly onLimits?: (limits: readonly RateLimit[]) => void;
 }
 
 /** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
@@ -67,99 +60,163 @@ const cacheMs = 5_000;
 const maxCached = 10_000;
 /** Between two warnings: anybody can cause refused sign-ins. */
 const quietMs = 60_000;
-const crowdedNetwork =
-  'sign-ins from one network are refused after a hundred failures: if it is the network of a proxy, see TRUST_PROXY';
 /** The maximum life of a session, whatever the service says of its token's. */
 const maxLifetimeMs = 366 * 24 * 3_600_000;
 
 /** How a session is revoked while the database fails. */
 const persistence = { maxAttempts: Infinity, backoff: new ExponentialBackoff({ maxDelay: 3_000 }) };
 
-const isWrong = (settled: PromiseSettledResult<unknown>) =>
-  settled.status === 'fulfilled' && settled.value === 'WRONG_CREDENTIALS';
-
-/** Whether the service was asked, and failed. */
-const hasFailed = (settled: PromiseSettledResult<unknown>) =>
-  settled.status === 'rejected' && settled.reason instanceof UpstreamError && settled.reason.uncertain;
-
-/** Sessions stored in the database. */
-export function createSessions(options: {
+interface SessionsOptions {
   readonly database: Database;
   readonly notes: NotesClient;
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly grants: Grants;
   readonly telemetry: Telemetry;
-}): Sessions {
-  const { database, notes, clock, grants, telemetry } = options;
-  const stored = createStoredSessions(options);
-  const watchers = createWatchers({ standing: stored.standing, onEnded: forget, clock, telemetry });
-  const cache = new Map<string, { readonly session: Session; readonly until: number }>();
-  /** Digests of tokens whose sessions were found: making one takes longer than the rest of finding a session. */
-  const digests = createCache<string>(maxCached);
-  /** Counts the endings seen: what was read from the store before one may be out of date after it. */
-  let endingsSeen = 0;
-  /** Sessions that are being deleted from the store: they count as ended already. */
-  const beingEnded = new Set<string>();
-  /** Sessions that are being revoked, however many attempts that takes: they count as ended, too. */
-  const beingRevoked = new Set<string>();
-  const warnSeldom = createWarnings(telemetry, { quietMs });
-  const stopped = new AbortController();
-  const persistently = retry(handleAll, persistence).dangerouslyUnref();
-  persistently.onRetry((failure) => {
-    warnSeldom('a session could not be ended; retrying', () => ({
-      err: 'error' in failure && failure.error,
-    }));
-  });
-  const window = { windowMs: 15 * 60_000, clock };
-  const byAddress = createThrottle({ ...window, name: 'sign-in', limit: 10 });
-  const byNetwork = createThrottle({
-    ...window,
-    name: 'sign-in-network',
-    limit: 100,
-    onRefused: () => warnSeldom(crowdedNetwork),
-  });
-  /** Of those at which the service fails. Shorter: its failures may be its own. */
-  const failing = createThrottle({ name: 'sign-in-service', windowMs: 60_000, clock, limit: 20 });
-  const familiar = createFamiliarNetworks({ keyv: createKeyv({ ...options, namespace: 'networks' }), clock });
+}
 
-  function remember(token: string, session: Session): void {
-    const { sessionId } = session.caller;
-    digests.set(ownText(token), sessionId); // the client's own text would keep its headers in memory
-    cache.delete(sessionId);
-    cache.set(sessionId, { session, until: clock.now() + cacheMs });
-    if (cache.size > maxCached) cache.delete(cache.keys().next().value!);
+/** Sessions stored in the database. */
+export function createSessions(options: SessionsOptions): Sessions {
+  return new GatewaySessions(options);
+}
+
+class GatewaySessions implements Sessions {
+  readonly #options: SessionsOptions;
+  readonly #stored: StoredSessions;
+  readonly #watchers: Watchers;
+  readonly #cache = new Map<string, { readonly session: Session; readonly until: number }>();
+  /** Digests of tokens whose sessions were found: making one takes longer than the rest of finding a session. */
+  readonly #digests = createCache<string>(maxCached);
+  /** Counts the endings seen: what was read from the store before one may be out of date after it. */
+  #endingsSeen = 0;
+  /** Sessions that are being deleted from the store: they count as ended already. */
+  readonly #beingEnded = new Set<string>();
+  /** Sessions that are being revoked, however many attempts that takes: they count as ended, too. */
+  readonly #beingRevoked = new Set<string>();
+  readonly #stopped = new AbortController();
+  readonly #persistently = retry(handleAll, persistence).dangerouslyUnref();
+  readonly #signIns: ThrottledSignIn;
+  readonly #unlistenGrants: () => void;
+  readonly #unlisten: () => void;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    const { database, clock, grants, telemetry } = options;
+    this.#stored = createStoredSessions(options);
+    this.#watchers = createWatchers({
+      standing: (ids) => this.#stored.standing(ids),
+      onEnded: this.#forget,
+      clock,
+      telemetry,
+    });
+    const warnSeldom = createWarnings(telemetry, { quietMs });
+    this.#persistently.onRetry((failure) => {
+      warnSeldom('a session could not be ended; retrying', () => ({
+        err: 'error' in failure && failure.error,
+      }));
+    });
+    this.#signIns = new ThrottledSignIn(options);
+    this.#unlistenGrants = grants.onReplaced((hasLost) =>
+      this.#watchers.tellRestricted(({ caller }) => hasLost(caller.email)),
+    );
+    this.#unlisten = database.listen('sessions', (id) => (id === '' ? this.#recheckAll() : this.#forget(id)));
   }
 
-  async function lookUp(token: string, id: string): Promise<Session | undefined> {
-    const before = endingsSeen;
-    const session = await stored.load(id);
-    if (!session || session.expiresAt <= clock.now()) return undefined;
-    if (before === endingsSeen) remember(token, session);
+  async end(sessionId: string): Promise<void> {
+    this.#beingEnded.add(sessionId);
+    try {
+      await this.#stored.delete(sessionId);
+      this.#forget(sessionId);
+    } finally {
+      this.#beingEnded.delete(sessionId);
+    }
+    this.#options.database.signal('sessions', sessionId);
+  }
+
+  async signIn({
+    ip,
+    onLimits,
+    ...credentials
+  }: Credentials & SignInOrigin): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
+    const network = networkOf(ip);
+    const attempt = { email: credentials.email, network, onLimits };
+    const outcome = await this.#signIns.attempt(attempt, () => this.#exchange({ ...credentials, network }));
+    const about = { audit: true, requestId: credentials.signal.origin?.requestId };
+    if (outcome === 'WRONG_CREDENTIALS')
+      this.#options.telemetry.log.info({ ...about, network }, 'refused a sign-in');
+    else this.#options.telemetry.log.info({ ...about, userId: outcome.user.upstreamId }, 'signed in');
+    return outcome;
+  }
+
+  find(token: string): Session | undefined | Promise<Session | undefined> {
+    const id = this.#digests.get(token) ?? digest(token);
+    if (this.#beingEnded.has(id) || this.#beingRevoked.has(id)) return undefined;
+    const cached = this.#cache.get(id);
+    const now = this.#options.clock.now();
+    if (!cached || cached.until <= now) return this.#lookUp(token, id);
+    return cached.session.expiresAt > now ? cached.session : undefined;
+  }
+
+  async signOut(
+    sessionId: string,
+    about: { readonly userId: string; readonly requestId: string },
+  ): Promise<void> {
+    await this.end(sessionId);
+    this.#options.telemetry.log.info({ audit: true, ...about }, 'signed out');
+  }
+
+  revoke(sessionId: string): void {
+    if (this.#beingRevoked.has(sessionId)) return;
+    this.#beingRevoked.add(sessionId);
+    this.#persistently
+      .execute(() => this.#tryToRevoke(sessionId), this.#stopped.signal)
+      .then(() => this.#beingRevoked.delete(sessionId))
+      .catch(() => undefined); // stopped
+  }
+
+  watch(...watched: Parameters<Sessions['watch']>): () => void {
+    return this.#watchers.watch(...watched);
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#unlisten();
+    this.#unlistenGrants();
+    this.#watchers.stop();
+  }
+
+  #remember(token: string, session: Session): void {
+    const { sessionId } = session.caller;
+    this.#digests.set(ownText(token), sessionId); // the client's own text would keep its headers in memory
+    this.#cache.delete(sessionId);
+    this.#cache.set(sessionId, { session, until: this.#options.clock.now() + cacheMs });
+    if (this.#cache.size > maxCached) this.#cache.delete(this.#cache.keys().next().value!);
+  }
+
+  async #lookUp(token: string, id: string): Promise<Session | undefined> {
+    const before = this.#endingsSeen;
+    const session = await this.#stored.load(id);
+    if (!session || session.expiresAt <= this.#options.clock.now()) return undefined;
+    if (before === this.#endingsSeen) this.#remember(token, session);
     return session;
   }
 
-  function forget(id: string): void {
-    endingsSeen += 1;
-    cache.delete(id);
-    watchers.tell(id);
-  }
+  readonly #forget = (id: string): void => {
+    this.#endingsSeen += 1;
+    this.#cache.delete(id);
+    this.#watchers.tell(id);
+  };
 
   /** Any session may have ended unseen: called when signals were lost, at an unknown time. */
-  function recheckAll(): void {
-    endingsSeen += 1;
-    cache.clear();
-    watchers.recheck();
+  #recheckAll(): void {
+    this.#endingsSeen += 1;
+    this.#cache.clear();
+    this.#watchers.recheck();
   }
 
-  const unlistenGrants = grants.onReplaced((hasLost) =>
-    watchers.tellRestricted(({ caller }) => hasLost(caller.email)),
-  );
-  const unlisten = database.listen('sessions', (id) => (id === '' ? recheckAll() : forget(id)));
-
-  async function whoIs({ token }: IssuedToken): Promise<User> {
+  async #whoIs({ token }: IssuedToken): Promise<User> {
     try {
-      return toUser(await notes.me(token));
+      return toUser(await this.#options.notes.me(token));
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
       // Not `SessionEnded`: the caller may be signed in already, and that session has not ended.
@@ -171,8 +228,8 @@ export function createSessions(options: {
     }
   }
 
-  /** Signs in, without throttling. */
-  async function exchange({
+  /** Trades the credentials for a session, without throttling. */
+  async #exchange({
     email,
     password,
     network,
@@ -181,99 +238,28 @@ export function createSessions(options: {
     // Not passed on: a password that was sent has to be counted if it is wrong.
     if (signal.aborted)
       throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the sign-in began.');
-    const issued = await notes.signIn(email, password, network);
+    const issued = await this.#options.notes.signIn(email, password, network);
     if (issued === 'WRONG_CREDENTIALS') return issued;
-    const user = await whoIs(issued);
+    const user = await this.#whoIs(issued);
     const token = randomBytes(32).toString('base64url');
-    const session = await stored.insert({
+    const session = await this.#stored.insert({
       id: digest(token),
       userId: user.upstreamId,
       email: user.email,
       notesToken: issued.token,
-      expiresAt: Math.floor(Math.min(issued.expiresAt, clock.now() + maxLifetimeMs)),
+      expiresAt: Math.floor(Math.min(issued.expiresAt, this.#options.clock.now() + maxLifetimeMs)),
     });
-    remember(token, session);
+    this.#remember(token, session);
     return { token, session, user };
   }
 
-  /** Where an address is familiar, it is locked neither by guesses from elsewhere nor by its neighbours' failures. */
-  async function attempt(
-    credentials: Credentials & { readonly network: string; readonly onKey: (key: string) => void },
-  ) {
-    const { email, network, onKey } = credentials;
-    const address = digest(foldAscii(email.trim()));
-    const pair = digest(`${address} ${network}`);
-    const isFamiliar = await familiar.has(pair);
-    const key = isFamiliar ? pair : address;
-    onKey(key);
-    const run = () => failing.attempt(isFamiliar ? pair : network, () => exchange(credentials), hasFailed);
-    const outcome = await byAddress.attempt(key, run, isWrong);
-    if (outcome !== 'WRONG_CREDENTIALS') await familiar.add(pair);
-    return outcome;
-  }
-
-  async function end(sessionId: string): Promise<void> {
-    beingEnded.add(sessionId);
+  async #tryToRevoke(sessionId: string): Promise<void> {
+    this.#stopped.signal.throwIfAborted();
     try {
-      await stored.delete(sessionId);
-      forget(sessionId);
-    } finally {
-      beingEnded.delete(sessionId);
-    }
-    database.signal('sessions', sessionId);
-  }
-
-  async function tryToRevoke(sessionId: string): Promise<void> {
-    stopped.signal.throwIfAborted();
-    try {
-      await end(sessionId);
+      await this.end(sessionId);
     } catch (error) {
-      forget(sessionId); // its websockets here close all the same
+      this.#forget(sessionId); // its websockets here close all the same
       throw error;
     }
   }
-
-  return {
-    async signIn({ ip, onLimits, ...credentials }) {
-      const network = networkOf(ip);
-      const limits = [() => byNetwork.limitOf(network)];
-      const onKey = (key: string) => void limits.unshift(() => byAddress.limitOf(key));
-      const run = () => attempt({ ...credentials, network, onKey });
-      const outcome = await byNetwork
-        .attempt(network, run, isWrong)
-        .finally(() => onLimits?.(limits.map((limit) => limit())));
-      const about = { audit: true, requestId: credentials.signal.origin?.requestId };
-      if (outcome === 'WRONG_CREDENTIALS') telemetry.log.info({ ...about, network }, 'refused a sign-in');
-      else telemetry.log.info({ ...about, userId: outcome.user.upstreamId }, 'signed in');
-      return outcome;
-    },
-    find(token) {
-      const id = digests.get(token) ?? digest(token);
-      if (beingEnded.has(id) || beingRevoked.has(id)) return undefined;
-      const cached = cache.get(id);
-      const now = clock.now();
-      if (!cached || cached.until <= now) return lookUp(token, id);
-      return cached.session.expiresAt > now ? cached.session : undefined;
-    },
-    async signOut(sessionId, about) {
-      await end(sessionId);
-      telemetry.log.info({ audit: true, ...about }, 'signed out');
-    },
-    end,
-    revoke(sessionId) {
-      if (beingRevoked.has(sessionId)) return;
-      beingRevoked.add(sessionId);
-      persistently
-        .execute(() => tryToRevoke(sessionId), stopped.signal)
-        .then(() => beingRevoked.delete(sessionId))
-        .catch(() => undefined); // stopped
-    },
-    watch: watchers.watch,
-    stop() {
-      stopped.abort();
-      unlisten();
-      unlistenGrants();
-      watchers.stop();
-    },
-  };
 }

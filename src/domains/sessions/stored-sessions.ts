@@ -29,32 +29,62 @@ export interface StoredSessions {
 /** What a sealed notes token is bound to: it opens for no other session. */
 const place = (id: string) => `session ${id}`;
 
-/** The table `sessions`. */
-export function createStoredSessions(options: {
+interface StoredSessionsOptions {
   readonly database: Database;
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly grants: Grants;
-}): StoredSessions {
-  const { database, sealer, clock, grants } = options;
-  const { kysely } = database;
+}
 
-  const select = prepare(kysely, (id: MakePlaceholder<string>) =>
-    kysely
-      .selectFrom('sessions')
-      .selectAll()
-      .where(
-        'id',
-        '=',
-        id((wanted) => wanted),
-      ),
-  );
+/** The table `sessions`. */
+export function createStoredSessions(options: StoredSessionsOptions): StoredSessions {
+  return new SessionTableStore(options);
+}
 
-  function toSession(row: SessionTable): Session | undefined {
-    const notesToken = sealer.open(row.notes_token, place(row.id));
+class SessionTableStore implements StoredSessions {
+  readonly #options: StoredSessionsOptions;
+  readonly #select: ReturnType<typeof prepareSelect>;
+
+  constructor(options: StoredSessionsOptions) {
+    this.#options = options;
+    this.#select = prepareSelect(options.database.kysely);
+  }
+
+  async insert({ id, userId, email, notesToken, expiresAt }: NewSession): Promise<Session> {
+    const row: SessionTable = {
+      id,
+      user_id: keyText(userId),
+      email: keyText(email),
+      notes_token: this.#options.sealer.seal(notesToken, place(id)),
+      created_at: this.#options.clock.now(),
+      expires_at: expiresAt,
+    };
+    await this.#deleteExpired();
+    await this.#options.database.kysely.insertInto('sessions').values(row).execute();
+    return this.#toSession(row)!;
+  }
+
+  async load(id: string): Promise<Session | undefined> {
+    const [row] = await this.#select(this.#options.database.kysely, id);
+    return row && this.#toSession(row);
+  }
+
+  async standing(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const { kysely } = this.#options.database;
+    const rows = await kysely.selectFrom('sessions').select('id').where('id', 'in', ids).execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#options.database.kysely.deleteFrom('sessions').where('id', '=', id).execute();
+  }
+
+  #toSession(row: SessionTable): Session | undefined {
+    const notesToken = this.#options.sealer.open(row.notes_token, place(row.id));
     if (notesToken === undefined) return undefined;
     const email = fromKeyText(row.email);
     const userId = fromKeyText(row.user_id);
+    const { grants } = this.#options;
     const caller = {
       sessionId: row.id,
       userId,
@@ -70,35 +100,23 @@ export function createStoredSessions(options: {
    * Deletes nothing while this machine's clock is wrong, since the other replicas need the sessions. Even then, this
    * replica goes by its clock when it looks for one.
    */
-  async function deleteExpired(): Promise<void> {
+  async #deleteExpired(): Promise<void> {
+    const { database, clock } = this.#options;
     if ((await clockSkew(database)) !== undefined) return;
+    const { kysely } = database;
     await kysely.deleteFrom('sessions').where('expires_at', '<=', clock.now()).execute();
   }
+}
 
-  return {
-    async insert({ id, userId, email, notesToken, expiresAt }) {
-      const row: SessionTable = {
-        id,
-        user_id: keyText(userId),
-        email: keyText(email),
-        notes_token: sealer.seal(notesToken, place(id)),
-        created_at: clock.now(),
-        expires_at: expiresAt,
-      };
-      await deleteExpired();
-      await kysely.insertInto('sessions').values(row).execute();
-      return toSession(row)!;
-    },
-    async load(id) {
-      const [row] = await select(kysely, id);
-      return row && toSession(row);
-    },
-    async standing(ids) {
-      const rows = await kysely.selectFrom('sessions').select('id').where('id', 'in', ids).execute();
-      return new Set(rows.map(({ id }) => id));
-    },
-    async delete(id) {
-      await kysely.deleteFrom('sessions').where('id', '=', id).execute();
-    },
-  };
+function prepareSelect(kysely: Database['kysely']) {
+  return prepare(kysely, (id: MakePlaceholder<string>) =>
+    kysely
+      .selectFrom('sessions')
+      .selectAll()
+      .where(
+        'id',
+        '=',
+        id((wanted) => wanted),
+      ),
+  );
 }

@@ -20,33 +20,54 @@ const maxTurnMs = 10;
 
 /** A multicast of what the tail reads. */
 export function createMulticast(sources: Sources): Multicast {
-  const groups = new Map<string, Group>();
-  const interests = createInterests<Group>();
-  /** Groups that have queued entries, in the order of their turns. */
-  let due = new Set<Group>();
-  let delivering = false;
-  let unfollow = () => {};
+  return new LogMulticast(sources);
+}
 
-  function hear(entries: readonly LogEntry[] | null, error?: GatewayError): void {
-    if (!entries) return groups.forEach((group) => group.end(error));
-    for (const entry of entries)
-      for (const group of interests.in(entry)) {
-        group.enqueue(entry.seq);
-        due.add(group);
-      }
-    void deliver();
+class LogMulticast implements Multicast {
+  readonly #sources: Sources;
+  readonly #groups = new Map<string, Group>();
+  readonly #interests = createInterests<Group>();
+  /** Groups that have queued entries, in the order of their turns. */
+  #due = new Set<Group>();
+  #delivering = false;
+  #unfollow = () => {};
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
   }
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  passed(key: string, member: Member): Place | undefined {
+    return this.#groups.get(key)?.passed(member);
+  }
+
+  join(key: string, rendering: Rendering, member: Member): () => void {
+    return (this.#groups.get(key) ?? this.#open(key, rendering)).join(member);
+  }
+
+  readonly #hear = (entries: readonly LogEntry[] | null, error?: GatewayError): void => {
+    if (!entries) return this.#groups.forEach((group) => group.end(error));
+    for (const entry of entries)
+      for (const group of this.#interests.in(entry)) {
+        group.enqueue(entry.seq);
+        this.#due.add(group);
+      }
+    void this.#deliver();
+  };
 
   /**
    * Has each group deliver once in a turn of the event loop, so that sockets write what they were given before they get
    * more; and lets a turn end after some milliseconds, since rendering for many groups takes long.
    */
-  async function deliver(): Promise<void> {
-    if (delivering) return;
-    delivering = true;
-    while (due.size > 0) {
-      const round = due;
-      due = new Set();
+  readonly #deliver = async (): Promise<void> => {
+    if (this.#delivering) return;
+    this.#delivering = true;
+    while (this.#due.size > 0) {
+      const round = this.#due;
+      this.#due = new Set();
       let began = performance.now();
       for (const group of round) {
         group.deliverDue();
@@ -56,32 +77,24 @@ export function createMulticast(sources: Sources): Multicast {
       }
       await turn();
     }
-    delivering = false;
-  }
+    this.#delivering = false;
+  };
 
-  function open(key: string, rendering: Rendering): Group {
-    const group = createGroup(sources, rendering, {
-      dissolve() {
-        groups.delete(key);
+  #open(key: string, rendering: Rendering): Group {
+    const group = createGroup(this.#sources, rendering, {
+      dissolve: () => {
+        this.#groups.delete(key);
         forget();
-        if (groups.size === 0) unfollow();
+        if (this.#groups.size === 0) this.#unfollow();
       },
-      wantTurn() {
-        due.add(group);
-        void turn().then(deliver);
+      wantTurn: () => {
+        this.#due.add(group);
+        void turn().then(this.#deliver);
       },
     });
-    const forget = interests.add(rendering, group);
-    if (groups.size === 0) unfollow = sources.tail.follow(hear);
-    groups.set(key, group);
+    const forget = this.#interests.add(rendering, group);
+    if (this.#groups.size === 0) this.#unfollow = this.#sources.tail.follow(this.#hear);
+    this.#groups.set(key, group);
     return group;
   }
-
-  return {
-    get size() {
-      return groups.size;
-    },
-    passed: (key, member) => groups.get(key)?.passed(member),
-    join: (key, rendering, member) => (groups.get(key) ?? open(key, rendering)).join(member),
-  };
 }

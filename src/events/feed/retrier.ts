@@ -1,6 +1,6 @@
 import { answers, type Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 
 /** Retries whatever fails of what one feed reads and renders. */
 export interface Retrier {
@@ -51,29 +51,49 @@ const defaultGiveUpLimit: GiveUpLimit = { failures: 10, ms: 60_000 };
 
 /** A retrier whose pauses all end together. */
 export function createRetrier(options: RetrierOptions): Retrier {
-  const { database, telemetry, giveUpLimit = defaultGiveUpLimit } = options;
-  const pauses = new Set<() => void>();
-  const warn = createWarnings(telemetry);
+  return new PausingRetrier(options);
+}
 
-  function wake(): void {
-    for (const endEarly of pauses) endEarly();
+class PausingRetrier implements Retrier {
+  readonly #options: RetrierOptions;
+  readonly #giveUpLimit: GiveUpLimit;
+  readonly #pauses = new Set<() => void>();
+  readonly #warn: Warn;
+
+  constructor(options: RetrierOptions) {
+    this.#options = options;
+    const { telemetry, giveUpLimit = defaultGiveUpLimit } = options;
+    this.#giveUpLimit = giveUpLimit;
+    this.#warn = createWarnings(telemetry);
+  }
+
+  wake(): void {
+    for (const endEarly of this.#pauses) endEarly();
+  }
+
+  retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined> {
+    return this.#keepTrying(read, retryOptions, logAway);
+  }
+
+  render<T>(seq: number, work: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined> {
+    return this.#keepTrying(work, retryOptions, eventFailed, this.#createGiveUp(seq));
   }
 
   /** Resolves with whether `wake` ended the pause early. */
-  function pause(ms: number): Promise<boolean> {
+  #pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (early: boolean) => {
         clearTimeout(timer);
-        pauses.delete(endEarly);
+        this.#pauses.delete(endEarly);
         resolve(early);
       };
       const endEarly = () => end(true);
       const timer = setTimeout(() => end(false), ms).unref();
-      pauses.add(endEarly);
+      this.#pauses.add(endEarly);
     });
   }
 
-  async function keepTrying<T>(
+  async #keepTrying<T>(
     work: () => Promise<T>,
     { isWanted, maxPauseMs = defaultMaxPauseMs }: RetryOptions,
     failure: string,
@@ -83,38 +103,33 @@ export function createRetrier(options: RetrierOptions): Retrier {
     while (isWanted()) {
       try {
         const result = await work();
-        if (pauseMs > 0) wake();
+        if (pauseMs > 0) this.wake();
         return result;
       } catch (err) {
         if (!isWanted()) return undefined;
         await onFailure?.(err);
         pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), maxPauseMs);
-        warn(failure, () => ({ err, pauseMs }));
-        if (await pause(pauseMs)) pauseMs = firstPauseMs / 2;
+        this.#warn(failure, () => ({ err, pauseMs }));
+        if (await this.#pause(pauseMs)) pauseMs = firstPauseMs / 2;
       }
     }
     return undefined;
   }
 
   /** Returns a failure handler, which rejects once `giveUpLimit` is reached while the database answers. */
-  function createGiveUp(seq: number) {
+  #createGiveUp(seq: number) {
     let failures = 0;
     let since = 0;
     return async (cause: unknown) => {
-      failures = (await answers(database)) ? failures + 1 : 0;
+      failures = (await answers(this.#options.database)) ? failures + 1 : 0;
       if (failures <= 1) since = performance.now();
-      if (failures < giveUpLimit.failures || performance.now() - since < giveUpLimit.ms) return;
-      telemetry.log.error(
+      const { failures: most, ms } = this.#giveUpLimit;
+      if (failures < most || performance.now() - since < ms) return;
+      this.#options.telemetry.log.error(
         { err: cause, seq },
         'an event cannot be read or rendered; its subscribers are disconnected',
       );
       throw new Unrenderable(`The event ${seq} cannot be read or rendered.`, { cause });
     };
   }
-
-  return {
-    retry: (read, retryOptions) => keepTrying(read, retryOptions, logAway),
-    render: (seq, work, retryOptions) => keepTrying(work, retryOptions, eventFailed, createGiveUp(seq)),
-    wake,
-  };
 }

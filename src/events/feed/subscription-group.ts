@@ -1,9 +1,9 @@
 import type { Interest } from './filter-index.js';
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
-import { createReader, type Sources } from './log-reader.js';
-import { createRenderer, type Render } from './renderer.js';
-import { createReplays, type Payload } from './replay-cache.js';
+import { createReader, type Reader, type Sources } from './log-reader.js';
+import { createRenderer, type Renderer, type Render } from './renderer.js';
+import { createReplays, type Replays, type Payload } from './replay-cache.js';
 
 /** How a group renders an entry for its members: the same for all of them. */
 export interface Rendering extends Interest {
@@ -71,134 +71,148 @@ const maxPerTurn = 32_768;
  * know. Entries in memory are sent together; then the event loop gets a turn in which sockets write what they were
  * given, so that a burst is not mistaken for a slow client.
  */
-export function createGroup(
-  sources: Sources,
-  { family, render }: Rendering,
-  { dissolve, wantTurn }: GroupEvents,
-): Group {
-  const { tail, retrier, pace } = sources;
-  /** Members that have yet to catch up, with the entry that each has come to. */
-  const arriving = new Map<Member, Place | undefined>();
-  /** Members that have caught up, with the number in the log after which each takes part. */
-  const joined = new Map<Member, number>();
-  const renderer = createRenderer(render, retrier);
-  const replays = createReplays((entry) => renderer.past(entry, () => arriving.size > 0));
-  const reader = createReader(sources, isWanted);
-  /** The numbers of the queued entries. */
-  const due: number[] = [];
-  let isReading = false;
+export function createGroup(sources: Sources, rendering: Rendering, events: GroupEvents): Group {
+  return new SubscriptionGroup(sources, rendering, events);
+}
 
-  /** How far the group has come; entries that do not concern it count as passed at once. */
-  function position(): number {
-    return due.length > 0 ? due[0]! - 1 : tail.position();
+class SubscriptionGroup implements Group {
+  readonly #sources: Sources;
+  readonly #family: string;
+  readonly #events: GroupEvents;
+  /** Members that have yet to catch up, with the entry that each has come to. */
+  readonly #arriving = new Map<Member, Place | undefined>();
+  /** Members that have caught up, with the number in the log after which each takes part. */
+  readonly #joined = new Map<Member, number>();
+  readonly #renderer: Renderer;
+  readonly #replays: Replays;
+  readonly #reader: Reader;
+  /** The numbers of the queued entries. */
+  readonly #due: number[] = [];
+  #isReading = false;
+
+  constructor(sources: Sources, { family, render }: Rendering, events: GroupEvents) {
+    this.#sources = sources;
+    this.#family = family;
+    this.#events = events;
+    this.#renderer = createRenderer(render, sources.retrier);
+    this.#replays = createReplays((entry) => this.#renderer.past(entry, () => this.#arriving.size > 0));
+    this.#reader = createReader(sources, this.#isWanted);
   }
 
-  function passed(member: Member): Place | undefined {
-    const began = joined.get(member);
-    if (began === undefined) return arriving.get(member);
-    const place = due.length > 0 ? tail.entry(due[0]! - 1) : tail.place();
+  passed(member: Member): Place | undefined {
+    const began = this.#joined.get(member);
+    if (began === undefined) return this.#arriving.get(member);
+    const place =
+      this.#due.length > 0 ? this.#sources.tail.entry(this.#due[0]! - 1) : this.#sources.tail.place();
     return place && place.seq >= began ? place : undefined;
   }
 
-  function isWanted(): boolean {
-    return arriving.size + joined.size > 0;
+  end(error?: unknown): void {
+    for (const member of [...this.#arriving.keys(), ...this.#joined.keys()]) this.#end(member, error);
   }
 
-  async function deliverDue(): Promise<void> {
-    if (isReading || !isWanted() || due.length === 0) return;
-    isReading = true;
+  join(member: Member): () => void {
+    this.#arriving.set(member, undefined);
+    this.#arrive(member).catch((error: unknown) => {
+      if (this.#arriving.has(member)) this.#end(member, error);
+    });
+    return () => this.#leave(member);
+  }
+
+  enqueue(seq: number): void {
+    this.#due.push(seq);
+  }
+
+  deliverDue(): void {
+    this.#deliverDue();
+  }
+
+  /** How far the group has come; entries that do not concern it count as passed at once. */
+  #position(): number {
+    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.position();
+  }
+
+  readonly #isWanted = (): boolean => {
+    return this.#arriving.size + this.#joined.size > 0;
+  };
+
+  async #deliverDue(): Promise<void> {
+    if (this.#isReading || !this.#isWanted() || this.#due.length === 0) return;
+    this.#isReading = true;
     try {
-      const found = reader.entry(due[0]!);
+      const found = this.#reader.entry(this.#due[0]!);
       const entry = found instanceof Promise ? await found : found;
       if (!entry) return;
-      const stretch = gather(entry, dueEntry, renderLive);
-      advance(stretch);
-      if (stretch.next) advance(single(stretch.next.entry, await stretch.next.payload));
+      const stretch = gather(entry, this.#dueEntry, this.#renderLive);
+      this.#advance(stretch);
+      if (stretch.next) this.#advance(single(stretch.next.entry, await stretch.next.payload));
     } catch (error) {
-      endAll(error);
+      this.end(error);
     } finally {
-      isReading = false;
+      this.#isReading = false;
     }
-    if (isWanted() && due.length > 0) wantTurn();
+    if (this.#isWanted() && this.#due.length > 0) this.#events.wantTurn();
   }
 
-  function dueEntry(index: number): LogEntry | undefined {
-    return index < due.length ? tail.entry(due[index]!) : undefined;
-  }
+  readonly #dueEntry = (index: number): LogEntry | undefined => {
+    return index < this.#due.length ? this.#sources.tail.entry(this.#due[index]!) : undefined;
+  };
 
-  function renderLive(entry: LogEntry): Payload | Promise<Payload> {
+  readonly #renderLive = (entry: LogEntry): Payload | Promise<Payload> => {
     // If nobody has joined, the arriving members read it themselves.
-    return joined.size > 0 ? renderer.live(entry, isWanted) : undefined;
-  }
+    return this.#joined.size > 0 ? this.#renderer.live(entry, this.#isWanted) : undefined;
+  };
 
-  function renderPast(entry: LogEntry): Payload | Promise<Payload> {
-    return entry.family === family && entry.entityId !== null ? replays.of(entry) : undefined;
-  }
+  readonly #renderPast = (entry: LogEntry): Payload | Promise<Payload> => {
+    return entry.family === this.#family && entry.entityId !== null ? this.#replays.of(entry) : undefined;
+  };
 
   /** A member whose place is past an entry has it already, from a replica that had read further. */
-  function advance({ payloads, places, length }: Stretch): void {
-    due.splice(0, length);
+  #advance({ payloads, places, length }: Stretch): void {
+    this.#due.splice(0, length);
     if (payloads.length === 0) return;
-    for (const [member, place] of joined) {
+    for (const [member, place] of this.#joined) {
       const isBehind = place < places[0]!.seq;
       const wanted = isBehind ? payloads : payloads.filter((_, at) => place < places[at]!.seq);
       const ends = isBehind ? places : places.filter(({ seq }) => place < seq);
-      if (wanted.length > 0 && !member.deliver(wanted, ends)) leave(member);
+      if (wanted.length > 0 && !member.deliver(wanted, ends)) this.#leave(member);
     }
   }
 
-  async function arrive(member: Member): Promise<void> {
-    const own = createReader(sources, () => arriving.has(member));
-    let place = member.after ?? tail.position();
-    while (arriving.has(member) && place < position()) {
+  async #arrive(member: Member): Promise<void> {
+    const own = createReader(this.#sources, () => this.#arriving.has(member));
+    let place = member.after ?? this.#sources.tail.position();
+    while (this.#arriving.has(member) && place < this.#position()) {
       const entry = await own.entry(place + 1);
-      await new Promise<void>((resolve) => pace(resolve));
+      await new Promise<void>((resolve) => this.#sources.pace(resolve));
       // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
-      if (!entry || !arriving.has(member)) return;
+      if (!entry || !this.#arriving.has(member)) return;
       const further = (index: number) =>
-        place + index < position() ? own.atHand(place + 1 + index) : undefined;
-      const stretch = gather(entry, further, renderPast);
+        place + index < this.#position() ? own.atHand(place + 1 + index) : undefined;
+      const stretch = gather(entry, further, this.#renderPast);
       const read = stretch.next && stretch.length === 0 ? single(entry, await stretch.next.payload) : stretch;
       const { payloads, places, length } = read;
       place += length;
-      if (!arriving.has(member)) return;
-      arriving.set(member, length === 1 ? entry : further(-1));
+      if (!this.#arriving.has(member)) return;
+      this.#arriving.set(member, length === 1 ? entry : further(-1));
       if (payloads.length === 0) continue;
-      if (!(await member.replay(payloads, places))) return leave(member);
+      if (!(await member.replay(payloads, places))) return this.#leave(member);
     }
-    if (!arriving.delete(member)) return;
-    joined.set(member, place);
-    if (arriving.size === 0) replays.clear();
+    if (!this.#arriving.delete(member)) return;
+    this.#joined.set(member, place);
+    if (this.#arriving.size === 0) this.#replays.clear();
   }
 
-  function leave(member: Member): void {
-    if (!arriving.delete(member) && !joined.delete(member)) return;
-    if (arriving.size === 0) replays.clear();
-    if (!isWanted()) dissolve();
+  #leave(member: Member): void {
+    if (!this.#arriving.delete(member) && !this.#joined.delete(member)) return;
+    if (this.#arriving.size === 0) this.#replays.clear();
+    if (!this.#isWanted()) this.#events.dissolve();
   }
 
-  function end(member: Member, error?: unknown): void {
-    leave(member);
+  #end(member: Member, error?: unknown): void {
+    this.#leave(member);
     member.end(error);
   }
-
-  function endAll(error?: unknown): void {
-    for (const member of [...arriving.keys(), ...joined.keys()]) end(member, error);
-  }
-
-  return {
-    join(member) {
-      arriving.set(member, undefined);
-      arrive(member).catch((error: unknown) => {
-        if (arriving.has(member)) end(member, error);
-      });
-      return () => leave(member);
-    },
-    passed,
-    enqueue: (seq) => void due.push(seq),
-    deliverDue: () => void deliverDue(),
-    end: endAll,
-  };
 }
 
 /** This entry, and those after it while they are in memory and their payloads are available synchronously. */

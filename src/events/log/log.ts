@@ -105,7 +105,7 @@ export function createLog(options: LogOptions): Log {
   }
 
   return {
-    append: queue.push,
+    append: (delivery) => queue.push(delivery),
     appended: () => appended,
     bounds: () => readBounds(database.kysely),
     place: (seq) => readPlace(database.kysely, seq),

@@ -54,9 +54,53 @@ export interface Vault {
 const maxAttempts = 100;
 
 /** A vault on the table `webhook_secrets`. */
-export function createVault({ kysely }: Database, sealer: Sealer): Vault {
-  function find(family: string, endpointId: string) {
-    return kysely
+export function createVault(database: Database, sealer: Sealer): Vault {
+  return new SealedSecretStore(database, sealer);
+}
+
+class SealedSecretStore implements Vault {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  async read(family: string, endpointId: string): Promise<EndpointSecrets | undefined> {
+    const row = await this.#find(family, endpointId);
+    return row && this.#openRow(row);
+  }
+
+  async readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined> {
+    const rows = await this.#database.kysely.selectFrom('webhook_secrets').selectAll().execute();
+    const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
+    return (family, endpointId) => {
+      const row = stored.get(placeOf(family, keyText(endpointId)));
+      const open = () => this.#openRow(row!);
+      return row && { version: row.current, isCurrent: this.#sealer.isCurrent(row.current), open };
+    };
+  }
+
+  async change(
+    family: string,
+    endpointId: string,
+    next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
+  ): Promise<EndpointSecrets> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const row = await this.#find(family, endpointId);
+      const kept = row && this.#openRow(row);
+      const held = next(kept);
+      if (row && held === kept && this.#sealer.isCurrent(row.current)) return held;
+      if (await this.#swap(row, this.#sealRow(family, endpointId, held))) return held;
+    }
+    throw new Error(
+      `The secrets of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
+    );
+  }
+
+  #find(family: string, endpointId: string) {
+    return this.#database.kysely
       .selectFrom('webhook_secrets')
       .selectAll()
       .where('family', '=', family)
@@ -64,10 +108,10 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       .executeTakeFirst();
   }
 
-  function openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
+  #openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
     const place = placeOf(row.family, row.endpoint_id);
     const open = (sealed: string) => {
-      const secret = sealer.open(sealed, place);
+      const secret = this.#sealer.open(sealed, place);
       if (secret === undefined) throw new UnusableDatabase(unopened(row));
       return secret;
     };
@@ -79,9 +123,9 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
     };
   }
 
-  function sealRow(family: string, endpointId: string, held: EndpointSecrets): WebhookSecretTable {
+  #sealRow(family: string, endpointId: string, held: EndpointSecrets): WebhookSecretTable {
     const key = keyText(endpointId);
-    const seal = (secret: string) => sealer.seal(secret, placeOf(family, key));
+    const seal = (secret: string) => this.#sealer.seal(secret, placeOf(family, key));
     return {
       family,
       endpoint_id: key,
@@ -93,15 +137,15 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
   }
 
   /** Returns whether it was stored, not if another wrote first. A sealed text never repeats, so it is the version. */
-  async function swap(before: WebhookSecretTable | undefined, after: WebhookSecretTable): Promise<boolean> {
+  async #swap(before: WebhookSecretTable | undefined, after: WebhookSecretTable): Promise<boolean> {
     if (!before) {
-      const insert = kysely.insertInto('webhook_secrets').values(after);
+      const insert = this.#database.kysely.insertInto('webhook_secrets').values(after);
       const { numInsertedOrUpdatedRows } = await insert
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow();
       return numInsertedOrUpdatedRows === 1n;
     }
-    const { numUpdatedRows } = await kysely
+    const { numUpdatedRows } = await this.#database.kysely
       .updateTable('webhook_secrets')
       .set(after)
       .where('family', '=', before.family)
@@ -110,34 +154,6 @@ export function createVault({ kysely }: Database, sealer: Sealer): Vault {
       .executeTakeFirstOrThrow();
     return numUpdatedRows === 1n;
   }
-
-  return {
-    async read(family, endpointId) {
-      const row = await find(family, endpointId);
-      return row && openRow(row);
-    },
-    async readAll() {
-      const rows = await kysely.selectFrom('webhook_secrets').selectAll().execute();
-      const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
-      return (family, endpointId) => {
-        const row = stored.get(placeOf(family, keyText(endpointId)));
-        const open = () => openRow(row!);
-        return row && { version: row.current, isCurrent: sealer.isCurrent(row.current), open };
-      };
-    },
-    async change(family, endpointId, next) {
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const row = await find(family, endpointId);
-        const kept = row && openRow(row);
-        const held = next(kept);
-        if (row && held === kept && sealer.isCurrent(row.current)) return held;
-        if (await swap(row, sealRow(family, endpointId, held))) return held;
-      }
-      throw new Error(
-        `The secrets of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
-      );
-    },
-  };
 }
 
 function readPrevious(opened: string): readonly PreviousSecret[] {

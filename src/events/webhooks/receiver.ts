@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.js';
-import { secondsSince } from '../../lib/telemetry/metrics.js';
+import { secondsSince, type Metrics } from '../../lib/telemetry/metrics.js';
 import { withTimeout } from '../../lib/async/timeout.js';
 import { failSpan, traceArrival, traceDelivery, type TracedWork } from '../../lib/telemetry/tracing.js';
 import { heapOfJson } from '../../lib/json-size.js';
 import { endpointCaller, type MemoryLedger } from '../../lib/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import { readEvent } from './body.js';
 import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
 import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
@@ -61,30 +61,72 @@ const retryAfterSeconds = '5';
  * content encoding, the size, the signature, the body.
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { secrets, log, recorder, clock, telemetry, ledger, patienceMs = defaultPatienceMs } = options;
-  const warn = createWarnings(telemetry);
-  const tellFault = createWarnings(telemetry, { level: 'error' });
-  const families = new Map(options.families.map((family) => [family.name, family]));
-  const { webhooksRefused, webhookSeconds, webhookAccepted } = telemetry.metrics;
-  // At zero, so that Prometheus sees the first one as an increase.
-  for (const name of families.keys())
-    for (const reason of [...Object.keys(signatureMessages), 'UNAVAILABLE']) webhooksRefused.of(name, reason);
+  return new WebhookReceiver(options);
+}
+
+class WebhookReceiver implements Receiver {
+  readonly #options: ReceiverOptions;
+  readonly #patienceMs: number;
+  readonly #metrics: Metrics;
+  readonly #warn: Warn;
+  readonly #tellFault: Warn;
+  readonly #families: ReadonlyMap<string, WebhookFamily>;
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+    const { telemetry, patienceMs = defaultPatienceMs } = options;
+    this.#patienceMs = patienceMs;
+    this.#warn = createWarnings(telemetry);
+    this.#tellFault = createWarnings(telemetry, { level: 'error' });
+    this.#families = new Map(options.families.map((family) => [family.name, family]));
+    const { webhooksRefused } = telemetry.metrics;
+    this.#metrics = telemetry.metrics;
+    // At zero, so that Prometheus sees the first one as an increase.
+    for (const name of this.#families.keys())
+      for (const reason of [...Object.keys(signatureMessages), 'UNAVAILABLE'])
+        webhooksRefused.of(name, reason);
+  }
+
+  async receive(request: WebhookRequest): Promise<WebhookAnswer> {
+    const { began = performance.now() } = request;
+    const received: Received = {};
+    const traceparent = headerValues(request, 'traceparent')[0];
+    const traced = traceArrival('delivery', { traceparent }, began);
+    received.traced = traced;
+    try {
+      const family = await this.#verifyAndStore(request, received);
+      this.#metrics.webhookSeconds.of(family).add(secondsSince(began));
+      traced?.span.setAttribute('trivium.family', family);
+      return toAnswer(200, { received: true });
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : this.#notStored(error);
+      failSpan(traced?.span, refusal.code);
+      return this.#answerRefusal(refusal, request, received);
+    } finally {
+      traced?.span.end();
+    }
+  }
 
   /** Resolves with the name of the delivery's family. */
-  async function verifyAndStore(request: WebhookRequest, received: Received): Promise<string> {
+  async #verifyAndStore(request: WebhookRequest, received: Received): Promise<string> {
     checkMethod(request);
-    const family = findFamily(request);
+    const family = this.#findFamily(request);
     checkEncoding(request);
     const body = await readBody(request);
     received.body = body;
-    await checkSignature(family, request, body);
-    const release = await roomFor(request, body);
+    await this.#checkSignature(family, request, body);
+    const release = await this.#roomFor(request, body);
     try {
-      const delivery = parseDelivery(family, request, body);
+      const delivery = this.#parseDelivery(family, request, body);
       traceDelivery(delivery, received.traced);
-      const outcome = await withTimeout(patienceMs, log.append(delivery), 'The database did not answer');
-      recorder.accepted(delivery, outcome);
-      webhookAccepted.of(family.name, request.endpointId).value = clock.now() / 1_000;
+      const outcome = await withTimeout(
+        this.#patienceMs,
+        this.#options.log.append(delivery),
+        'The database did not answer',
+      );
+      this.#options.recorder.accepted(delivery, outcome);
+      this.#metrics.webhookAccepted.of(family.name, request.endpointId).value =
+        this.#options.clock.now() / 1_000;
       return family.name;
     } finally {
       release?.();
@@ -92,54 +134,59 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** Waits until there is memory for what a long body is parsed to: a verified delivery is not refused at once. */
-  async function roomFor(request: WebhookRequest, body: Buffer): Promise<(() => void) | undefined> {
-    if (!ledger || body.length <= shortBody) return undefined;
+  async #roomFor(request: WebhookRequest, body: Buffer): Promise<(() => void) | undefined> {
+    if (!this.#options.ledger || body.length <= shortBody) return undefined;
     const endpoint = endpointCaller(request.family, request.endpointId);
-    const release = await ledger.awaitRoom(endpoint, 'read', heapOfJson(body), patienceMs);
+    const release = await this.#options.ledger.awaitRoom(
+      endpoint,
+      'read',
+      heapOfJson(body),
+      this.#patienceMs,
+    );
     if (!release) throw unavailable();
     return release;
   }
 
-  function findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
-    const family = families.get(name);
-    if (!family || !secrets.valid(name, endpointId))
+  #findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
+    const family = this.#families.get(name);
+    if (!family || !this.#options.secrets.valid(name, endpointId))
       throw new Refusal(404, 'ENDPOINT_UNKNOWN', 'There is no such subscription or endpoint here.');
     return family;
   }
 
-  async function checkSignature(family: WebhookFamily, request: WebhookRequest, body: Buffer) {
+  async #checkSignature(family: WebhookFamily, request: WebhookRequest, body: Buffer) {
     const { name, scheme } = family;
     const headers = headerValues(request, scheme.header);
     const faultUnder = (valid: readonly string[] = []) =>
-      findSignatureFault(scheme, headers, body, { secrets: valid, now: clock.now() });
-    let fault = faultUnder(secrets.valid(name, request.endpointId));
+      findSignatureFault(scheme, headers, body, { secrets: valid, now: this.#options.clock.now() });
+    let fault = faultUnder(this.#options.secrets.valid(name, request.endpointId));
     // Another replica may just have stored a new secret, with its signal still on the way.
     if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))
-      fault = faultUnder(await latestSecrets(family, request.endpointId));
+      fault = faultUnder(await this.#latestSecrets(family, request.endpointId));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
   }
 
   /** The valid secrets, read anew. Undefined if they cannot be read, and nobody but the operator changes them. */
-  async function latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
+  async #latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
     const lacking = `The database did not answer${rotates ? ', or a rotation did not end,' : ''}`;
     try {
-      return await withTimeout(patienceMs, secrets.latest(name, endpointId), lacking);
+      return await withTimeout(this.#patienceMs, this.#options.secrets.latest(name, endpointId), lacking);
     } catch (err) {
       // `TooManyWaiting` is not logged, since anybody can cause it.
       if (!(err instanceof TooManyWaiting))
-        warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
+        this.#warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
       // The sender must retry: it may have signed with a rotated secret that is not known here yet.
       if (rotates) throw unavailable();
       return undefined;
     }
   }
 
-  function parseDelivery(family: WebhookFamily, request: WebhookRequest, body: Buffer): Delivery {
+  #parseDelivery(family: WebhookFamily, request: WebhookRequest, body: Buffer): Delivery {
     const read = readEvent(body);
     if ('code' in read) throw new Refusal(400, read.code, read.message);
     const { text, event } = read;
     checkTypeHeader(family, request, event.type);
-    const receivedAt = new Date(clock.now()).toISOString();
+    const receivedAt = new Date(this.#options.clock.now()).toISOString();
     return {
       family: family.name,
       endpointId: request.endpointId,
@@ -152,46 +199,30 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     };
   }
 
-  function answerRefusal(refusal: Refusal, request: WebhookRequest, { body }: Received): WebhookAnswer {
+  #answerRefusal(refusal: Refusal, request: WebhookRequest, { body }: Received): WebhookAnswer {
     const { status, code, message, headers } = refusal;
-    recorder.refused(request, refusal, body);
+    this.#options.recorder.refused(request, refusal, body);
     // A name from outside must not become a metric label.
-    const family = families.has(request.family) ? request.family : 'unknown';
-    webhooksRefused.of(family, code).value += 1;
+    const family = this.#families.has(request.family) ? request.family : 'unknown';
+    this.#metrics.webhooksRefused.of(family, code).value += 1;
     // Nor is an id from outside logged, unless it is that of a configured endpoint.
-    const endpoint = secrets.valid(family, request.endpointId) && { endpointId: request.endpointId };
+    const endpoint = this.#options.secrets.valid(family, request.endpointId) && {
+      endpointId: request.endpointId,
+    };
     // `UNAVAILABLE` is logged, if at all, with its cause where it arises.
     if (code !== 'UNAVAILABLE')
-      warn('webhook refused', () => ({ family, ...endpoint, status, reason: code }), `${family} ${code}`);
+      this.#warn(
+        'webhook refused',
+        () => ({ family, ...endpoint, status, reason: code }),
+        `${family} ${code}`,
+      );
     return toAnswer(status, { error: { code, message } }, headers);
   }
 
-  function notStored(err: unknown): Refusal {
-    tellFault('webhook could not be stored', () => ({ err }));
+  #notStored(err: unknown): Refusal {
+    this.#tellFault('webhook could not be stored', () => ({ err }));
     return unavailable();
   }
-
-  return {
-    async receive(request) {
-      const { began = performance.now() } = request;
-      const received: Received = {};
-      const traceparent = headerValues(request, 'traceparent')[0];
-      const traced = traceArrival('delivery', { traceparent }, began);
-      received.traced = traced;
-      try {
-        const family = await verifyAndStore(request, received);
-        webhookSeconds.of(family).add(secondsSince(began));
-        traced?.span.setAttribute('trivium.family', family);
-        return toAnswer(200, { received: true });
-      } catch (error) {
-        const refusal = error instanceof Refusal ? error : notStored(error);
-        failSpan(traced?.span, refusal.code);
-        return answerRefusal(refusal, request, received);
-      } finally {
-        traced?.span.end();
-      }
-    },
-  };
 }
 
 /** What has been received of a request so far. */

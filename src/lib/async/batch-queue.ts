@@ -40,27 +40,56 @@ interface Waiting<T, R> {
 
 /** A queue over `commit`; items are committed in the order in which they came. */
 export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
-  const { commit, worthRetrying, weigh, maxBatch, maxQueue } = options;
-  const queue: Waiting<T, R>[] = [];
-  let weight = 0;
-  let running: Promise<void> | undefined;
-  let notifying = Promise.resolve();
-  let stopped = false;
+  return new BatchQueue<T, R>(options);
+}
+
+class BatchQueue<T, R> implements Queue<T, R> {
+  readonly #options: QueueOptions<T, R>;
+  readonly #queue: Waiting<T, R>[] = [];
+  #weight = 0;
+  #running: Promise<void> | undefined;
+  #notifying = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: QueueOptions<T, R>) {
+    this.#options = options;
+  }
+
+  push(item: T): Promise<R> {
+    const more = this.#options.weigh(item);
+    if (this.#stopped) return Promise.reject(new Error('The queue is stopped.'));
+    if (
+      this.#queue.length >= this.#options.maxQueue.items ||
+      this.#weight + more > this.#options.maxQueue.weight
+    )
+      return Promise.reject(new Error(`The queue is full: ${this.#queue.length} items wait.`));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, weight: more, resolve, reject });
+      this.#weight += more;
+      this.#running ??= this.#run();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+    await this.#notifying;
+  }
 
   /** Starts the next batch before it notifies the senders of the last one, since notifying them takes a while. */
-  async function run(): Promise<void> {
+  async #run(): Promise<void> {
     let notifications: readonly Notify[] = [];
-    let enough = maxBatch.items;
-    while (queue.length > 0) {
-      await gather(enough);
-      const batch = takeBatch();
+    let enough = this.#options.maxBatch.items;
+    while (this.#queue.length > 0) {
+      await this.#gather(enough);
+      const batch = this.#takeBatch();
       enough = batch.length;
-      const settling = settle(batch);
-      notifyAfterOthers(notifications);
+      const settling = this.#settle(batch);
+      this.#notifyAfterOthers(notifications);
       notifications = await settling;
     }
-    running = undefined;
-    notifyAfterOthers(notifications);
+    this.#running = undefined;
+    this.#notifyAfterOthers(notifications);
   }
 
   /**
@@ -68,25 +97,25 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
    * hardly less than a large one. `enough` is the size of the batch before, so that one batch gathers while another is
    * committed.
    */
-  async function gather(enough: number): Promise<void> {
+  async #gather(enough: number): Promise<void> {
     const began = performance.now();
     let seen: number;
     do {
-      seen = queue.length;
-      if (seen >= enough || weight >= maxBatch.weight) return;
+      seen = this.#queue.length;
+      if (seen >= enough || this.#weight >= this.#options.maxBatch.weight) return;
       await turn();
-    } while (queue.length > seen && performance.now() - began < maxGatheringMs);
+    } while (this.#queue.length > seen && performance.now() - began < maxGatheringMs);
   }
 
-  function notifyAfterOthers(notifications: readonly Notify[]): void {
-    notifying = notifying.then(() => notifyInTurns(notifications));
+  #notifyAfterOthers(notifications: readonly Notify[]): void {
+    this.#notifying = this.#notifying.then(() => notifyInTurns(notifications));
   }
 
-  function takeBatch(): readonly Waiting<T, R>[] {
-    const next = queue.slice(0, maxBatch.items);
-    const count = countWithin(next, (waiting) => waiting.weight, maxBatch.weight);
-    const batch = queue.splice(0, count);
-    for (const taken of batch) weight -= taken.weight;
+  #takeBatch(): readonly Waiting<T, R>[] {
+    const next = this.#queue.slice(0, this.#options.maxBatch.items);
+    const count = countWithin(next, (waiting) => waiting.weight, this.#options.maxBatch.weight);
+    const batch = this.#queue.splice(0, count);
+    for (const taken of batch) this.#weight -= taken.weight;
     return batch;
   }
 
@@ -94,36 +123,17 @@ export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
    * Commits a batch and returns the functions that notify its senders, in order. An item that the database refuses must
    * not fail the whole batch for ever: a failed batch is halved until that item stands alone.
    */
-  async function settle(batch: readonly Waiting<T, R>[]): Promise<readonly Notify[]> {
+  async #settle(batch: readonly Waiting<T, R>[]): Promise<readonly Notify[]> {
     try {
-      const outcomes = await commit(batch.map(({ item }) => item));
+      const outcomes = await this.#options.commit(batch.map(({ item }) => item));
       return batch.map(({ resolve }, at) => resolve.bind(undefined, outcomes[at]!));
     } catch (error) {
-      if (batch.length === 1 || !(await worthRetrying()))
+      if (batch.length === 1 || !(await this.#options.worthRetrying()))
         return batch.map(({ reject }) => reject.bind(undefined, error));
       const middle = Math.ceil(batch.length / 2);
-      return [...(await settle(batch.slice(0, middle))), ...(await settle(batch.slice(middle)))];
+      return [...(await this.#settle(batch.slice(0, middle))), ...(await this.#settle(batch.slice(middle)))];
     }
   }
-
-  return {
-    push(item) {
-      const more = weigh(item);
-      if (stopped) return Promise.reject(new Error('The queue is stopped.'));
-      if (queue.length >= maxQueue.items || weight + more > maxQueue.weight)
-        return Promise.reject(new Error(`The queue is full: ${queue.length} items wait.`));
-      return new Promise((resolve, reject) => {
-        queue.push({ item, weight: more, resolve, reject });
-        weight += more;
-        running ??= run();
-      });
-    },
-    async stop() {
-      stopped = true;
-      await running;
-      await notifying;
-    },
-  };
 }
 
 /** Notifies some in each turn of the event loop, since the work that follows would otherwise hold up everything. */

@@ -26,76 +26,88 @@ const maxPerTurn = 32;
  * turn of the event loop ends with the first piece that takes long.
  */
 export function createTurns(perCaller: (caller: string) => number): Turns {
-  const queues = new Map<string, Queue>();
-  /** Callers whose turn will come, in order. */
-  const listed: string[] = [];
-  let turnBegan = 0;
-  let isTurn = false;
-  /** Callbacks that will begin a piece of work each. */
-  let scheduled = 0;
+  return new RoundRobinTurns(perCaller);
+}
 
-  function endTurn(): void {
-    isTurn = false;
+class RoundRobinTurns implements Turns {
+  readonly #perCaller: (caller: string) => number;
+  readonly #queues = new Map<string, Queue>();
+  /** Callers whose turn will come, in order. */
+  readonly #listed: string[] = [];
+  #turnBegan = 0;
+  #isTurn = false;
+  /** Callbacks that will begin a piece of work each. */
+  #scheduled = 0;
+
+  constructor(perCaller: (caller: string) => number) {
+    this.#perCaller = perCaller;
   }
+
+  enter(caller: string): Promise<void> | undefined {
+    let queue = this.#queues.get(caller);
+    if (!queue) this.#queues.set(caller, (queue = { running: 0, isListed: false, waiting: [] }));
+    if (
+      queue.waiting.length === 0 &&
+      queue.running < this.#perCaller(caller) &&
+      this.#workedMs() <= maxTurnMs
+    ) {
+      queue.running += 1;
+      return undefined;
+    }
+    const { waiting } = queue;
+    const turn = new Promise<void>((resolve) => void waiting.push(resolve));
+    this.#list(caller, queue);
+    this.#schedule();
+    return turn;
+  }
+
+  leave(caller: string): void {
+    const queue = this.#queues.get(caller)!;
+    queue.running -= 1;
+    if (queue.running === 0 && queue.waiting.length === 0) this.#queues.delete(caller);
+    this.#list(caller, queue);
+    this.#schedule();
+  }
+
+  readonly #endTurn = (): void => {
+    this.#isTurn = false;
+  };
 
   /** How long work has gone on in this turn of the event loop. */
-  function workedMs(): number {
+  #workedMs(): number {
     const now = performance.now();
-    if (!isTurn) {
-      isTurn = true;
-      turnBegan = now;
-      setImmediate(endTurn);
+    if (!this.#isTurn) {
+      this.#isTurn = true;
+      this.#turnBegan = now;
+      setImmediate(this.#endTurn);
     }
-    return now - turnBegan;
+    return now - this.#turnBegan;
   }
 
-  function list(caller: string, queue: Queue): void {
-    if (queue.isListed || queue.waiting.length === 0 || queue.running >= perCaller(caller)) return;
+  #list(caller: string, queue: Queue): void {
+    if (queue.isListed || queue.waiting.length === 0 || queue.running >= this.#perCaller(caller)) return;
     queue.isListed = true;
-    listed.push(caller);
+    this.#listed.push(caller);
   }
 
-  function schedule(): void {
-    const most = Math.min(listed.length, maxPerTurn);
-    for (; scheduled < most; scheduled += 1) setImmediate(beginNext);
+  #schedule(): void {
+    const most = Math.min(this.#listed.length, maxPerTurn);
+    for (; this.#scheduled < most; this.#scheduled += 1) setImmediate(this.#beginNext);
   }
 
   /** A callback for each piece of work: its microtasks run before the next callback, which knows how long that took. */
-  function beginNext(): void {
-    scheduled -= 1;
-    if (workedMs() <= maxTurnMs) {
-      const caller = listed.shift();
-      const queue = caller === undefined ? undefined : queues.get(caller);
+  readonly #beginNext = (): void => {
+    this.#scheduled -= 1;
+    if (this.#workedMs() <= maxTurnMs) {
+      const caller = this.#listed.shift();
+      const queue = caller === undefined ? undefined : this.#queues.get(caller);
       if (!queue) return;
       queue.isListed = false;
       queue.running += 1;
       const begin = queue.waiting.shift()!;
-      list(caller!, queue);
+      this.#list(caller!, queue);
       begin();
     }
-    if (scheduled === 0) schedule();
-  }
-
-  return {
-    enter(caller) {
-      let queue = queues.get(caller);
-      if (!queue) queues.set(caller, (queue = { running: 0, isListed: false, waiting: [] }));
-      if (queue.waiting.length === 0 && queue.running < perCaller(caller) && workedMs() <= maxTurnMs) {
-        queue.running += 1;
-        return undefined;
-      }
-      const { waiting } = queue;
-      const turn = new Promise<void>((resolve) => void waiting.push(resolve));
-      list(caller, queue);
-      schedule();
-      return turn;
-    },
-    leave(caller) {
-      const queue = queues.get(caller)!;
-      queue.running -= 1;
-      if (queue.running === 0 && queue.waiting.length === 0) queues.delete(caller);
-      list(caller, queue);
-      schedule();
-    },
+    if (this.#scheduled === 0) this.#schedule();
   };
 }

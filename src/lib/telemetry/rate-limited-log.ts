@@ -1,7 +1,7 @@
 import type { Telemetry } from './telemetry.js';
 
 /** Logs what may come in bursts; `about` is called only if a line is written. */
-type Warn = (message: string, about?: () => object, kind?: string) => void;
+export type Warn = (message: string, about?: () => object, kind?: string) => void;
 
 /** How warnings are written. */
 interface Options {

@@ -23,25 +23,25 @@ function createWork(database: { away: boolean }) {
 
 describe('a retrier', () => {
   test('retries at once when it is woken, however long the pause has become', async () => {
-    const { retry, wake } = open();
+    const retrier = open();
     const database = { away: true };
     const work = createWork(database);
-    const read = retry(work.read, { isWanted });
+    const read = retrier.retry(work.read, { isWanted });
     // By then a pause takes several seconds.
     await expect.poll(() => work.tries, { timeout: 20_000 }).toBe(7);
     database.away = false;
     const begun = performance.now();
-    wake();
+    retrier.wake();
     expect(await read).toBe('read');
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
   test('ends every pause once something retried more often succeeds', async () => {
-    const { retry } = open();
+    const retrier = open();
     const database = { away: true };
     const [patient, eager] = [createWork(database), createWork(database)];
-    const read = retry(patient.read, { isWanted });
-    const other = retry(eager.read, { isWanted, maxPauseMs: 200 });
+    const read = retrier.retry(patient.read, { isWanted });
+    const other = retrier.retry(eager.read, { isWanted, maxPauseMs: 200 });
     await expect.poll(() => patient.tries, { timeout: 20_000 }).toBe(7);
     expect(eager.tries).toBeGreaterThan(7);
     database.away = false;
@@ -50,13 +50,13 @@ describe('a retrier', () => {
   });
 
   test('gives up when nobody waits any more, without waiting out the pause', async () => {
-    const { retry, wake } = open();
+    const retrier = open();
     const work = createWork({ away: true });
     let wanted = true;
-    const read = retry(work.read, { isWanted: () => wanted });
+    const read = retrier.retry(work.read, { isWanted: () => wanted });
     await expect.poll(() => work.tries).toBeGreaterThan(1);
     wanted = false;
-    wake();
+    retrier.wake();
     expect(await read).toBeUndefined();
   });
 });

@@ -18,7 +18,7 @@ import {
 } from '../service/client.js';
 import type { Appointment } from '../../../models/appointment.js';
 import { createOnce, type Keyed } from './idempotency.js';
-import { createSettling } from './outcome-writer.js';
+import { createSettling, type Settling } from './outcome-writer.js';
 
 /** Who books what. An idempotency key belongs to its user. */
 export interface BookingRequest {
@@ -51,31 +51,57 @@ const settlingMs = 5_000;
 /** Short enough to be over before the process is killed, even after the longest drain. */
 const patienceMs = 3_000;
 
-/** A ledger; each booking has `timeoutMs` of its own, and goes on when its client disconnects. */
-export function createLedger({
-  client,
-  database,
-  clock,
-  telemetry,
-  timeoutMs = bookingMs,
-}: {
+interface LedgerOptions {
   readonly client: AppointmentsClient;
   readonly database: Database;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly timeoutMs?: number;
-}): Ledger {
-  const bookings = new BookingStore(database);
-  const settling = createSettling(telemetry);
-  const once = createOnce<BookingResult>();
-  const underWay = new Set<Promise<unknown>>();
+}
 
-  /** Whether a booking that is not under way here may be so on another replica: an embedded database has none. */
-  function mayBeUnderWay({ state, pending_ms: ms }: Booking): boolean {
-    return database.engine === 'postgres' && state === 'PENDING' && ms > 0;
+/** A ledger; each booking has `timeoutMs` of its own, and goes on when its client disconnects. */
+export function createLedger(options: LedgerOptions): Ledger {
+  return new BookingLedger(options);
+}
+
+class BookingLedger implements Ledger {
+  readonly #options: LedgerOptions;
+  readonly #timeoutMs: number;
+  readonly #bookings: BookingStore;
+  readonly #settling: Settling;
+  readonly #once = createOnce<BookingResult>();
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    const { database, telemetry, timeoutMs = bookingMs } = options;
+    this.#timeoutMs = timeoutMs;
+    this.#bookings = new BookingStore(database);
+    this.#settling = createSettling(telemetry);
   }
 
-  function toPending(
+  book(request: BookingRequest): Promise<BookingResult> {
+    const id = randomUUID();
+    const result = this.#begin(request, id);
+    const written = Promise.allSettled([result])
+      .then(() => this.#settling.pending(id))
+      .finally(() => this.#underWay.delete(written));
+    this.#underWay.add(written);
+    return result;
+  }
+
+  async stop(): Promise<void> {
+    this.#settling.retryNow();
+    await Promise.race([Promise.all(this.#underWay), pause(patienceMs, undefined, { ref: false })]);
+    this.#settling.stop();
+  }
+
+  /** Whether a booking that is not under way here may be so on another replica: an embedded database has none. */
+  #mayBeUnderWay({ state, pending_ms: ms }: Booking): boolean {
+    return this.#options.database.engine === 'postgres' && state === 'PENDING' && ms > 0;
+  }
+
+  #toPending(
     { userId, email, appointment, idempotencyKey }: BookingRequest,
     inputDigest: string,
     id: string,
@@ -88,62 +114,60 @@ export function createLedger({
       idempotency_key: keyTextIf(idempotencyKey),
       input_digest: inputDigest,
       state: 'PENDING',
-      pending_ms: timeoutMs + settlingMs,
+      pending_ms: this.#timeoutMs + settlingMs,
       upstream_id: null,
       status,
       start_text: start,
       start_instant: instant(start)!, // it has been checked
       end_text: end,
       participants: JSON.stringify(participants),
-      booked_at: Math.floor(clock.now()),
+      booked_at: Math.floor(this.#options.clock.now()),
     };
   }
 
   /** Deletes a row stored too late: the call could outlast those who wait, and the client may have booked again. */
-  async function eraseLate(booking: Booking): Promise<Error> {
-    await settling.settle(booking.id, () => bookings.erase(booking));
+  async #eraseLate(booking: Booking): Promise<Error> {
+    await this.#settling.settle(booking.id, () => this.#bookings.erase(booking));
     return new Error('The database took too long to store the booking.');
   }
 
   /** Stores the row. If it is in doubt whether it is stored, it is deleted: nothing was, or will be, posted for it. */
-  async function store(booking: Booking): Promise<boolean> {
-    const isLate = () => clock.now() > booking.booked_at + settlingMs;
+  async #store(booking: Booking): Promise<boolean> {
+    const isLate = () => this.#options.clock.now() > booking.booked_at + settlingMs;
     try {
-      const kept = await bookings.insert(booking, isLate);
-      if (kept && isLate()) throw await eraseLate(booking);
+      const kept = await this.#bookings.insert(booking, isLate);
+      if (kept && isLate()) throw await this.#eraseLate(booking);
       return kept;
     } catch (error) {
-      if (error instanceof BookingInDoubt) await settling.settle(booking.id, () => bookings.undo(booking));
+      if (error instanceof BookingInDoubt)
+        await this.#settling.settle(booking.id, () => this.#bookings.undo(booking));
       throw error;
     }
   }
 
   /** Posts a booking whose row is stored, then settles the row: after a crash in between it reads as unconfirmed. */
-  async function postAndSettle(
-    booking: Booking,
-    { appointment, userId }: BookingRequest,
-  ): Promise<BookingResult> {
-    const outcome = await post(appointment, userId).catch((error: unknown) => ({ error }));
+  async #postAndSettle(booking: Booking, { appointment, userId }: BookingRequest): Promise<BookingResult> {
+    const outcome = await this.#post(appointment, userId).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
-      await settling.settle(booking.id, () => bookings.erase(booking));
+      await this.#settling.settle(booking.id, () => this.#bookings.erase(booking));
       if ('error' in outcome) throw outcome.error;
       return { refused: outcome.refused };
     }
     const { state, upstreamId } = outcome;
-    await settling.settle(booking.id, () => bookings.settle(booking.id, state, upstreamId));
+    await this.#settling.settle(booking.id, () => this.#bookings.settle(booking.id, state, upstreamId));
     return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
   }
 
   /** Rejects only where it is certain that nothing was booked. */
-  async function post(appointment: NewAppointment, userId: string): Promise<Settlement | Refused> {
+  async #post(appointment: NewAppointment, userId: string): Promise<Settlement | Refused> {
     // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
     const ending = new LightAbortController();
-    const timer = setTimeout(() => ending.abort(), timeoutMs).unref();
+    const timer = setTimeout(() => ending.abort(), this.#timeoutMs).unref();
     try {
-      return settlementOf(await client.book(appointment, userId, ending));
+      return settlementOf(await this.#options.client.book(appointment, userId, ending));
     } catch (error) {
       if (error instanceof NotSent || (error instanceof UpstreamError && !error.uncertain)) throw error;
-      telemetry.log.warn({ err: error }, 'the outcome of a booking is unknown');
+      this.#options.telemetry.log.warn({ err: error }, 'the outcome of a booking is unknown');
       return { state: 'UNCONFIRMED', upstreamId: null };
     } finally {
       clearTimeout(timer);
@@ -151,18 +175,18 @@ export function createLedger({
   }
 
   /** The result of another booking with this key, once known; undefined if there is none. Only reads while it waits. */
-  async function outcomeOf({ userId, key, inputDigest }: Keyed): Promise<BookingResult | undefined> {
+  async #outcomeOf({ userId, key, inputDigest }: Keyed): Promise<BookingResult | undefined> {
     for (;;) {
-      const other = await bookings.withKey(userId, key);
+      const other = await this.#bookings.withKey(userId, key);
       if (!other) return undefined;
       if (other.input_digest !== inputDigest) return { conflict: true };
-      if (!mayBeUnderWay(other)) return { appointment: toAppointment(other) };
+      if (!this.#mayBeUnderWay(other)) return { appointment: toAppointment(other) };
       await pause(pollMs * (0.5 + Math.random()));
     }
   }
 
   /** Takes the key, or waits for the booking that has it, and tries again if that came to nothing. */
-  async function bookOnce(
+  async #bookOnce(
     request: BookingRequest,
     keyed: Keyed,
     id: string,
@@ -170,45 +194,30 @@ export function createLedger({
   ): Promise<BookingResult> {
     for (;;) {
       // Looked up first: an outcome that is known is returned even while the writer is busy with others.
-      const outcome = await outcomeOf(keyed);
+      const outcome = await this.#outcomeOf(keyed);
       if (outcome) return outcome;
-      const booking = toPending(request, keyed.inputDigest, id);
-      if (await store(booking)) {
+      const booking = this.#toPending(request, keyed.inputDigest, id);
+      if (await this.#store(booking)) {
         hold();
-        return postAndSettle(booking, request);
+        return this.#postAndSettle(booking, request);
       }
     }
   }
 
-  async function begin(request: BookingRequest, id: string): Promise<BookingResult> {
+  async #begin(request: BookingRequest, id: string): Promise<BookingResult> {
     const { userId, appointment, idempotencyKey: key } = request;
     const inputDigest = digestOf(appointment);
     if (key !== undefined) {
       const keyed = { userId, key, inputDigest };
-      const start = (hold: () => void) => bookOnce(request, keyed, id, hold);
-      return once.join(keyed, { start, settled: () => settling.pending(id) }) ?? { conflict: true };
+      const start = (hold: () => void) => this.#bookOnce(request, keyed, id, hold);
+      return (
+        this.#once.join(keyed, { start, settled: () => this.#settling.pending(id) }) ?? { conflict: true }
+      );
     }
-    const booking = toPending(request, inputDigest, id);
-    await store(booking);
-    return postAndSettle(booking, request);
+    const booking = this.#toPending(request, inputDigest, id);
+    await this.#store(booking);
+    return this.#postAndSettle(booking, request);
   }
-
-  return {
-    book(request) {
-      const id = randomUUID();
-      const result = begin(request, id);
-      const written = Promise.allSettled([result])
-        .then(() => settling.pending(id))
-        .finally(() => underWay.delete(written));
-      underWay.add(written);
-      return result;
-    },
-    async stop() {
-      settling.retryNow();
-      await Promise.race([Promise.all(underWay), pause(patienceMs, undefined, { ref: false })]);
-      settling.stop();
-    },
-  };
 }
 
 interface Settlement {

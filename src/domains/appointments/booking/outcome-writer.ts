@@ -24,13 +24,46 @@ const laterPausesMs = [1_000, 2_000, ...Array.from({ length: 120 }, () => 5_000)
 const hurriedPauseMs = 250;
 
 /** Settles bookings as long as the process lives. */
-export function createSettling({ log }: Pick<Telemetry, 'log'>): Settling {
-  const retries = new Map<string, Promise<void>>();
-  const hurried = new AbortController();
-  setMaxListeners(0, hurried.signal);
-  let stopped = false;
+export function createSettling(options: Pick<Telemetry, 'log'>): Settling {
+  return new OutcomeWriter(options);
+}
 
-  async function writeWithRetries(
+class OutcomeWriter implements Settling {
+  readonly #options: Pick<Telemetry, 'log'>;
+  readonly #retries = new Map<string, Promise<void>>();
+  readonly #hurried = new AbortController();
+  #stopped = false;
+
+  constructor(options: Pick<Telemetry, 'log'>) {
+    this.#options = options;
+    setMaxListeners(0, this.#hurried.signal);
+  }
+
+  async settle(booking: string, write: () => Promise<void>): Promise<void> {
+    try {
+      await this.#writeWithRetries(write, firstPausesMs, (ms) => pause(ms));
+    } catch (error) {
+      this.#options.log.warn(
+        { err: error, booking },
+        'the outcome of a booking could not be stored yet; retrying',
+      );
+      this.#retries.set(booking, this.#retryInBackground(booking, write));
+    }
+  }
+
+  pending(booking: string): Promise<void> | undefined {
+    return this.#retries.get(booking);
+  }
+
+  retryNow(): void {
+    this.#hurried.abort();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #writeWithRetries(
     write: () => Promise<void>,
     pausesMs: readonly number[],
     wait: (ms: number) => Promise<void>,
@@ -40,41 +73,25 @@ export function createSettling({ log }: Pick<Telemetry, 'log'>): Settling {
       try {
         return await write();
       } catch (error) {
-        if (stopped || index === pausesMs.length - 1) throw error;
+        if (this.#stopped || index === pausesMs.length - 1) throw error;
       }
     }
   }
 
-  function pauseBetween(ms: number): Promise<void> {
-    const { signal } = hurried;
+  readonly #pauseBetween = (ms: number): Promise<void> => {
+    const { signal } = this.#hurried;
     if (signal.aborted) return pause(hurriedPauseMs);
     return pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
-  }
+  };
 
-  async function retryInBackground(booking: string, write: () => Promise<void>): Promise<void> {
+  async #retryInBackground(booking: string, write: () => Promise<void>): Promise<void> {
     try {
-      await writeWithRetries(write, laterPausesMs, pauseBetween);
-      log.info({ booking }, 'the outcome of a booking was stored after retries');
+      await this.#writeWithRetries(write, laterPausesMs, this.#pauseBetween);
+      this.#options.log.info({ booking }, 'the outcome of a booking was stored after retries');
     } catch (error) {
-      log.error({ err: error, booking }, 'the outcome of a booking could not be stored');
+      this.#options.log.error({ err: error, booking }, 'the outcome of a booking could not be stored');
     } finally {
-      retries.delete(booking);
+      this.#retries.delete(booking);
     }
   }
-
-  return {
-    async settle(booking, write) {
-      try {
-        await writeWithRetries(write, firstPausesMs, (ms) => pause(ms));
-      } catch (error) {
-        log.warn({ err: error, booking }, 'the outcome of a booking could not be stored yet; retrying');
-        retries.set(booking, retryInBackground(booking, write));
-      }
-    },
-    pending: (booking) => retries.get(booking),
-    retryNow: () => hurried.abort(),
-    stop() {
-      stopped = true;
-    },
-  };
 }

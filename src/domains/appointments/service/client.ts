@@ -6,8 +6,13 @@ import { digest } from '../../../lib/sealer.js';
 import type { Database } from '../../../store/database.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { type FailureReason, faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
-import { createUpstream, type UpstreamAnswer, type UpstreamRequest } from '../../../upstream/client.js';
-import { createTokens, type Issued } from '../../../upstream/tokens.js';
+import {
+  createUpstream,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamRequest,
+} from '../../../upstream/client.js';
+import { createTokens, type Tokens, type Issued } from '../../../upstream/tokens.js';
 import type { Appointment } from '../../../models/appointment.js';
 import type { Signal } from '../../../lib/async/abort.js';
 
@@ -59,49 +64,84 @@ const callsAtOnce = 16;
 /** The least time between two tokens that are replaced because of a 403. */
 const forbiddenPauseMs = 60_000;
 
+interface AppointmentsClientOptions extends AppointmentsSettings {
+  readonly keyv: Keyv;
+  readonly database: Database;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly timeoutMs?: number;
+}
+
 /** A client of the appointment service; its token is shared by all replicas on this database. */
-export function createAppointmentsClient(
-  options: AppointmentsSettings & {
-    readonly keyv: Keyv;
-    readonly database: Database;
-    readonly telemetry: Telemetry;
-    readonly clock: Clock;
-    readonly timeoutMs?: number;
-  },
-): AppointmentsClient {
-  const { authUrl, clientId, clientSecret, scope, telemetry, clock } = options;
-  const service = createUpstream({ ...options, name: 'appointments', callsAtOnce, sharedToken: true });
-  const issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
-  const key = digest(JSON.stringify([authUrl, clientId, scope]));
-  const tokens = createTokens({ ...options, issuer: 'issuer', key, obtain });
-  let forbiddenAt = -Infinity;
+export function createAppointmentsClient(options: AppointmentsClientOptions): AppointmentsClient {
+  return new RestAppointmentsClient(options);
+}
+
+class RestAppointmentsClient implements AppointmentsClient {
+  readonly #options: AppointmentsClientOptions;
+  readonly #service: Upstream;
+  readonly #issuer: Upstream;
+  readonly #tokens: Tokens;
+  #forbiddenAt = -Infinity;
+
+  constructor(options: AppointmentsClientOptions) {
+    this.#options = options;
+    const { authUrl, clientId, scope } = options;
+    this.#service = createUpstream({ ...options, name: 'appointments', callsAtOnce, sharedToken: true });
+    this.#issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
+    const key = digest(JSON.stringify([authUrl, clientId, scope]));
+    this.#tokens = createTokens({ ...options, issuer: 'issuer', key, obtain: this.#obtain });
+  }
+
+  async book(appointment: NewAppointment, userId: string, signal?: Signal): Promise<BookingOutcome> {
+    const booking = { body: toBody(appointment), caller: userId, signal };
+    let token = await this.#authorize(signal);
+    let answer = await this.#post(booking, token);
+    if (answer.status === 401) {
+      this.#tokens.discard(token);
+      token = await this.#authorize(signal);
+      answer = await this.#post(booking, token);
+    }
+    const { status } = answer;
+    if (status === 403) this.#replaceForbidden(token);
+    this.#warnOfRefusal(status);
+    const reason = blamedOnGateway[status] ?? faultOfCall(status);
+    if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
+    if (status >= 400) return { refused: status };
+    return { booked: true, upstreamId: readId(answer) };
+  }
+
+  async stop(): Promise<void> {
+    this.#tokens.stop();
+    await Promise.all([this.#service.stop(), this.#issuer.stop()]);
+  }
 
   /** `apis/appointments.md` §4, `POST {auth_url}/oauth/token`. */
-  async function obtain(signal: Signal): Promise<Issued> {
+  readonly #obtain = async (signal: Signal): Promise<Issued> => {
     const body = {
       grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: clientSecret,
-      scope,
+      client_id: this.#options.clientId,
+      client_secret: this.#options.clientSecret,
+      scope: this.#options.scope,
     };
     const request = { method: 'POST', path: '/oauth/token', body, signal } as const;
-    const outcome = await issuer.ask(request, ({ status, body: answer }) => {
+    const outcome = await this.#issuer.ask(request, ({ status, body: answer }) => {
       if (status >= 400) return { refused: status };
-      warnOfMissingScope(answer);
+      this.#warnOfMissingScope(answer);
       return readIssued(answer);
     });
     if ('token' in outcome) return outcome;
-    telemetry.log.error(
+    this.#options.telemetry.log.error(
       { status: outcome.refused },
       'the token issuer refused the client credentials or the scope',
     );
     throw new UpstreamError('issuer', 'locked');
-  }
+  };
 
   /** A token. If none can be had, the error leaves no doubt that nothing was booked. */
-  async function authorize(signal: Signal | undefined): Promise<string> {
+  async #authorize(signal: Signal | undefined): Promise<string> {
     try {
-      return await tokens.get(signal);
+      return await this.#tokens.get(signal);
     } catch (cause) {
       if (!(cause instanceof UpstreamError)) throw new NotSent(cause);
       const { reason, retryAfter } = cause;
@@ -109,61 +149,37 @@ export function createAppointmentsClient(
     }
   }
 
-  function post(request: Pick<UpstreamRequest, 'body' | 'caller' | 'signal'>, token: string) {
+  #post(request: Pick<UpstreamRequest, 'body' | 'caller' | 'signal'>, token: string) {
     const whole = { ...request, method: 'POST', path: '/appointments', token } as const;
-    return service.ask(whole, (answer) => answer);
+    return this.#service.ask(whole, (answer) => answer);
   }
 
   /** Warns of scopes that the operator has to have granted: bookings may be refused until then. */
-  function warnOfMissingScope(answer: unknown): void {
+  #warnOfMissingScope(answer: unknown): void {
     const granted = member(answer, 'scope');
     if (typeof granted !== 'string') return;
     const names = granted.split(' ');
-    const missing = scope.split(' ').filter((name) => name !== '' && !names.includes(name));
+    const missing = this.#options.scope.split(' ').filter((name) => name !== '' && !names.includes(name));
     if (missing.length > 0)
-      telemetry.log.warn({ missing }, 'the token issuer granted less than the requested scope');
+      this.#options.telemetry.log.warn({ missing }, 'the token issuer granted less than the requested scope');
   }
 
   /** Replaces a token after a 403, as a scope may have been granted since; not often, as there may be other reasons. */
-  function replaceForbidden(token: string): void {
-    const now = clock.now();
-    if (now - forbiddenAt < forbiddenPauseMs) return;
-    forbiddenAt = now;
-    tokens.suspect(token);
+  #replaceForbidden(token: string): void {
+    const now = this.#options.clock.now();
+    if (now - this.#forbiddenAt < forbiddenPauseMs) return;
+    this.#forbiddenAt = now;
+    this.#tokens.suspect(token);
   }
 
   /** A 404 may mean an unknown patient, of which the user is told, or a wrong base address, which is for the log. */
-  function warnOfRefusal(status: number): void {
+  #warnOfRefusal(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
-    telemetry.log.warn(
+    this.#options.telemetry.log.warn(
       { status },
       'the appointment service refused a booking, perhaps for a reason other than its content',
     );
   }
-
-  return {
-    async book(appointment, userId, signal) {
-      const booking = { body: toBody(appointment), caller: userId, signal };
-      let token = await authorize(signal);
-      let answer = await post(booking, token);
-      if (answer.status === 401) {
-        tokens.discard(token);
-        token = await authorize(signal);
-        answer = await post(booking, token);
-      }
-      const { status } = answer;
-      if (status === 403) replaceForbidden(token);
-      warnOfRefusal(status);
-      const reason = blamedOnGateway[status] ?? faultOfCall(status);
-      if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
-      if (status >= 400) return { refused: status };
-      return { booked: true, upstreamId: readId(answer) };
-    },
-    async stop() {
-      tokens.stop();
-      await Promise.all([service.stop(), issuer.stop()]);
-    },
-  };
 }
 
 /** In the service's own names and values. */

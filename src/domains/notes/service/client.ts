@@ -6,7 +6,12 @@ import { SessionEnded } from '../../../graphql/errors.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
 import { createFlights, type Flights } from '../../../upstream/shared-calls.js';
-import { createUpstream, type UpstreamAnswer, type UpstreamRequest } from '../../../upstream/client.js';
+import {
+  createUpstream,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamRequest,
+} from '../../../upstream/client.js';
 import {
   type NotePage,
   type Profile,
@@ -84,123 +89,153 @@ const maxTokens = 10_000;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
-/** A client of the notes service at `baseUrl`. */
-export function createNotesClient(
-  options: NotesSettings & {
-    readonly telemetry: Telemetry;
-    readonly clock: Clock;
-    readonly timeoutMs?: number;
-  },
-): NotesClient {
-  const { emailField, passwordField, tokenField, tokenLifetimeSeconds, clock, telemetry } = options;
-  const upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
-  // With connections and a circuit breaker of its own: it is open to anybody.
-  const issuer = createUpstream({
-    ...options,
-    name: 'notes',
-    callsAtOnce: signInsAtOnce,
-    circuit: 'notes sign-in',
-  });
-  /** Users by token: all sessions of one are one caller. */
-  const users = createCache<string>(maxTokens, Infinity);
-  const pages = createFlights<ListedPage | Refused>('notes');
-  const profiles = createFlights<Profile>('notes');
-  const tagLists = createFlights<readonly Tag[]>('notes');
-  const tokenFields = tokenField === undefined ? defaultTokenFields : [tokenField];
-  const readIssued = orUnusable((body) => {
-    const issued = readToken(body, tokenFields);
-    if (issued && !isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
-    return issued;
-  });
+interface NotesClientOptions extends NotesSettings {
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly timeoutMs?: number;
+}
 
-  function ask<T>(
-    request: UpstreamRequest & { readonly token: string },
-    readAnswer: ReadAnswer<T>,
-  ): Promise<T> {
-    return upstream.ask({ caller: users.get(request.token), ...request }, (answer) => {
+/** A client of the notes service at `baseUrl`. */
+export function createNotesClient(options: NotesClientOptions): NotesClient {
+  return new RestNotesClient(options);
+}
+
+class RestNotesClient implements NotesClient {
+  readonly #options: NotesClientOptions;
+  readonly #upstream: Upstream;
+  /** With connections and a circuit breaker of its own: it is open to anybody. */
+  readonly #issuer: Upstream;
+  /** Users by token: all sessions of one are one caller. */
+  readonly #users = createCache<string>(maxTokens, Infinity);
+  readonly #pages = createFlights<ListedPage | Refused>('notes');
+  readonly #profiles = createFlights<Profile>('notes');
+  readonly #tagLists = createFlights<readonly Tag[]>('notes');
+  readonly #readIssued: ReadAnswer<NonNullable<ReturnType<typeof readToken>>>;
+
+  constructor(options: NotesClientOptions) {
+    this.#options = options;
+    const { tokenField } = options;
+    this.#upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
+    this.#issuer = createUpstream({
+      ...options,
+      name: 'notes',
+      callsAtOnce: signInsAtOnce,
+      circuit: 'notes sign-in',
+    });
+    const tokenFields = tokenField === undefined ? defaultTokenFields : [tokenField];
+    this.#readIssued = orUnusable((body) => {
+      const issued = readToken(body, tokenFields);
+      if (issued && !isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
+      return issued;
+    });
+  }
+
+  async signIn(email: string, password: string, network: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'> {
+    const askedAt = this.#options.clock.now();
+    const body = { [this.#options.emailField]: email, [this.#options.passwordField]: password };
+    const request = { method: 'POST', path: '/auth/token', body, caller: network } as const;
+    const outcome = await this.#issuer.ask(request, (answer) =>
+      wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : this.#readIssued(answer),
+    );
+    if (outcome === 'WRONG_CREDENTIALS') return outcome;
+    const { token, lifetime = this.#options.tokenLifetimeSeconds } = outcome;
+    return { token, expiresAt: askedAt + lifetime * 1000 };
+  }
+
+  async me(token: string, signal?: Signal): Promise<Profile> {
+    const profile = await this.#read(this.#profiles, { path: '/me', token, signal }, orUnusable(readProfile));
+    this.#users.set(token, profile.upstreamId);
+    return profile;
+  }
+
+  tags(token: string, signal?: Signal): Promise<readonly Tag[]> {
+    return this.#read(this.#tagLists, { path: '/tags', token, signal }, orUnusable(readTags));
+  }
+
+  list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused> {
+    return this.#read(
+      this.#pages,
+      { path: `/notes?${toParameters(query)}`, token, signal },
+      orRefused(readListed),
+    );
+  }
+
+  create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refused> {
+    return this.#write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote);
+  }
+
+  update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refused> {
+    return this.#writeNote({ method: 'PATCH', id, path: '', body: toBody(change), token, signal }, readNote);
+  }
+
+  async remove(token: string, id: string, signal?: Signal): Promise<Refused | undefined> {
+    return refusal(await this.#writeNote({ method: 'DELETE', id, path: '', token, signal }, readDeleted));
+  }
+
+  async share(token: string, id: string, body: Share, signal?: Signal): Promise<Refused | undefined> {
+    // apis/notes.md §4: "empty body and a success status"; any success will do.
+    return refusal(
+      await this.#writeNote({ method: 'POST', id, path: '/share', body, token, signal }, () => true),
+    );
+  }
+
+  limitOf(token: string): RateLimit | undefined {
+    return this.#upstream.limitOf(token);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#upstream.stop(), this.#issuer.stop()]);
+  }
+
+  #ask<T>(request: UpstreamRequest & { readonly token: string }, readAnswer: ReadAnswer<T>): Promise<T> {
+    return this.#upstream.ask({ caller: this.#users.get(request.token), ...request }, (answer) => {
       if (answer.status === 401) throw new SessionEnded();
       return readAnswer(answer);
     });
   }
 
-  function read<T>(
+  #read<T>(
     flights: Flights<T>,
     { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     readAnswer: ReadAnswer<T>,
   ): Promise<T> {
-    const start = (shared: Signal) => ask({ method: 'GET', path, token, signal: shared }, readAnswer);
+    const start = (shared: Signal) => this.#ask({ method: 'GET', path, token, signal: shared }, readAnswer);
     return flights.share(token, path, start, signal);
   }
 
   /** Logs a refusal that is no fault of what was written. */
-  function logFaultOfCall(status: number): void {
+  #logFaultOfCall(status: number): void {
     if (faultOfCall(status))
-      telemetry.log.warn({ status }, 'the notes service refused a write for a reason other than its content');
+      this.#options.telemetry.log.warn(
+        { status },
+        'the notes service refused a write for a reason other than its content',
+      );
   }
 
-  async function write<T>(
+  async #write<T>(
     request: UpstreamRequest & { readonly token: string },
     readBody: ReadBody<T>,
   ): Promise<T | Refused> {
     try {
-      return await ask(request, (answer) => {
-        logFaultOfCall(answer.status);
+      return await this.#ask(request, (answer) => {
+        this.#logFaultOfCall(answer.status);
         return orRefused(readBody)(answer);
       });
     } finally {
       // A read that began before the write ended may show the state before it: later callers must not share it.
-      for (const flights of [pages, profiles, tagLists]) flights.drop(request.token);
+      for (const flights of [this.#pages, this.#profiles, this.#tagLists]) flights.drop(request.token);
     }
   }
 
-  async function writeNote<T>(
+  async #writeNote<T>(
     { id, path, ...request }: UpstreamRequest & { readonly token: string; readonly id: string },
     readBody: ReadBody<T>,
   ): Promise<T | Refused> {
     const segment = encodeSegment(id);
     return segment === undefined
       ? { refused: 404 }
-      : write({ ...request, path: `/notes/${segment}${path}` }, readBody);
+      : this.#write({ ...request, path: `/notes/${segment}${path}` }, readBody);
   }
-
-  return {
-    async signIn(email, password, network) {
-      const askedAt = clock.now();
-      const body = { [emailField]: email, [passwordField]: password };
-      const request = { method: 'POST', path: '/auth/token', body, caller: network } as const;
-      const outcome = await issuer.ask(request, (answer) =>
-        wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : readIssued(answer),
-      );
-      if (outcome === 'WRONG_CREDENTIALS') return outcome;
-      const { token, lifetime = tokenLifetimeSeconds } = outcome;
-      return { token, expiresAt: askedAt + lifetime * 1000 };
-    },
-    async me(token, signal) {
-      const profile = await read(profiles, { path: '/me', token, signal }, orUnusable(readProfile));
-      users.set(token, profile.upstreamId);
-      return profile;
-    },
-    tags: (token, signal) => read(tagLists, { path: '/tags', token, signal }, orUnusable(readTags)),
-    list: (token, query, signal) =>
-      read(pages, { path: `/notes?${toParameters(query)}`, token, signal }, orRefused(readListed)),
-    create: (token, note, signal) =>
-      write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote),
-    update: (token, id, change, signal) =>
-      writeNote({ method: 'PATCH', id, path: '', body: toBody(change), token, signal }, readNote),
-    async remove(token, id, signal) {
-      return refusal(await writeNote({ method: 'DELETE', id, path: '', token, signal }, readDeleted));
-    },
-    async share(token, id, body, signal) {
-      // apis/notes.md §4: "empty body and a success status"; any success will do.
-      return refusal(
-        await writeNote({ method: 'POST', id, path: '/share', body, token, signal }, () => true),
-      );
-    },
-    limitOf: upstream.limitOf,
-    async stop() {
-      await Promise.all([upstream.stop(), issuer.stop()]);
-    },
-  };
 }
 
 /** Reads an answer; undefined if it is not as documented. */

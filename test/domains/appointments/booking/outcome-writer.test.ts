@@ -50,8 +50,8 @@ test('gives up soon after ten minutes', async () => {
 });
 
 test('gives up at the next failure once it is stopped', async () => {
-  const stopAfterAMinute = ({ stop }: Settling) => {
-    if (passedMs > minuteMs) stop();
+  const stopAfterAMinute = (settling: Settling) => {
+    if (passedMs > minuteMs) settling.stop();
   };
   expect(await settle(2, stopAfterAMinute)).toEqual([
     retrying,

@@ -1,0 +1,93 @@
+import { foldAscii } from '../../lib/case-fold.js';
+import type { Clock } from '../../lib/clock.js';
+import type { RateLimit } from '../../lib/rate-limit.js';
+import { digest, type Sealer } from '../../lib/sealer.js';
+import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { Database } from '../../store/database.js';
+import { createKeyv } from '../../store/sealed-keyv.js';
+import { UpstreamError } from '../../upstream/errors.js';
+import { createFamiliarNetworks, type FamiliarNetworks } from './familiar-networks.js';
+import { createThrottle, type Throttle } from './sign-in-throttle.js';
+
+/** Who wants to sign in, and from where. */
+export interface SignInAttempt {
+  readonly email: string;
+  readonly network: string;
+  /** Called with what is left of the limits of failures, once the attempt counts, however it ends. */
+  readonly onLimits?: ((limits: readonly RateLimit[]) => void) | undefined;
+}
+
+/** Between two warnings: anybody can cause refused sign-ins. */
+const quietMs = 60_000;
+const crowdedNetwork =
+  'sign-ins from one network are refused after a hundred failures: if it is the network of a proxy, see TRUST_PROXY';
+
+const isWrong = (settled: PromiseSettledResult<unknown>) =>
+  settled.status === 'fulfilled' && settled.value === 'WRONG_CREDENTIALS';
+
+/** Whether the service was asked, and failed. */
+const hasFailed = (settled: PromiseSettledResult<unknown>) =>
+  settled.status === 'rejected' && settled.reason instanceof UpstreamError && settled.reason.uncertain;
+
+/** Bounds the sign-ins that fail: of one address, from one network, and those at which the service fails. */
+export class ThrottledSignIn {
+  readonly #byAddress: Throttle;
+  readonly #byNetwork: Throttle;
+  /** Of those at which the service fails. Shorter: its failures may be its own. */
+  readonly #failing: Throttle;
+  readonly #familiar: FamiliarNetworks;
+
+  constructor(options: {
+    readonly database: Database;
+    readonly sealer: Sealer;
+    readonly clock: Clock;
+    readonly telemetry: Telemetry;
+  }) {
+    const { clock, telemetry } = options;
+    const warnSeldom = createWarnings(telemetry, { quietMs });
+    const window = { windowMs: 15 * 60_000, clock };
+    this.#byAddress = createThrottle({ ...window, name: 'sign-in', limit: 10 });
+    this.#byNetwork = createThrottle({
+      ...window,
+      name: 'sign-in-network',
+      limit: 100,
+      onRefused: () => warnSeldom(crowdedNetwork),
+    });
+    this.#failing = createThrottle({ name: 'sign-in-service', windowMs: 60_000, clock, limit: 20 });
+    this.#familiar = createFamiliarNetworks({
+      keyv: createKeyv({ ...options, namespace: 'networks' }),
+      clock,
+    });
+  }
+
+  /** Runs `exchange` when its turn comes; `RATE_LIMITED` after too many failures. */
+  attempt<T>(
+    { email, network, onLimits }: SignInAttempt,
+    exchange: () => Promise<T | 'WRONG_CREDENTIALS'>,
+  ): Promise<T | 'WRONG_CREDENTIALS'> {
+    const limits = [() => this.#byNetwork.limitOf(network)];
+    const onKey = (key: string) => void limits.unshift(() => this.#byAddress.limitOf(key));
+    return this.#byNetwork
+      .attempt(network, () => this.#attemptFrom(network, email, exchange, onKey), isWrong)
+      .finally(() => onLimits?.(limits.map((limit) => limit())));
+  }
+
+  /** Where an address is familiar, it is locked neither by guesses from elsewhere nor by its neighbours' failures. */
+  async #attemptFrom<T>(
+    network: string,
+    email: string,
+    exchange: () => Promise<T | 'WRONG_CREDENTIALS'>,
+    onKey: (key: string) => void,
+  ): Promise<T | 'WRONG_CREDENTIALS'> {
+    const address = digest(foldAscii(email.trim()));
+    const pair = digest(`${address} ${network}`);
+    const isFamiliar = await this.#familiar.has(pair);
+    const key = isFamiliar ? pair : address;
+    onKey(key);
+    const run = () => this.#failing.attempt(isFamiliar ? pair : network, exchange, hasFailed);
+    const outcome = await this.#byAddress.attempt(key, run, isWrong);
+    if (outcome !== 'WRONG_CREDENTIALS') await this.#familiar.add(pair);
+    return outcome;
+  }
+}
