@@ -96,7 +96,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   telemetry.metrics.gauge(
     'trivium_log_position',
     'The number of the last event in the log that this replica has read.',
-    tail.position,
+    () => tail.position(),
   );
   async function position(cursor: string, signal?: Signal): Promise<number> {
     const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
@@ -115,7 +115,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     position,
     start: async (cursor, signal) =>
       cursor == null ? {} : { after: await position(cursor, signal), cursor },
-    place: tail.place,
+    place: () => tail.place(),
     follow: (request, view, selected = []) => ({
       request,
       view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),

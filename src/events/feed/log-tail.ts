@@ -4,7 +4,7 @@ import type { Database } from '../../store/database.js';
 import type { Retrier } from './retrier.js';
 import type { Bounds, Log, LogEntry, Onward } from '../log/log.js';
 import { expired, placeFrom, type Place } from '../log/log-position.js';
-import { createBoundedMap } from '../../lib/cache/bounded-map.js';
+import { createBoundedMap, type BoundedMap } from '../../lib/cache/bounded-map.js';
 
 /** What a tail works with. */
 export interface TailOptions {
@@ -45,111 +45,138 @@ const maxWeight = 32_000_000;
 
 /** Follows the log from its current end: woken by signals, and by a slow poll in case one was lost. */
 export async function startTail(options: TailOptions): Promise<Tail> {
-  const { log, database, telemetry, retrier, recent = defaultRecent } = options;
-  const kept = createBoundedMap<LogEntry>({ items: recent, weight: maxWeight });
-  const followers = new Set<Follower>();
-  let { id, place } = await findEnd(log);
+  return new LogTail(options, await findEnd(options.log));
+}
+
+class LogTail implements Tail {
+  readonly #options: TailOptions;
+  readonly #kept: BoundedMap<LogEntry>;
+  readonly #followers = new Set<Follower>();
+  #id: string;
+  #place: Place;
   /** The end of the log according to the signals so far. */
-  let newest = place;
-  let busy = false;
-  let again = false;
-  let stopped = false;
-  const retryOptions = { maxPauseMs: pollMs, isWanted: () => !stopped };
+  #newest: Place;
+  #busy = false;
+  #again = false;
+  #stopped = false;
+  readonly #retryOptions = { maxPauseMs: pollMs, isWanted: () => !this.#stopped };
+  readonly #unlisten: () => void;
+  readonly #poll = setInterval(() => this.#wake(), pollMs).unref();
 
-  function wake(): void {
-    if (busy) again = true;
-    else void readOn();
+  constructor(options: TailOptions, { id, place }: LogEnd) {
+    this.#options = options;
+    const { database, recent = defaultRecent } = options;
+    this.#kept = createBoundedMap<LogEntry>({ items: recent, weight: maxWeight });
+    this.#id = id;
+    this.#place = place;
+    this.#newest = place;
+    this.#unlisten = database.listen('log', (payload) => this.#hearSignal(payload));
   }
 
-  async function readOn(): Promise<void> {
-    busy = true;
+  logId(): string {
+    return this.#id;
+  }
+
+  position(): number {
+    return this.#place.seq;
+  }
+
+  place(): Place {
+    return this.#place;
+  }
+
+  entry(seq: number): LogEntry | undefined {
+    return this.#kept.get(seq);
+  }
+
+  follow(hear: Follower): () => void {
+    this.#followers.add(hear);
+    if (this.#stopped) queueMicrotask(() => hear(null));
+    return () => void this.#followers.delete(hear);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unlisten();
+    clearInterval(this.#poll);
+    for (const hear of this.#followers) hear(null);
+  }
+
+  #wake(): void {
+    if (this.#busy) this.#again = true;
+    else void this.#readOn();
+  }
+
+  async #readOn(): Promise<void> {
+    this.#busy = true;
     do {
-      again = false;
-      take(await retrier.retry(readNext, retryOptions));
-      passOver();
-    } while (again);
-    busy = false;
+      this.#again = false;
+      this.#take(await this.#options.retrier.retry(() => this.#readNext(), this.#retryOptions));
+      this.#passOver();
+    } while (this.#again);
+    this.#busy = false;
   }
 
-  /** What comes after the place; if that cannot be had, why, and the current end of the log. */
-  async function readNext(): Promise<Onward | Cut> {
-    const onward = await log.readOn(place.seq, pageSize);
-    const isThere = onward.place?.witness === place.witness;
-    const bounds = isThere ? undefined : await log.bounds();
-    if (bounds && (onward.place || !isSame(bounds))) return { why: restored, end: await findEnd(log) };
+  /** What comes after the this.#place; if that cannot be had, why, and the current end of the log. */
+  async #readNext(): Promise<Onward | Cut> {
+    const onward = await this.#options.log.readOn(this.#place.seq, pageSize);
+    const isThere = onward.place?.witness === this.#place.witness;
+    const bounds = isThere ? undefined : await this.#options.log.bounds();
+    if (bounds && (onward.place || !this.#isSame(bounds)))
+      return { why: restored, end: await findEnd(this.#options.log) };
     // The log has no gaps: if the first entry is not the next, those between are gone; without any, `pruned` tells.
-    const next = onward.entries[0]?.seq ?? Math.max(place.seq, bounds?.pruned ?? 0) + 1;
-    return next === place.seq + 1 ? onward : { why: overtaken, end: await findEnd(log) };
+    const next = onward.entries[0]?.seq ?? Math.max(this.#place.seq, bounds?.pruned ?? 0) + 1;
+    return next === this.#place.seq + 1 ? onward : { why: overtaken, end: await findEnd(this.#options.log) };
   }
 
   /** Whether it is still the same log, though it has no entry at the place. */
-  function isSame({ id: found, pruned }: Bounds): boolean {
+  #isSame({ id: found, pruned }: Bounds): boolean {
     // There is no entry before the first one, nor where retention has deleted it.
-    return found === id && pruned >= place.seq;
+    return found === this.#id && pruned >= this.#place.seq;
   }
 
-  function take(found: Awaited<ReturnType<typeof readNext>> | undefined): void {
+  #take(found: Onward | Cut | undefined): void {
     if (!found) return;
-    if ('why' in found) return beginAnew(found);
+    if ('why' in found) return this.#beginAnew(found);
     const { entries } = found;
     if (entries.length === 0) return;
-    again ||= entries.length >= pageSize;
-    entries.forEach(kept.add);
-    place = entries.at(-1)!;
-    for (const hear of followers) hear(entries);
+    this.#again ||= entries.length >= pageSize;
+    for (const entry of entries) this.#kept.add(entry);
+    this.#place = entries.at(-1)!;
+    for (const hear of this.#followers) hear(entries);
   }
 
-  function beginAnew({ why, end }: Cut): void {
-    telemetry.log.error({ from: place.seq, to: end.place.seq }, why);
-    kept.clear();
-    ({ id, place } = end);
-    newest = place;
-    for (const hear of followers) hear(null, expired());
+  #beginAnew({ why, end }: Cut): void {
+    this.#options.telemetry.log.error({ from: this.#place.seq, to: end.place.seq }, why);
+    this.#kept.clear();
+    this.#id = end.id;
+    this.#place = end.place;
+    this.#newest = this.#place;
+    for (const hear of this.#followers) hear(null, expired());
   }
 
   /**
    * While nobody follows, nothing is read: later followers begin here, and read what came before from the log. The
    * place can be taken from the signal, since none arrives before every process can read its entry.
    */
-  function passOver(): void {
-    if (followers.size > 0 || newest.seq <= place.seq) return;
-    kept.clear();
-    place = newest;
-    again = false;
+  #passOver(): void {
+    if (this.#followers.size > 0 || this.#newest.seq <= this.#place.seq) return;
+    this.#kept.clear();
+    this.#place = this.#newest;
+    this.#again = false;
   }
 
-  function hearSignal(payload: string): void {
+  #hearSignal(payload: string): void {
     const signalled = placeFrom(payload);
     if (!signalled) {
-      retrier.wake();
-      return wake();
+      this.#options.retrier.wake();
+      return this.#wake();
     }
-    if (signalled.seq <= newest.seq) return;
-    newest = signalled;
-    if (followers.size === 0 && !busy) passOver();
-    else wake();
+    if (signalled.seq <= this.#newest.seq) return;
+    this.#newest = signalled;
+    if (this.#followers.size === 0 && !this.#busy) this.#passOver();
+    else this.#wake();
   }
-
-  const unlisten = database.listen('log', hearSignal);
-  const poll = setInterval(wake, pollMs).unref();
-
-  return {
-    logId: () => id,
-    position: () => place.seq,
-    place: () => place,
-    entry: kept.get,
-    follow(hear) {
-      followers.add(hear);
-      if (stopped) queueMicrotask(() => hear(null));
-      return () => void followers.delete(hear);
-    },
-    stop() {
-      stopped = true;
-      unlisten();
-      clearInterval(poll);
-      for (const hear of followers) hear(null);
-    },
-  };
 }
 
 const restored = 'the event log was replaced: the database was restored';

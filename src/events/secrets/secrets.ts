@@ -4,10 +4,10 @@ import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import type { WebhookFamily } from '../webhooks/webhook-source.js';
-import { createHeldSecrets, endpointKey } from './secret-cache.js';
+import { createHeldSecrets, type HeldSecrets, endpointKey } from './secret-cache.js';
 import { createRotate, type Rotate, rotationEnded, signalOf } from './rotation.js';
 import { configuredAs } from './secret-versions.js';
-import { createVault, type EndpointSecrets, type SealedRow } from './secret-store.js';
+import { createVault, type Vault, type EndpointSecrets, type SealedRow } from './secret-store.js';
 
 /** The signing secrets of every configured subscription and endpoint. */
 export interface Secrets {
@@ -63,119 +63,143 @@ const maxWaiting = 100;
  * that sealed a stored one is missing: it may be the only copy of a rotated secret.
  */
 export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
-  const { database, sealer, clock, telemetry } = options;
-  const vault = createVault(database, sealer);
-  const held = createHeldSecrets(clock);
-  /** The versions that `readAll` opened last, by endpoint. */
-  const versions = new Map<string, string>();
+  const secrets = new StoredSecrets(options);
+  await secrets.takeOverConfigured();
+  return secrets;
+}
 
-  async function refresh(family: string, endpointId: string): Promise<void> {
-    held.put(family, endpointId, await vault.read(family, endpointId));
+class StoredSecrets implements Secrets {
+  readonly endpoints: Secrets['endpoints'];
+  readonly rotate: Rotate;
+  readonly #options: SecretsOptions;
+  readonly #vault: Vault;
+  readonly #held: HeldSecrets;
+  /** The versions that `readAll` opened last, by endpoint. */
+  readonly #versions = new Map<string, string>();
+  readonly #configured: readonly Endpoint[];
+  readonly #rereads: ReadonlyMap<string, () => Promise<void>>;
+  /** The endpoints named by signals since the last read; '' stands for all. */
+  readonly #stale = new Set<string>();
+  readonly #bySignal: ReadonlyMap<string, Endpoint>;
+  #refreshing = Promise.resolve();
+  #stopListening = () => {};
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SecretsOptions) {
+    this.#options = options;
+    const { database, sealer, clock, telemetry } = options;
+    this.#vault = createVault(database, sealer);
+    this.#held = createHeldSecrets(clock);
+    this.#configured = endpointsOf(options);
+    this.endpoints = this.#configured.map(({ family, endpointId }) => ({ family, endpointId }));
+    this.#rereads = new Map(
+      this.#configured.map((endpoint) => [
+        endpointKey(endpoint.family, endpoint.endpointId),
+        createCoalescedRead((markLong) => this.#refreshSettled(endpoint, markLong), {
+          pauseMs: rereadPauseMs,
+          maxWaiting,
+        }),
+      ]),
+    );
+    this.#bySignal = new Map(
+      this.#configured.map((endpoint) => [signalOf(endpoint.family, endpoint.endpointId), endpoint]),
+    );
+    this.rotate = createRotate({
+      database,
+      vault: this.#vault,
+      held: this.#held,
+      rotates: (family, endpointId) => this.#bySignal.get(signalOf(family, endpointId))?.rotates === true,
+      clock,
+      telemetry,
+    });
+  }
+
+  /** Stores what the operator has configured since the last start, then follows what other replicas store. */
+  async takeOverConfigured(): Promise<void> {
+    const { database } = this.#options;
+    const find = await this.#vault.readAll();
+    let changed = false;
+    for (const endpoint of this.#configured)
+      if (await this.#takeOver(endpoint, find(endpoint.family, endpoint.endpointId))) changed = true;
+    this.#stopListening = database.listen('secrets', this.#refreshSoon);
+    if (changed) database.signal('secrets', '');
+    this.#refreshSoon(''); // for rotations during the start
+    this.#timer = setInterval(this.#refreshSoon, refreshMs, '').unref();
+  }
+
+  valid(family: string, endpointId: string): readonly string[] | undefined {
+    return this.#held.valid(family, endpointId);
+  }
+
+  async latest(family: string, endpointId: string): Promise<readonly string[] | undefined> {
+    await this.#rereads.get(endpointKey(family, endpointId))?.();
+    return this.#held.valid(family, endpointId);
+  }
+
+  history(family: string, endpointId: string): SecretsHistory | undefined {
+    const kept = this.#held.get(family, endpointId);
+    return kept && historyOf(kept, this.#options.clock.now());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopListening();
+    clearInterval(this.#timer);
+    await this.#refreshing;
+  }
+
+  async #refresh(family: string, endpointId: string): Promise<void> {
+    this.#held.put(family, endpointId, await this.#vault.read(family, endpointId));
   }
 
   /** Waits for a rotation in progress first: the service signs with a new secret before it has told us of it. */
-  async function refreshSettled(
-    { family, endpointId, rotates }: Endpoint,
-    markLong: () => void,
-  ): Promise<void> {
-    if (rotates) await rotationEnded(database, family, endpointId, markLong);
-    await refresh(family, endpointId);
+  async #refreshSettled({ family, endpointId, rotates }: Endpoint, markLong: () => void): Promise<void> {
+    if (rotates) await rotationEnded(this.#options.database, family, endpointId, markLong);
+    await this.#refresh(family, endpointId);
   }
 
-  const endpoints = endpointsOf(options);
-  const rereads = new Map(
-    endpoints.map((endpoint) => [
-      endpointKey(endpoint.family, endpoint.endpointId),
-      createCoalescedRead((markLong) => refreshSettled(endpoint, markLong), {
-        pauseMs: rereadPauseMs,
-        maxWaiting,
-      }),
-    ]),
-  );
-
   /** Takes over the configured secret; returns whether anything had to be written. */
-  async function takeOver(
-    { family, endpointId, rotates, secret }: Endpoint,
-    stored?: SealedRow,
-  ): Promise<boolean> {
-    const next = (kept: EndpointSecrets | undefined) => configuredAs(secret, kept, clock.now(), rotates);
+  async #takeOver({ family, endpointId, rotates, secret }: Endpoint, stored?: SealedRow): Promise<boolean> {
+    const next = (kept: EndpointSecrets | undefined) =>
+      configuredAs(secret, kept, this.#options.clock.now(), rotates);
     const kept = stored?.open();
     const isDone = kept !== undefined && stored?.isCurrent === true && next(kept) === kept;
-    held.put(family, endpointId, isDone ? kept : await vault.change(family, endpointId, next));
+    this.#held.put(family, endpointId, isDone ? kept : await this.#vault.change(family, endpointId, next));
     return !isDone;
   }
 
   /** Reads all secrets in one statement, and opens only those written since the last time. */
-  async function readAll(): Promise<void> {
-    const find = await vault.readAll();
-    for (const { family, endpointId } of endpoints) {
+  async #readAll(): Promise<void> {
+    const find = await this.#vault.readAll();
+    for (const { family, endpointId } of this.#configured) {
       const stored = find(family, endpointId);
       const key = endpointKey(family, endpointId);
-      if (!stored || versions.get(key) === stored.version) continue;
+      if (!stored || this.#versions.get(key) === stored.version) continue;
       try {
-        held.put(family, endpointId, stored.open());
-        versions.set(key, stored.version);
+        this.#held.put(family, endpointId, stored.open());
+        this.#versions.set(key, stored.version);
       } catch (err) {
-        tellUnread(err, { family, endpointId });
+        this.#tellUnread(err, { family, endpointId });
       }
     }
   }
 
-  const tellUnread = (err: unknown, what?: object) =>
-    telemetry.log.error({ err, ...what }, 'webhook secrets could not be reloaded');
-
-  /** The endpoints named by signals since the last read; '' stands for all. */
-  const stale = new Set<string>();
-  const bySignal = new Map(
-    endpoints.map((endpoint) => [signalOf(endpoint.family, endpoint.endpointId), endpoint]),
-  );
-
-  async function readStale(): Promise<void> {
-    const only = stale.size === 1 ? bySignal.get([...stale][0]!) : undefined;
-    stale.clear();
-    await (only ? refresh(only.family, only.endpointId) : readAll());
+  #tellUnread(err: unknown, what?: object): void {
+    this.#options.telemetry.log.error({ err, ...what }, 'webhook secrets could not be reloaded');
   }
 
-  let refreshing = Promise.resolve();
+  async #readStale(): Promise<void> {
+    const only = this.#stale.size === 1 ? this.#bySignal.get([...this.#stale][0]!) : undefined;
+    this.#stale.clear();
+    await (only ? this.#refresh(only.family, only.endpointId) : this.#readAll());
+  }
+
   /** One read at a time; it covers everything requested during the one before. */
-  const refreshSoon = (name: string) => {
-    if (stale.size === 0) refreshing = refreshing.then(readStale).catch((err: unknown) => tellUnread(err));
-    stale.add(name);
-  };
-
-  const find = await vault.readAll();
-  let changed = false;
-  for (const endpoint of endpoints)
-    if (await takeOver(endpoint, find(endpoint.family, endpoint.endpointId))) changed = true;
-  const stopListening = database.listen('secrets', refreshSoon);
-  if (changed) database.signal('secrets', '');
-  refreshSoon(''); // for rotations during the start
-  const timer = setInterval(refreshSoon, refreshMs, '').unref();
-
-  return {
-    valid: held.valid,
-    async latest(family, endpointId) {
-      await rereads.get(endpointKey(family, endpointId))?.();
-      return held.valid(family, endpointId);
-    },
-    history(family, endpointId) {
-      const kept = held.get(family, endpointId);
-      return kept && historyOf(kept, clock.now());
-    },
-    endpoints: endpoints.map(({ family, endpointId }) => ({ family, endpointId })),
-    rotate: createRotate({
-      database,
-      vault,
-      held,
-      rotates: (family, endpointId) => bySignal.get(signalOf(family, endpointId))?.rotates === true,
-      clock,
-      telemetry,
-    }),
-    async stop() {
-      stopListening();
-      clearInterval(timer);
-      await refreshing;
-    },
+  readonly #refreshSoon = (name: string): void => {
+    if (this.#stale.size === 0)
+      this.#refreshing = this.#refreshing
+        .then(() => this.#readStale())
+        .catch((err: unknown) => this.#tellUnread(err));
+    this.#stale.add(name);
   };
 }
 

@@ -36,87 +36,99 @@ const maxAcceptMs = 500;
 const sweepMs = 1_000;
 
 /** A drain; it must be told of every connection and every response. */
-export function createDrain({ hurry, onCutOff }: DrainOptions): Drain {
+export function createDrain(options: DrainOptions): Drain {
+  return new GracefulDrain(options);
+}
+
+class GracefulDrain implements Drain {
+  readonly #options: DrainOptions;
   /**
    * The latest response of each connection, which is the last to finish on it, until it has. Finished ones are swept
    * from time to time: a listener or a weak reference for each would be slower.
    */
-  const latest = new Map<Socket, ServerResponse>();
-  const sweep = setInterval(forgetFinished, sweepMs).unref();
-  let begun = false;
-  /** Turns of the event loop since a connection was last accepted. */
-  let quietTurns = 0;
-
-  function forgetFinished(): void {
-    for (const [socket, { writableFinished }] of latest) if (writableFinished) latest.delete(socket);
-  }
-
+  readonly #latest = new Map<Socket, ServerResponse>();
+  readonly #sweep = setInterval(() => this.#forgetFinished(), sweepMs).unref();
+  #begun = false;
   /** One listener for all connections, not a closure for each of many websockets. */
-  function forgetClosed(this: Socket): void {
-    latest.delete(this);
+  readonly #forgetClosed: (this: Socket) => void;
+  /** Turns of the event loop since a connection was last accepted. */
+  #quietTurns = 0;
+
+  constructor(options: DrainOptions) {
+    this.#options = options;
+    const latest = this.#latest;
+    this.#forgetClosed = function () {
+      latest.delete(this);
+    };
   }
 
-  function unanswered(): readonly ServerResponse[] {
-    forgetFinished();
-    return [...latest.values()];
+  readonly onConnection = (socket: Socket): void => {
+    this.#quietTurns = 0;
+    socket.on('close', this.#forgetClosed);
+  };
+
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  track(response: ServerResponse): void {
+    const { socket } = response.req;
+    const before = this.#latest.get(socket);
+    this.#latest.set(socket, response);
+    if (!this.#begun) return;
+    // Pipelined behind one whose headers are not made yet: only the last response closes the connection.
+    if (before?.headersSent === false) before.removeHeader('connection');
+    endConnection(response);
+  }
+
+  async run(server: Server, retire?: () => Promise<void>): Promise<void> {
+    await this.#acceptPending();
+    this.#begun = true;
+    clearInterval(this.#sweep);
+    const closed = new Promise((resolve) => server.once('close', resolve));
+    // If `localhost` has two addresses, this makes Fastify close its second server.
+    server.unref();
+    // Not `server.close`: that closes idle connections at once, though a request may be on its way on one.
+    Listener.prototype.close.call(server);
+    this.#unanswered().forEach(endConnection);
+    await Promise.race([closed, sleep(graceMs)]);
+    await turn(); // reads requests that have arrived by now, whose connections are not idle then
+    server.closeIdleConnections();
+    // Responses are looked for only now: a connection that was idle before may have one.
+    const late = sleep(timeoutMs, true, { ref: false });
+    const hurrying = setTimeout(this.#options.hurry, hurryMs).unref();
+    const retired = retire?.();
+    for (let open = this.#unanswered(); open.length > 0; open = this.#unanswered())
+      if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
+    await Promise.race([retired, late]);
+    clearTimeout(hurrying);
+    const { length } = this.#unanswered();
+    if (length > 0) this.#options.onCutOff(length);
+    server.closeAllConnections();
+  }
+
+  #forgetFinished(): void {
+    for (const [socket, { writableFinished }] of this.#latest)
+      if (writableFinished) this.#latest.delete(socket);
+  }
+
+  #unanswered(): readonly ServerResponse[] {
+    this.#forgetFinished();
+    return [...this.#latest.values()];
   }
 
   /**
    * Connections that wait to be accepted (one a turn) would be reset when the server stops listening. The first turn
    * may have polled before they came, so there is always a second.
    */
-  async function acceptPending(): Promise<void> {
+  async #acceptPending(): Promise<void> {
     const until = performance.now() + maxAcceptMs;
-    quietTurns = 0;
-    for (let turns = 0; turns < 2 || (quietTurns < 2 && performance.now() < until); turns += 1) {
+    this.#quietTurns = 0;
+    for (let turns = 0; turns < 2 || (this.#quietTurns < 2 && performance.now() < until); turns += 1) {
       await turn();
-      quietTurns += 1;
+      this.#quietTurns += 1;
     }
   }
-
-  return {
-    onConnection(socket) {
-      quietTurns = 0;
-      socket.on('close', forgetClosed);
-    },
-    get begun() {
-      return begun;
-    },
-    track(response) {
-      const { socket } = response.req;
-      const before = latest.get(socket);
-      latest.set(socket, response);
-      if (!begun) return;
-      // Pipelined behind one whose headers are not made yet: only the last response closes the connection.
-      if (before?.headersSent === false) before.removeHeader('connection');
-      endConnection(response);
-    },
-    async run(server, retire) {
-      await acceptPending();
-      begun = true;
-      clearInterval(sweep);
-      const closed = new Promise((resolve) => server.once('close', resolve));
-      // If `localhost` has two addresses, this makes Fastify close its second server.
-      server.unref();
-      // Not `server.close`: that closes idle connections at once, though a request may be on its way on one.
-      Listener.prototype.close.call(server);
-      unanswered().forEach(endConnection);
-      await Promise.race([closed, sleep(graceMs)]);
-      await turn(); // reads requests that have arrived by now, whose connections are not idle then
-      server.closeIdleConnections();
-      // Responses are looked for only now: a connection that was idle before may have one.
-      const late = sleep(timeoutMs, true, { ref: false });
-      const hurrying = setTimeout(hurry, hurryMs).unref();
-      const retired = retire?.();
-      for (let open = unanswered(); open.length > 0; open = unanswered())
-        if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
-      await Promise.race([retired, late]);
-      clearTimeout(hurrying);
-      const { length } = unanswered();
-      if (length > 0) onCutOff(length);
-      server.closeAllConnections();
-    },
-  };
 }
 
 /** Closes the connection after this response, and tells the client so. */

@@ -54,50 +54,44 @@ const maxComparisons = 100_000;
 /** In characters: GraphQL repeats in its messages what it was given. */
 const maxMessage = 1_000;
 
-/** The rules over a schema. */
-export function createRules(options: {
+interface RulesOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
   readonly telemetry: Telemetry;
-}): Rules {
-  const { schema, introspection, telemetry } = options;
-  const validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
-  const documents = createCache<DocumentNode>(maxDocuments);
+}
+
+/** The rules over a schema. */
+export function createRules(options: RulesOptions): Rules {
+  return new SchemaRules(options);
+}
+
+class SchemaRules implements Rules {
+  readonly costs: Costs;
+  readonly #options: RulesOptions;
+  readonly #validationRules: readonly ValidationRule[];
+  readonly #documents = createCache<DocumentNode>(maxDocuments);
   /** By digest, of documents that take long to check. */
-  const refusals = createCache<readonly GraphQLError[]>(maxRefusals);
+  readonly #refusals = createCache<readonly GraphQLError[]>(maxRefusals);
 
-  /** First those of `unconditionalRoot`: GraphQL's own rules would evaluate such a condition, and throw. */
-  function faultsOf(document: DocumentNode): readonly GraphQLError[] {
-    const conditions = validate(schema, document, [unconditionalRoot]);
-    if (conditions.length > 0) return conditions;
-    return validate(schema, document, validationRules);
+  constructor(options: RulesOptions) {
+    this.#options = options;
+    const { schema, introspection } = options;
+    this.costs = createCosts(schema);
+    this.#validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
   }
 
-  function check(query: string): DocumentNode | readonly GraphQLError[] {
-    const refusal = refuseText(query);
-    if (refusal) return [refusal];
-    try {
-      const document = parse(query, parseOptions);
-      if (comparesMoreThan(document, maxComparisons)) return [tooLongToValidate];
-      const faults = firstOfEach(faultsOf(document));
-      return faults.length === 0
-        ? document
-        : faults.map((fault) => withCode(fault, 'GRAPHQL_VALIDATION_FAILED'));
-    } catch (error) {
-      if (error instanceof GraphQLError) return [withCode(error, 'GRAPHQL_PARSE_FAILED')];
-      throw error;
-    }
-  }
-
-  const show: Rules['show'] = (error, operation) => {
+  readonly show: Rules['show'] = (error, operation) => {
     const origin = unwrapResolverError(error);
     if (origin instanceof SessionEnded) operation?.endSession?.();
     if (isShown(origin)) {
-      const shown = toFormatted(error instanceof GraphQLError ? error : wrapInGraphQLError(origin), schema);
-      return introspection || operation?.caller ? shown : withoutSuggestion(shown);
+      const shown = toFormatted(
+        error instanceof GraphQLError ? error : wrapInGraphQLError(origin),
+        this.#options.schema,
+      );
+      return this.#options.introspection || operation?.caller ? shown : withoutSuggestion(shown);
     }
     const requestId = operation?.requestId ?? randomUUID();
-    telemetry.log.error({ err: origin, requestId }, 'an operation failed');
+    this.#options.telemetry.log.error({ err: origin, requestId }, 'an operation failed');
     const { path, locations } = error instanceof GraphQLError ? error : {};
     return {
       message: 'Internal server error; the log has the details under this request id.',
@@ -107,27 +101,47 @@ export function createRules(options: {
     };
   };
 
-  return {
-    costs: createCosts(schema),
-    prepare(query) {
-      const known = documents.get(query);
-      if (known) return known;
-      const digest = query.length > shortDocument ? createHash('sha256').update(query).digest('base64') : '';
-      const refused = refusals.get(digest);
-      if (refused) return refused;
-      const checked = check(query);
-      if ('kind' in checked) documents.set(query, checked);
-      else if (digest) refusals.set(digest, checked);
-      return checked;
-    },
-    show,
-    showResult(result, operation) {
-      const refusal = refuseAnswer(result, operation);
-      if (refusal) return { errors: [show(refusal, operation)] };
-      const { errors, ...rest } = result;
-      return errors ? { errors: errors.map((error) => show(error, operation)), ...rest } : rest;
-    },
-  };
+  prepare(query: string): DocumentNode | readonly GraphQLError[] {
+    const known = this.#documents.get(query);
+    if (known) return known;
+    const digest = query.length > shortDocument ? createHash('sha256').update(query).digest('base64') : '';
+    const refused = this.#refusals.get(digest);
+    if (refused) return refused;
+    const checked = this.#check(query);
+    if ('kind' in checked) this.#documents.set(query, checked);
+    else if (digest) this.#refusals.set(digest, checked);
+    return checked;
+  }
+
+  showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult {
+    const refusal = refuseAnswer(result, operation);
+    if (refusal) return { errors: [this.show(refusal, operation)] };
+    const { errors, ...rest } = result;
+    return errors ? { errors: errors.map((error) => this.show(error, operation)), ...rest } : rest;
+  }
+
+  /** First those of `unconditionalRoot`: GraphQL's own rules would evaluate such a condition, and throw. */
+  #faultsOf(document: DocumentNode): readonly GraphQLError[] {
+    const conditions = validate(this.#options.schema, document, [unconditionalRoot]);
+    if (conditions.length > 0) return conditions;
+    return validate(this.#options.schema, document, this.#validationRules);
+  }
+
+  #check(query: string): DocumentNode | readonly GraphQLError[] {
+    const refusal = refuseText(query);
+    if (refusal) return [refusal];
+    try {
+      const document = parse(query, parseOptions);
+      if (comparesMoreThan(document, maxComparisons)) return [tooLongToValidate];
+      const faults = firstOfEach(this.#faultsOf(document));
+      return faults.length === 0
+        ? document
+        : faults.map((fault) => withCode(fault, 'GRAPHQL_VALIDATION_FAILED'));
+    } catch (error) {
+      if (error instanceof GraphQLError) return [withCode(error, 'GRAPHQL_PARSE_FAILED')];
+      throw error;
+    }
+  }
 }
 
 const noCondition =

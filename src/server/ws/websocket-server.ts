@@ -36,91 +36,103 @@ const retiredAtOnce = 125;
 const retireEveryMs = 100;
 export const maxMessageBytes = 1024 * 1024;
 
+interface GraphqlSocketsOptions extends ProtocolOptions {
+  readonly server: Server;
+  /** Why an upgrade is refused for its `Host`. */
+  readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
+  /** Once it has begun, upgrades are refused. */
+  readonly drain: Drain;
+  /** The caller, as long as no user is known. */
+  readonly networkCaller: (request: IncomingMessage) => string;
+}
+
 /** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
-export function createGraphqlSockets(
-  options: ProtocolOptions & {
-    readonly server: Server;
-    /** Why an upgrade is refused for its `Host`. */
-    readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
-    /** Once it has begun, upgrades are refused. */
-    readonly drain: Drain;
-    /** The caller, as long as no user is known. */
-    readonly networkCaller: (request: IncomingMessage) => string;
-  },
-): GraphqlSockets {
-  const { server, drain, callers, hostFault, telemetry, admission, networkCaller } = options;
-  const sockets = new WebSocketServer({
+export function createGraphqlSockets(options: GraphqlSocketsOptions): GraphqlSockets {
+  return new GraphqlWebsockets(options);
+}
+
+class GraphqlWebsockets implements GraphqlSockets {
+  readonly #options: GraphqlSocketsOptions;
+  readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: maxMessageBytes,
     maxFragments,
     perMessageDeflate: false,
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
+  readonly #connections = new Set<Connection>();
+  // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
+  readonly #beats = setInterval(() => setImmediate(this.#beat), beatMs).unref();
 
-  const protocol = createProtocol(options);
-  const connections = new Set<Connection>();
-  const beat = () =>
-    connections.forEach(({ socket, heartbeat }) => {
+  constructor(options: GraphqlSocketsOptions) {
+    this.#options = options;
+    const { server, telemetry, admission, networkCaller } = options;
+    const protocol = createProtocol(options);
+    this.#sockets.on('connection', (socket, request) => {
+      const caller = networkCaller(request);
+      const connection = new Connection(socket, request, { telemetry, admission, caller });
+      const closed = protocol.opened(connection, connection);
+      this.#connections.add(connection);
+      socket.on('error', this.#noteFailure);
+      socket.on('close', (code, reason) => {
+        this.#connections.delete(connection);
+        connection.release();
+        if (!usualCodes.has(code)) {
+          const userId = connection.session?.caller.userId;
+          telemetry.log.info({ code, userId }, 'a websocket closed abnormally');
+        }
+        closed(code, String(reason)).catch(this.#noteFailure);
+      });
+    });
+    server.on('upgrade', this.#upgrade);
+  }
+
+  restart(): void {
+    return this.#connections.forEach((connection) => connection.restart());
+  }
+
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  async retire(): Promise<void> {
+    const retiring: Promise<void>[] = [];
+    for (const connection of this.#connections) {
+      if (retiring.length > 0 && retiring.length % retiredAtOnce === 0) await sleep(retireEveryMs);
+      retiring.push(connection.retire());
+    }
+    await Promise.all(retiring);
+  }
+
+  async stop(): Promise<void> {
+    this.#options.server.off('upgrade', this.#upgrade);
+    clearInterval(this.#beats);
+    this.restart();
+    const closing = new Promise((resolve) => this.#sockets.close(resolve));
+    const deadline = setTimeout(() => this.#sockets.clients.forEach((socket) => socket.terminate()), closeMs);
+    await closing;
+    clearTimeout(deadline);
+  }
+
+  readonly #beat = () =>
+    this.#connections.forEach(({ socket, heartbeat }) => {
       hold(socket); // what was taken meanwhile
       heartbeat.beat();
     });
-  // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
-  const beats = setInterval(() => setImmediate(beat), beatMs).unref();
-  const restart = () => connections.forEach((connection) => connection.restart());
-  const noteFailure = (err: Error) => telemetry.log.debug({ err }, 'a websocket failed');
 
-  sockets.on('connection', (socket, request) => {
-    const caller = networkCaller(request);
-    const connection = new Connection(socket, request, { telemetry, admission, caller });
-    const closed = protocol.opened(connection, connection);
-    connections.add(connection);
-    socket.on('error', noteFailure);
-    socket.on('close', (code, reason) => {
-      connections.delete(connection);
-      connection.release();
-      if (!usualCodes.has(code)) {
-        const userId = connection.session?.caller.userId;
-        telemetry.log.info({ code, userId }, 'a websocket closed abnormally');
-      }
-      closed(code, String(reason)).catch(noteFailure);
-    });
-  });
+  readonly #noteFailure = (err: Error) => this.#options.telemetry.log.debug({ err }, 'a websocket failed');
 
-  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  readonly #upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', destroy);
-    if (drain.begun) return refuse(socket, 503, stopping, 'RATE_LIMITED');
-    const fault = hostFault(request);
+    if (this.#options.drain.begun) return refuse(socket, 503, stopping, 'RATE_LIMITED');
+    const fault = this.#options.hostFault(request);
     if (fault) return refuse(socket, fault.status, fault.message, 'BAD_REQUEST');
-    if (!callers.admits(request.headers.origin)) return refuse(socket, 403, foreignOrigin, 'FORBIDDEN');
-    sockets.handleUpgrade(request, socket, head, (opened) => {
+    if (!this.#options.callers.admits(request.headers.origin))
+      return refuse(socket, 403, foreignOrigin, 'FORBIDDEN');
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => {
       socket.off('error', destroy); // ws has its own listener from here on
-      sockets.emit('connection', opened, request);
+      this.#sockets.emit('connection', opened, request);
     });
-  };
-  server.on('upgrade', upgrade);
-
-  return {
-    get size() {
-      return connections.size;
-    },
-    async retire() {
-      const retiring: Promise<void>[] = [];
-      for (const connection of connections) {
-        if (retiring.length > 0 && retiring.length % retiredAtOnce === 0) await sleep(retireEveryMs);
-        retiring.push(connection.retire());
-      }
-      await Promise.all(retiring);
-    },
-    restart,
-    async stop() {
-      server.off('upgrade', upgrade);
-      clearInterval(beats);
-      restart();
-      const closing = new Promise((resolve) => sockets.close(resolve));
-      const deadline = setTimeout(() => sockets.clients.forEach((socket) => socket.terminate()), closeMs);
-      await closing;
-      clearTimeout(deadline);
-    },
   };
 }
 

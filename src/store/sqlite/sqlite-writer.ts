@@ -43,66 +43,86 @@ export async function startWriter(
   module: URL,
   inspect: (error: SqliteError) => Error,
 ): Promise<Writer> {
-  const worker = startWorker(path, module);
-  const pending: Pending[] = [];
-  let ended: Error | undefined;
-  let opened = false;
-  let stopping = false;
+  const thread = new WriterThread(path, module, inspect);
+  await thread.opened();
+  return thread;
+}
 
-  const expectAnswer = () =>
-    new Promise<unknown>((resolve, reject) => {
-      if (ended) reject(ended);
-      else pending.push({ resolve, reject });
+class WriterThread implements Writer {
+  readonly #worker: ReturnType<typeof startWorker>;
+  readonly #pending: Pending[] = [];
+  #ended: Error | undefined;
+  #opened = false;
+  #stopping = false;
+  readonly #exit: Promise<void>;
+  readonly lost: Promise<Error>;
+  readonly #inspect: (error: SqliteError) => Error;
+
+  constructor(path: string, module: URL, inspect: (error: SqliteError) => Error) {
+    this.#worker = startWorker(path, module);
+    this.#inspect = inspect;
+    this.#worker.on('message', (answer: WriterAnswer) => this.#take(answer));
+    this.#worker.on('error', (error: Error) => this.#end(error));
+    this.#exit = new Promise<void>((resolve) => {
+      this.#worker.on('exit', () => {
+        this.#end(new Error('The database is closed.'));
+        resolve();
+      });
     });
-
-  const ask = (request: WriterRequest) => {
-    worker.postMessage(request);
-    return expectAnswer();
-  };
-
-  const end = (error: Error) => {
-    ended ??= error;
-    for (const { reject } of pending.splice(0)) reject(ended);
-  };
-
-  worker.on('message', (answer: WriterAnswer) => {
-    const caller = pending.shift();
-    if (!caller) return; // the thread has failed since, and all callers were rejected
-    const { resolve, reject } = caller;
-    if ('outcome' in answer) resolve(answer.outcome);
-    else reject(opened ? inspect(toError(answer)) : toError(answer));
-  });
-  worker.on('error', end);
-  const exit = new Promise<void>((resolve) => {
-    worker.on('exit', () => {
-      end(new Error('The database is closed.'));
-      resolve();
-    });
-  });
-  const lost = exit.then(() => (stopping ? new Promise<Error>(() => undefined) : ended!));
-
-  try {
-    await expectAnswer();
-    opened = true;
-  } catch (error) {
-    stopping = true;
-    await worker.terminate();
-    throw error;
+    this.lost = this.#exit.then(() => (this.#stopping ? new Promise<Error>(() => undefined) : this.#ended!));
   }
-  return {
-    run: (sql, parameters) => ask({ sql, parameters }) as Promise<Outcome>,
-    async load(name, settings) {
-      await ask({ load: name, settings });
-      return (input) => ask({ call: name, input });
-    },
-    lost,
-    async stop() {
-      stopping = true;
-      try {
-        await ask('stop');
-      } finally {
-        await exit;
-      }
-    },
-  };
+
+  /** Resolves once the thread has opened the database; if it cannot, ends the thread and rejects. */
+  async opened(): Promise<void> {
+    try {
+      await this.#expectAnswer();
+      this.#opened = true;
+    } catch (error) {
+      this.#stopping = true;
+      await this.#worker.terminate();
+      throw error;
+    }
+  }
+
+  run(sql: string, parameters: Bound): Promise<Outcome> {
+    return this.#ask({ sql, parameters }) as Promise<Outcome>;
+  }
+
+  async load(name: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>> {
+    await this.#ask({ load: name, settings });
+    return (input) => this.#ask({ call: name, input });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    try {
+      await this.#ask('stop');
+    } finally {
+      await this.#exit;
+    }
+  }
+
+  #expectAnswer(): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      if (this.#ended) reject(this.#ended);
+      else this.#pending.push({ resolve, reject });
+    });
+  }
+
+  #ask(request: WriterRequest): Promise<unknown> {
+    this.#worker.postMessage(request);
+    return this.#expectAnswer();
+  }
+
+  #take(answer: WriterAnswer): void {
+    const caller = this.#pending.shift();
+    if (!caller) return; // the thread has failed since, and all callers were rejected
+    if ('outcome' in answer) caller.resolve(answer.outcome);
+    else caller.reject(this.#opened ? this.#inspect(toError(answer)) : toError(answer));
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    for (const { reject } of this.#pending.splice(0)) reject(this.#ended);
+  }
 }
