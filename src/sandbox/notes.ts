@@ -11,7 +11,7 @@ import {
   readShare,
   type Share,
 } from './note-fields.js';
-import { createTokens } from './tokens.js';
+import { createTokens, type Tokens } from './tokens.js';
 
 /** A user to add to the notes service. */
 export interface NewUser {
@@ -70,63 +70,100 @@ export function createNotes(clock: Clock): {
   readonly control: NotesControl;
   readonly routes: readonly Route[];
 } {
-  const users = new Map<string, User>();
-  const tokens = createTokens<Session>(clock, tokenLifetimeSeconds * 1000);
-  const shares: (Share & { noteId: string })[] = [];
+  return new SandboxNotes(clock);
+}
 
-  const control: NotesControl = {
-    addUser,
-    revokeTokens: (email) =>
-      tokens.revoke(({ user }) => email === undefined || foldAddress(user.email) === foldAddress(email)),
-    issued: tokens.issued,
-    noteCount: (email) => notebookOf(email).count(),
-    deletedCount: (email) => notebookOf(email).deletedCount(),
-    insert: (email, fields, createdAt) =>
-      notebookOf(email).add(
-        { title: 'A note', content: 'Words.', tags: [], is_pinned: false, ...fields },
-        createdAt,
+class SandboxNotes {
+  readonly control: NotesControl;
+  readonly routes: readonly Route[];
+
+  readonly #clock: Clock;
+  readonly #users = new Map<string, User>();
+  readonly #tokens: Tokens<Session>;
+  readonly #shares: (Share & { noteId: string })[] = [];
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.routes = this.#makeRoutes();
+    this.#tokens = createTokens<Session>(this.#clock, tokenLifetimeSeconds * 1000);
+    this.control = {
+      addUser: this.#addUser,
+      revokeTokens: (email) =>
+        this.#tokens.revoke(
+          ({ user }) => email === undefined || foldAddress(user.email) === foldAddress(email),
+        ),
+      issued: this.#tokens.issued,
+      noteCount: (email) => this.#notebookOf(email).count(),
+      deletedCount: (email) => this.#notebookOf(email).deletedCount(),
+      insert: (email, fields, createdAt) =>
+        this.#notebookOf(email).add(
+          { title: 'A note', content: 'Words.', tags: [], is_pinned: false, ...fields },
+          createdAt,
+        ),
+      delete: (email, id) => this.#notebookOf(email).remove(id),
+      shares: this.#shares,
+      pageLimit: { max: 100, mode: 'reject' },
+      nextCursorAtEnd: 'null',
+      tagSpelling: 'first',
+      requestsPerHour: 1000,
+    };
+  }
+
+  #makeRoutes(): readonly Route[] {
+    return [
+      { method: 'POST', path: '/auth/token', handle: this.#giveToken },
+      this.#route('GET', '/me', (_, { id, email, name, createdAt }) =>
+        json(200, { id, email, name, created_at: createdAt }),
       ),
-    delete: (email, id) => notebookOf(email).remove(id),
-    shares,
-    pageLimit: { max: 100, mode: 'reject' },
-    nextCursorAtEnd: 'null',
-    tagSpelling: 'first',
-    requestsPerHour: 1000,
-  };
+      this.#route('GET', '/tags', (_, { notebook }) => json(200, { tags: notebook.tagCounts() })),
+      this.#route('GET', '/notes', this.#list),
+      this.#route('POST', '/notes', (request, { notebook }) =>
+        json(201, notebook.add(readNewNote(request.json()))),
+      ),
+      this.#route('PATCH', '/notes/:id', (request, { notebook }) => {
+        const { id } = notebook.find(request.params['id'] ?? '');
+        return json(200, notebook.change(id, readNoteChange(request.json())));
+      }),
+      this.#route('DELETE', '/notes/:id', (request, { notebook }) => {
+        notebook.remove(request.params['id'] ?? '');
+        return json(200, { deleted: true });
+      }),
+      this.#route('POST', '/notes/:id/share', this.#share),
+    ];
+  }
 
-  function addUser(user: NewUser): void {
+  readonly #addUser = (user: NewUser): void => {
     // apis/notes.md §2: a user's created_at has fractional seconds; here six digits of them.
-    const createdAt = new Date(clock.now()).toISOString().replace('Z', '042Z');
+    const createdAt = new Date(this.#clock.now()).toISOString().replace('Z', '042Z');
     const more = {
       id: `user_${randomUUID()}`,
       createdAt,
-      notebook: createNotebook(clock, () => control.tagSpelling),
+      notebook: createNotebook(this.#clock, () => this.control.tagSpelling),
     };
-    users.set(foldAddress(user.email), { ...user, ...more });
-  }
+    this.#users.set(foldAddress(user.email), { ...user, ...more });
+  };
 
-  function notebookOf(email: string): Notebook {
-    const user = users.get(foldAddress(email));
+  #notebookOf(email: string): Notebook {
+    const user = this.#users.get(foldAddress(email));
     if (!user) throw new Error(`The sandbox knows no user ${email}.`);
     return user.notebook;
   }
 
-  function giveToken(request: Request): Answer {
+  readonly #giveToken = (request: Request): Answer => {
     const { email, password } = request.json();
     if (typeof email !== 'string' || typeof password !== 'string')
       throw httpError(400, 'invalid', 'email and password are required.');
-    const user = users.get(foldAddress(email));
+    const user = this.#users.get(foldAddress(email));
     if (user?.password !== password)
       throw httpError(401, 'wrong_credentials', 'E-mail or password is wrong.');
-    const token = tokens.issue({ user, hourEndsAt: clock.now() + hourMs, used: 0 });
+    const token = this.#tokens.issue({ user, hourEndsAt: this.#clock.now() + hourMs, used: 0 });
     return json(200, { access_token: token, token_type: 'bearer', expires_in: tokenLifetimeSeconds });
-  }
+  };
 
-  function spend(session: Session): void {
-    const now = clock.now();
+  #spend(session: Session): void {
+    const now = this.#clock.now();
     if (session.hourEndsAt <= now) Object.assign(session, { hourEndsAt: now + hourMs, used: 0 });
     session.used += 1;
-    if (session.used <= control.requestsPerHour) return;
+    if (session.used <= this.control.requestsPerHour) return;
     const seconds = Math.ceil((session.hourEndsAt - now) / 1000);
     throw httpError(429, 'too_many_requests', 'The hourly quota is used up.', {
       'retry-after': String(seconds),
@@ -134,50 +171,29 @@ export function createNotes(clock: Clock): {
   }
 
   /** A route that requires a valid token and counts against its hourly quota. */
-  function route(method: string, path: string, handle: (request: Request, user: User) => Answer): Route {
+  #route(method: string, path: string, handle: (request: Request, user: User) => Answer): Route {
     return {
       method,
       path,
       handle: (request) => {
-        const session = tokens.find(request.bearer);
+        const session = this.#tokens.find(request.bearer);
         if (!session) throw httpError(401, 'unauthorized', 'The token is missing or invalid.');
-        spend(session);
+        this.#spend(session);
         return handle(request, session.user);
       },
     };
   }
 
-  function list(request: Request, { notebook }: User): Answer {
-    const { notes, next, more } = notebook.page(readPageQuery(request.query, control.pageLimit));
-    const atEnd = control.nextCursorAtEnd;
+  readonly #list = (request: Request, { notebook }: User): Answer => {
+    const { notes, next, more } = notebook.page(readPageQuery(request.query, this.control.pageLimit));
+    const atEnd = this.control.nextCursorAtEnd;
     const end = more || atEnd === 'repeated' ? { next_cursor: next ?? null } : lastCursor[atEnd];
     return json(200, { data: notes, ...end });
-  }
+  };
 
-  function share(request: Request, { notebook }: User): Answer {
+  readonly #share = (request: Request, { notebook }: User): Answer => {
     const { id: noteId } = notebook.find(request.params['id'] ?? '');
-    shares.push({ noteId, ...readShare(request.json()) });
+    this.#shares.push({ noteId, ...readShare(request.json()) });
     return { status: 204 };
-  }
-
-  const routes = [
-    { method: 'POST', path: '/auth/token', handle: giveToken },
-    route('GET', '/me', (_, { id, email, name, createdAt }) =>
-      json(200, { id, email, name, created_at: createdAt }),
-    ),
-    route('GET', '/tags', (_, { notebook }) => json(200, { tags: notebook.tagCounts() })),
-    route('GET', '/notes', list),
-    route('POST', '/notes', (request, { notebook }) => json(201, notebook.add(readNewNote(request.json())))),
-    route('PATCH', '/notes/:id', (request, { notebook }) => {
-      const { id } = notebook.find(request.params['id'] ?? '');
-      return json(200, notebook.change(id, readNoteChange(request.json())));
-    }),
-    route('DELETE', '/notes/:id', (request, { notebook }) => {
-      notebook.remove(request.params['id'] ?? '');
-      return json(200, { deleted: true });
-    }),
-    route('POST', '/notes/:id/share', share),
-  ];
-
-  return { control, routes };
+  };
 }

@@ -28,65 +28,91 @@ const stageAfter: Readonly<Record<string, string>> = {
  * seconds. Now and then an event is sent twice, late or never, as apis/webhooks.md §6 allows.
  */
 export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: () => Promise<boolean>) {
-  const now = () => clock.now();
-  const moving = new Map<string, Shipment>();
-  let late: Send | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  return new Traffic(webhooks, clock, listens);
+}
 
-  async function begin(): Promise<void> {
-    const ready = await listens();
-    if (stopped) return;
-    if (ready) burst();
-    timer = ready ? setInterval(beat, beatMs) : setTimeout(() => void begin(), lookMs);
+class Traffic {
+  readonly #webhooks: WebhooksControl;
+  readonly #clock: Clock;
+  readonly #listens: () => Promise<boolean>;
+  readonly #moving = new Map<string, Shipment>();
+  #late: Send | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(webhooks: WebhooksControl, clock: Clock, listens: () => Promise<boolean>) {
+    this.#webhooks = webhooks;
+    this.#clock = clock;
+    this.#listens = listens;
+    void this.#begin();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #now() {
+    return this.#clock.now();
+  }
+
+  async #begin(): Promise<void> {
+    const ready = await this.#listens();
+    if (this.#stopped) return;
+    if (ready) this.#burst();
+    this.#timer = ready ? setInterval(this.#beat, beatMs) : setTimeout(() => void this.#begin(), lookMs);
   }
 
   /** Sends shipments at every stage and a few payments, dated within the last hours. */
-  function burst(): void {
+  #burst(): void {
     for (let index = 0; index < onTheWay; index++) {
-      const startedAt = now() - 5 * hourMs + index * 60_000;
-      let shipment = create();
-      announce(shipment, startedAt)();
+      const startedAt = this.#now() - 5 * hourMs + index * 60_000;
+      let shipment = this.#create();
+      this.#announce(shipment, startedAt)();
       for (let stage = 1; stage <= index % 4; stage++) {
-        shipment = move(shipment);
-        announce(shipment, startedAt + stage * hourMs)();
+        shipment = this.#move(shipment);
+        this.#announce(shipment, startedAt + stage * hourMs)();
       }
     }
-    for (let index = 8; index > 0; index--) charge('payment.succeeded', now() - (index * hourMs) / 3)();
+    for (let index = 8; index > 0; index--)
+      this.#charge('payment.succeeded', this.#now() - (index * hourMs) / 3)();
   }
 
-  function beat(): void {
-    if (chance(0.4)) loosely(charge(chance(0.15) ? 'payment.refund_scheduled' : 'payment.succeeded', now()));
+  readonly #beat = (): void => {
+    if (chance(0.4))
+      this.#loosely(
+        this.#charge(chance(0.15) ? 'payment.refund_scheduled' : 'payment.succeeded', this.#now()),
+      );
     else {
-      const shipment = createOrMove();
+      const shipment = this.#createOrMove();
       const between = shipment.status === 'in_transit' || shipment.status === 'out_for_delivery';
-      if (!between || chance(0.9)) loosely(announce(shipment, now()));
+      if (!between || chance(0.9)) this.#loosely(this.#announce(shipment, this.#now()));
     }
+  };
+
+  #createOrMove(): Shipment {
+    const old = this.#moving.size < onTheWay && chance(0.4) ? undefined : pick([...this.#moving.values()]);
+    return old ? this.#move(old) : this.#create();
   }
 
-  function createOrMove(): Shipment {
-    const old = moving.size < onTheWay && chance(0.4) ? undefined : pick([...moving.values()]);
-    return old ? move(old) : create();
-  }
-
-  function create(): Shipment {
+  #create(): Shipment {
     const carrier = pick(carriers) ?? '';
-    return keep({ id: newId('shp'), carrier, tracking_number: newTrackingNumber(), status: 'created' });
+    return this.#keep({ id: newId('shp'), carrier, tracking_number: newTrackingNumber(), status: 'created' });
   }
 
-  function move(shipment: Shipment): Shipment {
+  #move(shipment: Shipment): Shipment {
     const end = chance(0.2) ? 'delivery_failed' : 'delivered';
-    return keep({ ...shipment, status: stageAfter[shipment.status] ?? end });
+    return this.#keep({ ...shipment, status: stageAfter[shipment.status] ?? end });
   }
 
-  function keep(shipment: Shipment): Shipment {
-    if (shipment.status === 'delivered') moving.delete(shipment.id);
-    else moving.set(shipment.id, shipment);
+  #keep(shipment: Shipment): Shipment {
+    if (shipment.status === 'delivered') this.#moving.delete(shipment.id);
+    else this.#moving.set(shipment.id, shipment);
     return shipment;
   }
 
   /** Prepares the event of a shipment's current stage, for every subscription to its type. */
-  function announce(shipment: Shipment, at: number): Send {
+  #announce(shipment: Shipment, at: number): Send {
     const type = `shipment.${shipment.status}`;
     const event = {
       id: newId('evt'),
@@ -95,41 +121,33 @@ export function startTraffic(webhooks: WebhooksControl, clock: Clock, listens: (
       shipment: { ...shipment },
     };
     return () => {
-      const named = webhooks.subscriptions().filter(({ events }) => events.includes(type));
-      for (const { id } of named) void webhooks.emitShipment({ ...event, to: id });
+      const named = this.#webhooks.subscriptions().filter(({ events }) => events.includes(type));
+      for (const { id } of named) void this.#webhooks.emitShipment({ ...event, to: id });
     };
   }
 
   /** Prepares the event of a new payment, for every endpoint. */
-  function charge(type: string, at: number): Send {
+  #charge(type: string, at: number): Send {
     const status = type.slice('payment.'.length);
     const amount = 500 + Math.floor(Math.random() * 20_000);
     const object = { id: newId('pay'), amount, currency: pick(currencies), status };
     const event = { id: newId('evt'), type, created: Math.floor(at / 1000), object };
     return () => {
-      for (const { id } of webhooks.endpoints()) void webhooks.emitPayment({ ...event, to: id });
+      for (const { id } of this.#webhooks.endpoints()) void this.#webhooks.emitPayment({ ...event, to: id });
     };
   }
 
   /** Sends an event, or delays it until after the next one, or sends it twice. */
-  function loosely(send: Send): void {
-    if (!late && chance(0.1)) {
-      late = send;
+  #loosely(send: Send): void {
+    if (!this.#late && chance(0.1)) {
+      this.#late = send;
       return;
     }
     send();
     if (chance(0.1)) send();
-    late?.();
-    late = undefined;
+    this.#late?.();
+    this.#late = undefined;
   }
-
-  function stop(): void {
-    stopped = true;
-    clearTimeout(timer);
-  }
-
-  void begin();
-  return { stop };
 }
 
 function chance(share: number): boolean {

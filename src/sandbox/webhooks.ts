@@ -61,77 +61,95 @@ interface WebhooksOptions {
 }
 
 /** The webhook sender (apis/webhooks.md), with one subscription `sub_demo` and one endpoint `pe_demo`. */
-export function createWebhooks({ clock, sender, receiver, initial = {}, onRotation }: WebhooksOptions): {
+export function createWebhooks(options: WebhooksOptions): {
   readonly control: WebhooksControl;
   readonly routes: readonly Route[];
 } {
-  const endpoints = createEndpoints(clock, onRotation);
-  const events: Event[] = [];
-  const deliveries: Delivery[] = [];
-  const remember = (delivery: Delivery) => appendBounded(deliveries, delivery);
+  return new SandboxWebhooks(options);
+}
 
-  async function emit(event: Event, endpointId: string, forgery?: Forgery): Promise<Delivery> {
-    const body = render(event, find(endpointId));
-    appendBounded(events, event);
-    return send(endpointId, body, { eventId: event.id, type: event.type, forgery });
+class SandboxWebhooks {
+  readonly control: WebhooksControl;
+  readonly routes: readonly Route[] = [
+    { method: 'POST', path: '/webhooks/:id/rotate-secret', handle: (request) => this.#rotateSecret(request) },
+  ];
+
+  readonly #options: WebhooksOptions;
+  readonly #endpoints: {
+    readonly control: EndpointsControl;
+    find(id: string): Endpoint | undefined;
+  };
+  readonly #events: Event[] = [];
+  readonly #deliveries: Delivery[] = [];
+
+  constructor(options: WebhooksOptions) {
+    this.#options = options;
+    const { clock, initial = {}, onRotation } = options;
+    this.#endpoints = createEndpoints(clock, onRotation);
+    this.control = {
+      ...this.#endpoints.control,
+      emitShipment: ({ to = 'sub_demo', signature, ...choice } = {}) =>
+        this.#emit(createShipmentEvent(choice, clock.now()), to, signature),
+      emitPayment: ({ to = 'pe_demo', signature, ...choice } = {}) =>
+        this.#emit(createPaymentEvent(choice, clock.now()), to, signature),
+      replay: this.#replay,
+      sendBody: (id, body, { eventId = newId('evt'), type = 'shipment.created' } = {}) =>
+        this.#send(id, body, { eventId, type }),
+      deliveries: this.#deliveries,
+      apiToken: undefined,
+    };
+    const { shipments: secret, payments } = initial;
+    this.control.addShipmentSubscription({ id: 'sub_demo', ...(secret !== undefined && { secret }) });
+    this.control.addPaymentEndpoint({ id: 'pe_demo', ...payments });
   }
 
-  async function replay(eventId: string, endpointId: string): Promise<Delivery> {
-    const event = events.findLast(({ id }) => id === eventId);
+  readonly #remember = (delivery: Delivery) => appendBounded(this.#deliveries, delivery);
+
+  async #emit(event: Event, endpointId: string, forgery?: Forgery): Promise<Delivery> {
+    const body = render(event, this.#find(endpointId));
+    appendBounded(this.#events, event);
+    return this.#send(endpointId, body, { eventId: event.id, type: event.type, forgery });
+  }
+
+  readonly #replay = async (eventId: string, endpointId: string): Promise<Delivery> => {
+    const event = this.#events.findLast(({ id }) => id === eventId);
     if (!event) throw new Error(`The sandbox sent no event ${eventId}.`);
-    return emit(event, endpointId);
-  }
+    return this.#emit(event, endpointId);
+  };
 
   /** Each attempt is signed anew, with its own time and the secrets that are valid then. */
-  async function send(endpointId: string, body: string, about: About): Promise<Delivery> {
+  async #send(endpointId: string, body: string, about: About): Promise<Delivery> {
     const { eventId, type, forgery } = about;
-    async function post(): Promise<number | null> {
-      const to = find(endpointId);
-      const url = receiver();
+    const post = async (): Promise<number | null> => {
+      const to = this.#find(endpointId);
+      const url = this.#options.receiver();
       if (url === undefined) return null;
       const headers = forgery
-        ? forgedHeaders(forgery, to, type, body, clock.now())
-        : signedHeaders(to, type, body, clock.now());
-      return sender.post(`${url}/webhooks/${to.family}/${to.id}`, headers, body);
-    }
+        ? forgedHeaders(forgery, to, type, body, this.#options.clock.now())
+        : signedHeaders(to, type, body, this.#options.clock.now());
+      return this.#options.sender.post(`${url}/webhooks/${to.family}/${to.id}`, headers, body);
+    };
     const schedule = forgery && [0]; // whoever forges does not retry
-    return deliver({ endpointId, eventId, body }, clock, post, remember, schedule);
+    return deliver({ endpointId, eventId, body }, this.#options.clock, post, this.#remember, schedule);
   }
 
-  function find(id: string): Endpoint {
-    const found = endpoints.find(id);
+  #find(id: string): Endpoint {
+    const found = this.#endpoints.find(id);
     if (!found) throw new Error(`The sandbox has no subscription or endpoint ${id}.`);
     return found;
   }
 
   /** The field names of the response are undocumented. */
-  function rotateSecret({ params, bearer }: Request): Answer {
-    if (control.apiToken !== undefined && bearer !== control.apiToken)
+  readonly #rotateSecret = ({ params, bearer }: Request): Answer => {
+    if (this.control.apiToken !== undefined && bearer !== this.control.apiToken)
       throw httpError(401, 'unauthorized', 'The token is missing or invalid.');
     const endpointId = params['id'] ?? '';
-    if (endpoints.find(endpointId)?.family !== 'payments')
+    if (this.#endpoints.find(endpointId)?.family !== 'payments')
       throw httpError(404, 'not_found', 'There is no such endpoint.');
-    const { id, secret, previous } = endpoints.control.rotateSecret(endpointId);
+    const { id, secret, previous } = this.#endpoints.control.rotateSecret(endpointId);
     const expiresAt = previous && new Date(previous.expiresAt).toISOString();
     return json(200, { id, secret, previous_secret_expires_at: expiresAt });
-  }
-
-  const control: WebhooksControl = {
-    ...endpoints.control,
-    emitShipment: ({ to = 'sub_demo', signature, ...choice } = {}) =>
-      emit(createShipmentEvent(choice, clock.now()), to, signature),
-    emitPayment: ({ to = 'pe_demo', signature, ...choice } = {}) =>
-      emit(createPaymentEvent(choice, clock.now()), to, signature),
-    replay,
-    sendBody: (id, body, { eventId = newId('evt'), type = 'shipment.created' } = {}) =>
-      send(id, body, { eventId, type }),
-    deliveries,
-    apiToken: undefined,
   };
-  const { shipments: secret, payments } = initial;
-  control.addShipmentSubscription({ id: 'sub_demo', ...(secret !== undefined && { secret }) });
-  control.addPaymentEndpoint({ id: 'pe_demo', ...payments });
-  return { control, routes: [{ method: 'POST', path: '/webhooks/:id/rotate-secret', handle: rotateSecret }] };
 }
 
 /** An event's body for one subscription or endpoint. */

@@ -34,75 +34,102 @@ const retrying = retry(handleWhen(isTransient), retries);
  * counts as failed. Until a call succeeds, the failures of one caller count as one: a few callers, whose calls may fail
  * for what is in them, cannot have those of everybody refused. `circuit` names it in metrics and in the log.
  */
-export function createGuard(name: UpstreamName, { log, metrics }: Telemetry, circuit: string = name): Guard {
+export function createGuard(name: UpstreamName, telemetry: Telemetry, circuit: string = name): Guard {
+  const breaker = new CircuitBreaker(name, telemetry, circuit);
+  return (call, run) => breaker.run(call, run);
+}
+
+class CircuitBreaker {
+  readonly #name: UpstreamName;
+  readonly #circuit: string;
+  readonly #log: Telemetry['log'];
   /** Who has failed since the last success; a call without a caller stands for itself. */
-  const failing = new Set<string | symbol>();
-  let openedAt: number | undefined;
-  let isTrying = false;
-  const openMs = () => (openedAt === undefined ? Infinity : performance.now() - openedAt);
-  const isResting = () => isTrying || openMs() < openForMs;
-  metrics.upstreamsResting.of(circuit).read = () => Number(isResting());
+  readonly #failing = new Set<string | symbol>();
+  #openedAt: number | undefined;
+  #isTrying = false;
 
-  function open(): void {
-    if (openedAt === undefined)
-      log.warn({ upstream: circuit }, 'upstream keeps failing: circuit breaker opened');
-    openedAt = performance.now();
+  constructor(name: UpstreamName, { log, metrics }: Telemetry, circuit: string) {
+    this.#name = name;
+    this.#circuit = circuit;
+    this.#log = log;
+    metrics.upstreamsResting.of(circuit).read = () => Number(this.#isResting());
   }
 
-  function close(): void {
-    failing.clear();
-    if (openedAt !== undefined)
-      log.info({ upstream: circuit }, 'upstream works again: circuit breaker closed');
-    openedAt = undefined;
+  /** Most calls succeed at once: those cost one promise. */
+  run(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+    if (this.#openedAt === undefined)
+      return run().then(
+        (reply) => this.#onSuccess(reply),
+        (error: unknown) => this.#recover(error, call, run),
+      );
+    if (this.#mayProbe(call)) return this.#probe(call, run);
+    return Promise.reject(new UpstreamError(this.#name, 'resting'));
   }
 
-  function onSuccess(reply: Reply): Reply {
-    if (failing.size > 0) close();
+  #openMs(): number {
+    return this.#openedAt === undefined ? Infinity : performance.now() - this.#openedAt;
+  }
+
+  #isResting(): boolean {
+    return this.#isTrying || this.#openMs() < openForMs;
+  }
+
+  #open(): void {
+    if (this.#openedAt === undefined)
+      this.#log.warn({ upstream: this.#circuit }, 'upstream keeps failing: circuit breaker opened');
+    this.#openedAt = performance.now();
+  }
+
+  #close(): void {
+    this.#failing.clear();
+    if (this.#openedAt !== undefined)
+      this.#log.info({ upstream: this.#circuit }, 'upstream works again: circuit breaker closed');
+    this.#openedAt = undefined;
+  }
+
+  #onSuccess(reply: Reply): Reply {
+    if (this.#failing.size > 0) this.#close();
     return reply;
   }
 
-  function onFailure(error: unknown, { caller }: GuardedCall): void {
+  #onFailure(error: unknown, { caller }: GuardedCall): void {
     if (!isFailure(error)) return;
-    failing.add(caller ?? Symbol('call'));
-    if (failing.size >= callersToOpen && openedAt === undefined) open();
+    this.#failing.add(caller ?? Symbol('call'));
+    if (this.#failing.size >= callersToOpen && this.#openedAt === undefined) this.#open();
   }
 
   /** Retries after a failed first attempt, and takes note of the outcome. */
-  async function recover(error: unknown, call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+  async #recover(error: unknown, call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      return onSuccess(await retryFailed(error, call, run));
+      return this.#onSuccess(await retryFailed(error, call, run));
     } catch (last) {
-      onFailure(last, call);
+      this.#onFailure(last, call);
       throw last;
     }
   }
 
   /** One call finds out whether the service is back, and the others do not wait for it. */
-  async function probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
-    isTrying = true;
+  async #probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+    this.#isTrying = true;
     try {
       const reply = await run().catch((error: unknown) => retryFailed(error, call, run));
-      close();
+      this.#close();
       return reply;
     } catch (error) {
       // However it ended: no success, no proof.
-      if (call.caller !== undefined) failing.add(call.caller);
-      open();
+      if (call.caller !== undefined) this.#failing.add(call.caller);
+      this.#open();
       throw error;
     } finally {
-      isTrying = false;
+      this.#isTrying = false;
     }
   }
 
   /** Those who have failed let others try first: else one whose calls always fail could make every trial. */
-  const mayProbe = ({ caller }: GuardedCall) =>
-    !isResting() && (caller === undefined || !failing.has(caller) || openMs() >= 2 * openForMs);
-
-  // Most calls succeed at once: those cost one promise.
-  return (call, run) => {
-    if (openedAt === undefined) return run().then(onSuccess, (error: unknown) => recover(error, call, run));
-    return mayProbe(call) ? probe(call, run) : Promise.reject(new UpstreamError(name, 'resting'));
-  };
+  #mayProbe({ caller }: GuardedCall): boolean {
+    if (this.#isResting()) return false;
+    return caller === undefined || !this.#failing.has(caller) || this.#openMs() >= 2 * openForMs;
+  }
 }
 
 /** Retries a call that has failed with this error, as the policy says, if it is repeatable. */

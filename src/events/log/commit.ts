@@ -53,14 +53,38 @@ export function createCommit(
   store: Store,
   folds: Folds,
 ): (deliveries: readonly Delivery[]) => Promise<Commit> {
-  const { lockHead, look, keep } = prepareStatements(store, folds);
-  /** How many of the next batches are appended under the lock. */
-  let lockedLeft = 0;
+  const log = new LogWriter(store, folds);
+  return (deliveries) => log.append(deliveries);
+}
 
-  async function plan(db: Executor, batch: readonly Item[]): Promise<Plan> {
-    const { head, found } = await look(db, batch);
+class LogWriter {
+  readonly #store: Store;
+  readonly #folds: Folds;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  /** How many of the next batches are appended under the lock. */
+  #lockedLeft = 0;
+
+  constructor(store: Store, folds: Folds) {
+    this.#store = store;
+    this.#folds = folds;
+    this.#statements = prepareStatements(store, folds);
+  }
+
+  async append(deliveries: readonly Delivery[]): Promise<Commit> {
+    const unknown = deliveries.find(({ family }) => !Object.hasOwn(this.#folds, family));
+    if (unknown) throw new Error(`The log has no fold for the family ${unknown.family}.`);
+    const batch = deliveries.map(toItem);
+    // On Postgres the lock takes five round trips instead of two. On SQLite round trips cost nothing.
+    if (this.#store.engine === 'sqlite') return this.#appendLocked(batch);
+    if (this.#lockedLeft === 0) return (await this.#tryToAppend(batch)) ?? this.#appendLocked(batch);
+    this.#lockedLeft -= 1;
+    return this.#appendLocked(batch);
+  }
+
+  async #plan(db: Executor, batch: readonly Item[]): Promise<Plan> {
+    const { head, found } = await this.#statements.look(db, batch);
     const known = new Map<string, Known>();
-    const states = createStates(folds);
+    const states = createStates(this.#folds);
     for (const { family, key, seq, text } of found)
       if (seq === null) states.put(family, key, text);
       else known.set(keyOf(family, key), { seq, bodyDigest: text });
@@ -68,31 +92,31 @@ export function createCommit(
   }
 
   /** Resolves with undefined, and has written nothing, if the head has moved since the batch was planned. */
-  async function write(db: Executor, { head, states, outcomes, fresh }: Plan): Promise<Commit | undefined> {
+  async #write(db: Executor, { head, states, outcomes, fresh }: Plan): Promise<Commit | undefined> {
     const last = fresh.at(-1);
     if (!last) return { outcomes, head: undefined, seq: head.seq };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
     const newHead = placeOf(last);
-    const isKept = await keep(db, { events, states, from: head.seq, head: newHead });
+    const isKept = await this.#statements.keep(db, { events, states, from: head.seq, head: newHead });
     return isKept ? { outcomes, head: newHead, seq: newHead.seq } : undefined;
   }
 
   /** Resolves with undefined, and has written nothing, if the batch has to be appended under the lock. */
-  function tryToAppend(batch: readonly Item[]): Promise<Commit | undefined> {
-    return store.kysely.connection().execute(async (db) => {
-      const planned = await plan(db, batch);
+  #tryToAppend(batch: readonly Item[]): Promise<Commit | undefined> {
+    return this.#store.kysely.connection().execute(async (db) => {
+      const planned = await this.#plan(db, batch);
       // A commit that writes nothing does not wait for standbys, which may lack an event that can be read here.
       if (planned.fresh.length === 0 || planned.altered.length > 0) return undefined;
-      const commit = await write(db, planned);
-      if (!commit) lockedLeft = lockedAfterRace;
+      const commit = await this.#write(db, planned);
+      if (!commit) this.#lockedLeft = lockedAfterRace;
       return commit;
     });
   }
 
-  function appendLocked(batch: readonly Item[]): Promise<Commit> {
-    return store.kysely.transaction().execute(async (db) => {
-      await lockHead(db, undefined);
-      const planned = await plan(db, batch);
+  #appendLocked(batch: readonly Item[]): Promise<Commit> {
+    return this.#store.kysely.transaction().execute(async (db) => {
+      await this.#statements.lockHead(db, undefined);
+      const planned = await this.#plan(db, batch);
       const { head, altered } = planned;
       // Retention deletes these together with their event, so none may be stored once that is gone.
       await storeAlteredBodies(
@@ -100,22 +124,11 @@ export function createCommit(
         altered.filter(({ seq }) => seq > head.pruned),
         head.seq,
       );
-      const commit = await write(db, planned);
+      const commit = await this.#write(db, planned);
       if (!commit) throw new Error('The head of the log moved although it was locked.');
       return commit;
     });
   }
-
-  return async (deliveries) => {
-    const unknown = deliveries.find(({ family }) => !Object.hasOwn(folds, family));
-    if (unknown) throw new Error(`The log has no fold for the family ${unknown.family}.`);
-    const batch = deliveries.map(toItem);
-    // On Postgres the lock takes five round trips instead of two. On SQLite round trips cost nothing.
-    if (store.engine === 'sqlite') return appendLocked(batch);
-    if (lockedLeft === 0) return (await tryToAppend(batch)) ?? appendLocked(batch);
-    lockedLeft -= 1;
-    return appendLocked(batch);
-  };
 }
 
 function toItem(delivery: Delivery): Item {
