@@ -239,7 +239,7 @@ describe('a supergraph', () => {
     const { errors, supergraphSdl } = composeServices([trivium, reviews]);
     if (errors) throw new AggregateError(errors, 'The subgraphs do not compose.');
     const gateway = new ApolloGateway({
-      supergraphSdl: supergraphSdl!,
+      supergraphSdl,
       buildService: ({ name, url }) =>
         name === 'trivium' ? new Trivium({ url: url! }) : new LocalGraphQLDataSource(badges),
     });

@@ -288,5 +288,5 @@ function parsePlain(text: string): PlainRequest | undefined {
     (operationName == null || typeof operationName === 'string') &&
     (extensions == null || isObject(extensions)) &&
     Object.keys(request).every((name) => plainNames.has(name));
-  return plain ? (request as PlainRequest) : undefined;
+  return plain ? request : undefined;
 }

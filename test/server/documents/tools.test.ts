@@ -90,8 +90,8 @@ test.each(Object.entries(tools))('%s manifest is read, and its ids are found', a
   const manifest = await readManifest(path);
   expect(manifest.size).toBe(2);
   const texts = ids.map((id) => manifest.find(id)!);
-  const fields = (text: string) => plain(text).match(/liveCursor|email/)?.[0];
-  expect(texts.map(fields).toSorted()).toEqual(['email', 'liveCursor']);
+  const fields = texts.map((text) => plain(text).match(/liveCursor|email/)?.[0]);
+  expect(new Set(fields)).toEqual(new Set(['email', 'liveCursor']));
   for (const text of texts) expect(manifest.find(`sha256:${sha256(text)}`)).toBe(text);
 });
 

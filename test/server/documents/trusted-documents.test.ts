@@ -47,8 +47,7 @@ async function post(members: object, url = testbed.url, accept = 'application/gr
     headers: { 'content-type': 'application/json', accept, authorization: `Bearer ${token}` },
     body: JSON.stringify(members),
   });
-  // oxlint-disable-next-line typescript/no-explicit-any -- each test states what it expects
-  return { status: response.status, body: (await response.json()) as any };
+  return { status: response.status, body: await response.json() };
 }
 
 async function get(members: Readonly<Record<string, unknown>>, path = '/graphql') {
@@ -60,8 +59,7 @@ async function get(members: Readonly<Record<string, unknown>>, path = '/graphql'
     headers: { authorization: `Bearer ${token}` },
   });
   const text = await response.text();
-  // oxlint-disable-next-line typescript/no-explicit-any -- each test states what it expects
-  return { status: response.status, text, body: (text.startsWith('{') ? JSON.parse(text) : {}) as any };
+  return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : {} };
 }
 
 const ways: readonly (readonly [name: string, members: Readonly<Record<string, unknown>>])[] = [
