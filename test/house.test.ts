@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
@@ -153,4 +161,12 @@ test('there are no barrels and no catch-all files', () => {
   expect([...sources.keys()].filter(isBarrel)).toEqual([]);
   const names = ['notes/index.ts', 'types.ts', 'store/utils/text.ts', 'notes/note-types.ts'];
   expect(names.filter(isBarrel)).toEqual(names.slice(0, 3));
+});
+
+test('ARCHITECTURE.md names only files and folders that are there', () => {
+  const named = [...readFileSync('ARCHITECTURE.md', 'utf8').matchAll(/`(src\/[\w./-]+)`/g)].map(
+    ([, path]) => path!,
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => !existsSync(path))).toEqual([]);
 });
