@@ -41,11 +41,10 @@ async function film(browser: Browser, page: Page, replicas: Replicas): Promise<r
     await replicas.sandbox.webhooks.emitShipment({ type: `shipment.${step}`, shipment });
   };
   const shows = (count: number) =>
-    page.waitForFunction(
-      ([name, least]) =>
-        (document.body.innerText.match(new RegExp(String(name), 'g')) ?? []).length >= Number(least),
-      [id, count] as const,
-    );
+    page.waitForFunction(({ name, least }) => document.body.innerText.split(name).length > least, {
+      name: id,
+      least: count,
+    });
 
   const before = {
     text: 'A page follows shipments. Two replicas, one Postgres.',

@@ -30,6 +30,11 @@ export function useCommand() {
   return { give, busy, outcome };
 }
 
+/** What the sandbox answers to a command that it does not obey. */
+interface Refusal {
+  readonly error?: { readonly message: string };
+}
+
 async function obey(
   { method = 'POST', path, body }: Command,
   say: (answer: Record<string, unknown>) => string,
@@ -42,10 +47,10 @@ async function obey(
         body: JSON.stringify(body),
       }),
     });
-    const answer = (await response.json()) as Record<string, unknown>;
+    const answer = (await response.json()) as Record<string, unknown> & Refusal;
     return response.ok
       ? { ok: true, words: say(answer) }
-      : { ok: false, words: String(answer['message'] ?? `The sandbox answered ${response.status}.`) };
+      : { ok: false, words: answer.error?.message ?? `The sandbox answered ${response.status}.` };
   } catch {
     return { ok: false, words: 'The sandbox cannot be reached.' };
   }
