@@ -1,0 +1,54 @@
+/**
+ * `npm run documents -- <folder or file>…`: prints a manifest of trusted documents, made from all operations in
+ * `.graphql` files: the SHA-256 of each, with the fragments that it needs, and its text. Exits with 1, and says where,
+ * if one does not fit the schema, has no name, or has the name of another.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { concatAST, Kind, parse, print, separateOperations, Source, validate } from 'graphql';
+
+const paths = process.argv.slice(2);
+if (paths.length === 0) fail('Name folders or files: npm run documents -- src > persisted-documents.json');
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+function filesAt(path) {
+  if (statSync(path).isFile()) return [path];
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => file.endsWith('.graphql')).map((file) => join(path, file));
+}
+
+function parseFile(path) {
+  try {
+    return parse(new Source(readFileSync(path, 'utf8'), path));
+  } catch (error) {
+    return fail(String(error)); // with the place in the file
+  }
+}
+
+const folder = join(import.meta.dirname, '../schema');
+const typeDefs = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+let files;
+try {
+  files = paths.flatMap(filesAt).toSorted();
+} catch (error) {
+  fail(error.message);
+}
+const documents = concatAST(files.map(parseFile));
+const operations = documents.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+if (operations.length === 0) fail(`There is no operation in ${paths.join(', ')}.`);
+const nameless = operations.find(({ name }) => !name);
+if (nameless) fail(`An operation in ${nameless.loc.source.name} has no name.`);
+const faults = validate(makeExecutableSchema({ typeDefs }), documents);
+if (faults.length > 0) fail(faults.map(String).join('\n\n'));
+// The operation first, as clients send it.
+const fragments = documents.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
+const separate = separateOperations({ ...documents, definitions: [...operations, ...fragments] });
+const texts = Object.values(separate).map(print);
+const hash = (text) => createHash('sha256').update(text).digest('hex');
+console.log(JSON.stringify(Object.fromEntries(texts.map((text) => [hash(text), text])), null, 2));

@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { readManifest, sha256 } from '../../src/server/documents/manifest.js';
+
+const fragment = 'fragment Parts on Note { id title }';
+const query = 'query Mine { notes(first: 1) { nodes { ...Parts } } }';
+
+/** Makes a manifest of these files in a folder. */
+function make(files: Readonly<Record<string, string>>) {
+  const folder = mkdtempSync(join(inject('testDirectory'), 'documents-'));
+  mkdirSync(join(folder, 'deep'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const ran = spawnSync(process.execPath, ['.ci/documents.js', folder], { encoding: 'utf8' });
+  return { ...ran, folder };
+}
+
+test('makes a manifest from files, each operation with the fragments that it needs', async () => {
+  const { status, stdout, folder } = make({
+    'mine.graphql': `${query} query Name { viewer { name } }`,
+    'deep/parts.graphql': fragment,
+    'other.txt': 'not a document',
+  });
+  expect(status).toBe(0);
+  const path = join(folder, 'manifest.json');
+  writeFileSync(path, stdout);
+  const manifest = await readManifest(path);
+  expect(manifest.size).toBe(2);
+  expect(manifest.canonical(`${query} ${fragment}`)).toBeDefined();
+  const [[id, text]] = Object.entries(JSON.parse(stdout) as Record<string, string>) as [[string, string]];
+  expect([id, manifest.find(id)]).toEqual([sha256(text), text]);
+});
+
+test.each([
+  [
+    'a field that is not there',
+    { 'a.graphql': 'query A { nothing }' },
+    /Cannot query field "nothing".*a\.graphql:1:11/s,
+  ],
+  ['a text that is no document', { 'a.graphql': 'query A {' }, /Syntax Error.*a\.graphql:1/s],
+  ['an operation without a name', { 'a.graphql': '{ __typename }' }, /a\.graphql has no name/],
+  [
+    'two of one name',
+    { 'a.graphql': query, 'b.graphql': query, 'c.graphql': fragment },
+    /only one operation named "Mine"/,
+  ],
+  ['none at all', { 'a.graphql': fragment }, /There is no operation/],
+] as const)('tells where there is %s', (_, files, told) => {
+  const { status, stdout, stderr } = make(files);
+  expect([status, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(told);
+});
