@@ -1,10 +1,11 @@
-import { inject } from 'vitest';
 import { openDatabase as open, type Database, type DatabaseOptions } from '../../src/store/database.js';
 
-/** The program of the thread that writes an embedded database in tests, as JavaScript: a thread starts at once with it. */
+/**
+ * The program of the thread that writes an embedded database in tests: as JavaScript, with which a thread starts at once,
+ * in a run of Vitest and in the processes that it starts.
+ */
 export const testWriter = () =>
-  // `npm run docs:tables` starts a gateway outside Vitest.
-  process.env['VITEST'] ? new URL(inject('sqliteWriter')) : new URL('./sqlite-writer.ts', import.meta.url);
+  new URL(process.env['TRIVIUM_TEST_WRITER'] ?? new URL('./sqlite-writer.ts', import.meta.url));
 
 /** Opens a database whose writer also has the tests' own procedures. */
 export function openDatabase(url: string, { log }: Pick<DatabaseOptions, 'log'>): Promise<Database> {

@@ -2,20 +2,12 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'vite';
-import type { TestProject } from 'vitest/node';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The address of `sqlite-writer.ts`, compiled. */
-    readonly sqliteWriter: string;
-  }
-}
 
 /** Beside the packages, which the thread finds from there. */
 const caches = 'node_modules/.cache';
 
 /** Vitest's global set-up: compiles the writer once, which each of some thousand threads would otherwise do anew. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(): Promise<() => Promise<void>> {
   await mkdir(caches, { recursive: true });
   const outDir = await mkdtemp(join(caches, 'test-writer-'));
   await build({
@@ -25,6 +17,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     ssr: { noExternal: true, external: ['@photostructure/sqlite'] },
     build: { ssr: 'test/support/sqlite-writer.ts', outDir, emptyOutDir: false },
   });
-  project.provide('sqliteWriter', pathToFileURL(join(outDir, 'sqlite-writer.js')).href);
+  process.env['TRIVIUM_TEST_WRITER'] = pathToFileURL(join(outDir, 'sqlite-writer.js')).href;
   return () => rm(outDir, { recursive: true, force: true });
 }
