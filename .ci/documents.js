@@ -35,7 +35,7 @@ const folder = join(import.meta.dirname, '../schema');
 const typeDefs = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
 let files;
 try {
-  files = paths.flatMap(filesAt).toSorted();
+  files = paths.flatMap(filesAt).toSorted((one, two) => one.localeCompare(two));
 } catch (error) {
   fail(error.message);
 }

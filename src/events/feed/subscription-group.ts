@@ -124,7 +124,7 @@ class SubscriptionGroup implements Group {
   }
 
   deliverDue(): void {
-    this.#deliverDue();
+    void this.#deliverDue();
   }
 
   /** How far the group has come; entries that do not concern it count as passed at once. */
