@@ -11,6 +11,8 @@ export default defineConfig({
     // Long enough for a machine with much else to do: what never comes is told a little later.
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    // Where all of them run on two cores, a client or a service may be too late by chance; the report says what was tried again.
+    retry: process.env['CI'] === 'true' ? 1 : 0,
     expect: { poll: { timeout: 30_000 } },
   },
 });
