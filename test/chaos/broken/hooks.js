@@ -13,7 +13,10 @@ const breaks = {
         'queue.push({ item, weight: more, resolve, reject });',
         "queue.push({ item, weight: more, resolve() {}, reject() {} }); resolve('stored');",
       ],
-      ['??= run();', '??= new Promise((resolve) => setTimeout(resolve, 1_500)).then(run);'],
+      [
+        '??= this.#run();',
+        '??= new Promise((resolve) => setTimeout(resolve, 1_500)).then(() => this.#run());',
+      ],
     ],
   },
   // Looks up whether an event is known before it reads where the log ends, so that another gateway may store it in
@@ -21,8 +24,9 @@ const breaks = {
   'check-then-insert': {
     '/dist/events/log/commit.js': [
       [
-        'const { head, found } = await look(db, batch);',
-        `const { found } = await look(db, batch); ${pause} const { head } = await look(db, batch);`,
+        'const { head, found } = await this.#statements.look(db, batch);',
+        `const { found } = await this.#statements.look(db, batch); ${pause}
+          const { head } = await this.#statements.look(db, batch);`,
       ],
       ['lockedAfterRace = 32', 'lockedAfterRace = 0'],
     ],
@@ -34,11 +38,11 @@ const breaks = {
   'number-before-commit': {
     '/dist/events/log/commit.js': [
       [
-        'const { head, found } = await look(db, batch);',
-        `const [head] = await lockHead(db, batch.length); head.seq -= batch.length; ${pause}
-          const { found } = await look(db, batch);`,
+        'const { head, found } = await this.#statements.look(db, batch);',
+        `const [head] = await this.#statements.lockHead(db, batch.length); head.seq -= batch.length; ${pause}
+          const { found } = await this.#statements.look(db, batch);`,
       ],
-      ['await lockHead(db, undefined);', ''],
+      ['await this.#statements.lockHead(db, undefined);', ''],
     ],
     '/dist/events/log/commit-statements.js': [
       [
