@@ -5,9 +5,7 @@ import { fromGlobalId, maxEntities } from '../graphql/relay/relay.js';
 import { member } from '../lib/json.js';
 import type { Context } from './context.js';
 import { eachOrError, findByType, isNodeType, type Node } from './nodes.js';
-
-/** Types whose ids within a global id are what another field has as it is. */
-const serviceKeys: Readonly<Record<string, string>> = { Shipment: 'shipmentId', Payment: 'paymentId' };
+import { serviceKeys } from './schema-text.js';
 
 /**
  * The resolvers of `schema/federation.graphql`. `sdl` is the schema as a subgraph, which is part of introspection:

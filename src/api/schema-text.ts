@@ -37,8 +37,8 @@ export function subgraphSdl(folder: URL): string {
 const link = `extend schema
   @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@inaccessible", "@key", "@shareable"])`;
 
-/** Keys of entities besides `id`: the services' own ids. */
-const serviceKeys: Readonly<Record<string, string>> = { Shipment: 'shipmentId', Payment: 'paymentId' };
+/** Keys of entities besides `id`: the services' own ids, which stand in a global id as they are. */
+export const serviceKeys: Readonly<Record<string, string>> = { Shipment: 'shipmentId', Payment: 'paymentId' };
 
 /** Found by a router through the entities, since each subgraph has objects of its own. */
 const hiddenQueries: ReadonlySet<string> = new Set(['node', 'nodes']);
