@@ -32,7 +32,9 @@ const timeoutMs = 6_500;
 /** What is hurried has the rest of the time for its answer. */
 const hurryMs = 5_500;
 /** Bounds the accepting: a steady stream of connections must not put off the drain. */
-const maxAcceptMs = 500;
+const maxAcceptMs = 2_000;
+/** A turn of the event loop that takes longer did something, meanwhile a connection may have come. */
+const emptyTurnMs = 0.1;
 const sweepMs = 1_000;
 
 /** A drain; it must be told of every connection and every response. */
@@ -51,8 +53,8 @@ class GracefulDrain implements Drain {
   #begun = false;
   /** One listener for all connections, not a closure for each of many websockets. */
   readonly #forgetClosed: (this: Socket) => void;
-  /** Turns of the event loop since a connection was last accepted. */
-  #quietTurns = 0;
+  /** Whether a connection was accepted in this turn of the event loop. */
+  #hasAccepted = false;
 
   constructor(options: DrainOptions) {
     this.#options = options;
@@ -63,7 +65,7 @@ class GracefulDrain implements Drain {
   }
 
   readonly onConnection = (socket: Socket): void => {
-    this.#quietTurns = 0;
+    this.#hasAccepted = true;
     socket.on('close', this.#forgetClosed);
   };
 
@@ -118,15 +120,19 @@ class GracefulDrain implements Drain {
   }
 
   /**
-   * Connections that wait to be accepted (one a turn) would be reset when the server stops listening. The first turn
-   * may have polled before they came, so there is always a second.
+   * Connections that wait to be accepted (one a turn) would be reset when the server stops listening: it stops right
+   * after turns that had nothing to do. The first turn may have polled before they came, so there is always a second.
    */
   async #acceptPending(): Promise<void> {
-    const until = performance.now() + maxAcceptMs;
-    this.#quietTurns = 0;
-    for (let turns = 0; turns < 2 || (this.#quietTurns < 2 && performance.now() < until); turns += 1) {
+    let before = performance.now();
+    const until = before + maxAcceptMs;
+    let emptyTurns = 0;
+    for (let turns = 0; turns < 2 || (emptyTurns < 2 && before < until); turns += 1) {
+      this.#hasAccepted = false;
       await turn();
-      this.#quietTurns += 1;
+      const now = performance.now();
+      emptyTurns = this.#hasAccepted || now - before > emptyTurnMs ? 0 : emptyTurns + 1;
+      before = now;
     }
   }
 }
